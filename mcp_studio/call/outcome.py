@@ -1,0 +1,71 @@
+"""How one operation ended. These are different things, and every front end shows which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOutcome:
+    """What every outcome knows."""
+
+    ms: float = 0.0
+    """From sending to the outcome, in milliseconds, less the time a person was asked."""
+    size: int = 0
+    """Bytes of the frame that held the answer."""
+    request_id: int | str | None = None
+    problems: tuple[str, ...] = ()
+    """What is wrong with the answer, in words; an answer with problems is still shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded(CallOutcome):
+    """The server answered with a result."""
+
+    result: Json = None
+    """The raw `result` of the response."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFailed(CallOutcome):
+    """The tool ran and says that it failed (`isError`)."""
+
+    result: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected(CallOutcome):
+    """The server refused the request with a JSON-RPC error."""
+
+    code: int = 0
+    message: str = ""
+    data: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Denied(CallOutcome):
+    """A rule or a person said no before anything was sent."""
+
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled(CallOutcome):
+    """A person stopped it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut(CallOutcome):
+    """No answer within the deadline; `limit` says which, in words."""
+
+    limit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost(CallOutcome):
+    """The connection failed under it; whether the server did the work is unknown."""
+
+    error: StudioError = StudioError("")

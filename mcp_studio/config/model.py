@@ -1,0 +1,133 @@
+"""What configuration files say, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mcp_studio.limits import Limits
+
+Era = Literal["legacy", "auto", "modern"]
+"""Which protocol era to speak: the handshake one, whichever the server knows, or the stateless one."""
+Kind = Literal["stdio", "http"]
+"""How a server is reached."""
+Origin = Literal["user", "project", "file", "argument"]
+"""Which kind of place a server's entry came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an entry was read."""
+
+    origin: Origin
+    file: str = ""
+    """The file, or an empty string for the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Per-server deadlines in seconds; None means the value of `Limits`."""
+
+    connect: float | None = None
+    idle: float | None = None
+    total: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """One `[servers.NAME]` table, after `${…}` expansion."""
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables set for the child, besides the few that every child gets."""
+    inherit_env: tuple[str, ...] = ()
+    """Names of further variables of our own environment that the child gets."""
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    era: Era = "auto"
+    enabled: bool = True
+    """Whether it is started with the studio."""
+    trust: bool = False
+    """Whether its tool annotations are believed."""
+    group: str = ""
+    priority: int = 0
+    timeouts: Timeouts = Timeouts()
+    secrets: tuple[str, ...] = ()
+    """Values that came from `${…}` or stand in secret-looking places: told to the redactor, never shown."""
+    source: Source = Source("argument")
+
+    @property
+    def kind(self) -> Kind:
+        """How it is reached: by URL, or as a child process."""
+        return "http" if self.url else "stdio"
+
+
+Verdict = Literal["allow", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRule:
+    """One `[[policy]]` table: a glob over `server.tool`, and what happens to calls it matches."""
+
+    tools: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything in config.toml besides the servers."""
+
+    theme: str = "studio-dark"
+    ascii: bool = False
+    """Draw with ASCII characters only."""
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Action id -> comma-separated keys."""
+    start_processes: int = 2
+    """How many child processes may be starting at a time."""
+    start_remote: int = 5
+    """How many remote servers may be connecting at a time."""
+    limits: Limits = Limits()
+    policy: tuple[PolicyRule, ...] = ()
+    redact: tuple[str, ...] = ()
+    """Further header names, key names or regular expressions whose values are secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a configuration file that was left out, and why, in a sentence that names file and key."""
+
+    file: str
+    key: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file}: {self.key}" if self.key else self.file
+        return f"{where}: {self.message}" + (f" {self.hint}" if self.hint else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Untrusted:
+    """A project file that nobody has agreed to yet: nothing of it is in use."""
+
+    file: str
+    digest: str
+    """SHA-256 of its content; agreeing is remembered under it."""
+    servers: tuple[ServerConfig, ...]
+    """What it would start, for the question that is put to the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All configuration in force: what loaded, and what did not."""
+
+    settings: Settings = Settings()
+    servers: Mapping[str, ServerConfig] = field(default_factory=dict[str, ServerConfig])
+    problems: tuple[Problem, ...] = ()
+    untrusted: tuple[Untrusted, ...] = ()
+    files: tuple[str, ...] = ()
+    """The files that were read."""

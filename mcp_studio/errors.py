@@ -1,0 +1,81 @@
+"""Every failure that a person can cause or meet, as one small tree.
+
+    StudioError                 message, hint, exit code
+    ├── UsageError              wrong words on the command line, unknown names          exit 2
+    ├── ConfigError             a configuration file, key or value                      exit 2
+    ├── SignInNeeded            the server wants credentials that we do not have        exit 3
+    ├── Unreachable             no connection could be made                             exit 4
+    │   └── ConnectionLost      there was one, and it ended under a request             exit 4
+    ├── InputNeeded             a person has to answer or approve, and nobody can       exit 6
+    ├── LimitExceeded           a bound of `limits` was met; names the bound            exit 1
+    └── ProtocolError           the server broke the protocol                           exit 1
+"""
+
+from __future__ import annotations
+
+
+class StudioError(Exception):
+    """A failure told in plain words: what happened and where, and what to do about it.
+
+    Attributes:
+        message: one sentence; may quote foreign text, so it is sanitized where it is shown.
+        hint: what to try, or an empty string.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(StudioError):
+    """Wrong words: unknown verb, server, tool or value."""
+
+    exit_code = 2
+
+
+class ConfigError(StudioError):
+    """A configuration file that cannot be used; `file` and `key` say where."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, file: str = "", key: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.file = file
+        self.key = key
+
+
+class SignInNeeded(StudioError):
+    """The server answered 401 or 403: it wants credentials that we do not have."""
+
+    exit_code = 3
+
+
+class Unreachable(StudioError):
+    """No connection could be made: no such program, refused, wrong address, no answer in time."""
+
+    exit_code = 4
+
+
+class ConnectionLost(Unreachable):
+    """The connection ended while something was waiting for it."""
+
+
+class InputNeeded(StudioError):
+    """A person has to answer or approve, and nobody is there who can."""
+
+    exit_code = 6
+
+
+class LimitExceeded(StudioError):
+    """A bound of `limits.Limits` was met; `limit` is the name of its field."""
+
+    def __init__(self, message: str, *, limit: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint or f"The limit can be raised: [limits] {limit} in config.toml.")
+        self.limit = limit
+
+
+class ProtocolError(StudioError):
+    """The server sent something that the protocol does not allow."""

@@ -1,0 +1,173 @@
+"""JSON text in and out: bounded, lossless for numbers where asked, safe to print."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.limits import DEFAULT
+
+Json = Any
+"""What `json.loads` makes: dict, list, str, int, float, bool or None."""
+
+
+class JsonProblem(ValueError):
+    """Text that is not JSON: `reason` says why in words, `line` and `column` (from 1) where."""
+
+    def __init__(self, reason: str, line: int = 0, column: int = 0) -> None:
+        where = f" (line {line}, column {column})" if line else ""
+        super().__init__(f"{reason}{where}")
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+class ExactFloat(float):
+    """A float that remembers how it was written, so that `1.0` or `1e400` goes out as it came in."""
+
+    text: str
+
+    def __new__(cls, text: str) -> ExactFloat:
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __reduce__(self) -> tuple[type[ExactFloat], tuple[str]]:
+        return ExactFloat, (self.text,)
+
+
+def _constant(name: str) -> Json:
+    raise JsonProblem(f"{name} is not a JSON value")
+
+
+def _integer(text: str) -> int | float:
+    # CPython refuses to read more than 4,300 digits (int_max_str_digits): such a number stays as written.
+    return int(text) if len(text) <= 4_000 else ExactFloat(text)
+
+
+def _decoder(exact: bool) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        parse_constant=_constant, parse_int=_integer if exact else None, parse_float=ExactFloat if exact else None
+    )
+
+
+_PLAIN = _decoder(False)
+_EXACT = _decoder(True)
+
+
+def loads(data: bytes | str, *, exact: bool = False) -> Json:
+    """Read one JSON value; `exact` keeps floats and very long numbers as they were written.
+
+    Raises:
+        JsonProblem: the text is not JSON (also NaN and Infinity), or has a number of absurd length.
+        LimitExceeded: it is nested deeper than `limits.depth`.
+    """
+    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+    try:
+        value = (_EXACT if exact else _PLAIN).decode(text)
+    except RecursionError:
+        raise _too_deep() from None
+    except json.JSONDecodeError as problem:
+        raise JsonProblem(problem.msg, problem.lineno, problem.colno) from None
+    except JsonProblem:
+        raise
+    except ValueError as problem:
+        if not exact and "digits" in str(problem):
+            return loads(text, exact=True)
+        raise JsonProblem(str(problem)) from None
+    if text.count("[") + text.count("{") > DEFAULT.depth and depth(value, DEFAULT.depth) > DEFAULT.depth:
+        raise _too_deep()
+    return value
+
+
+def _too_deep() -> LimitExceeded:
+    return LimitExceeded(f"The JSON is nested deeper than {DEFAULT.depth} levels.", limit="depth")
+
+
+def depth(value: Json, stop: int = 1_000_000) -> int:
+    """How deep containers are nested (0 for a scalar), walked without recursion; counting ends above `stop`."""
+    found = 0
+    level = _containers((value,))
+    while level and found <= stop:
+        found += 1
+        level = [inner for item in level for inner in _containers(item.values() if isinstance(item, dict) else item)]
+    return found
+
+
+def _containers(items: Iterable[Json]) -> list[Json]:
+    return [item for item in items if isinstance(item, (dict, list))]
+
+
+def dumps(value: Json) -> bytes:
+    """Compact UTF-8 JSON; lone surrogates become escapes, an `ExactFloat` goes out as it was written.
+
+    Raises:
+        ValueError: the value holds NaN or an infinity, which JSON cannot say.
+    """
+    text = _exact(value) if _has_exact(value) else _compact(value)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+
+
+_compact: Callable[[Json], str] = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+).encode
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _has_exact(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_exact, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_exact, value))
+    return isinstance(value, ExactFloat)
+
+
+def _exact(value: Json) -> str:
+    # The C encoder prints every float by float.__repr__, also those of a subclass.
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_compact(str(key))}:{_exact(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_exact, value)) + "]"
+    return value.text if isinstance(value, ExactFloat) else _compact(value)
+
+
+def pretty(value: Json) -> str:
+    """Indented JSON for people: two spaces, keys in their order, characters and floats as they are."""
+    return _pretty(value, "") if _has_exact(value) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _pretty(value: Json, margin: str) -> str:
+    inner = margin + "  "
+    if isinstance(value, dict) and value:
+        rows = [f"{inner}{_compact(str(key))}: {_pretty(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(rows) + f"\n{margin}}}"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(inner + _pretty(item, inner) for item in value) + f"\n{margin}]"
+    return _exact(value)
+
+
+_LIVE = {
+    code: f"\\u{code:04x}"
+    for first, last in (
+        (0x7F, 0x9F), (0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200F), (0x2028, 0x202E),
+        (0x2060, 0x206F), (0xD800, 0xDFFF), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB),
+    )
+    for code in range(first, last + 1)
+} | {code: f"\\udb40\\u{0xDC00 + (code & 0x3FF):04x}" for code in range(0xE0000, 0xE0080)}
+
+
+def printable(value: Json, *, indent: int | None = 2) -> str:
+    """JSON that is safe on a terminal: C0, C1, bidi, zero-width and tag characters are `\\u` escapes.
+
+    The text stays the same JSON value. Lone surrogates are escaped too, so it can always be encoded.
+    """
+    return json.dumps(value, ensure_ascii=False, indent=indent).translate(_LIVE)

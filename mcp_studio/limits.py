@@ -1,0 +1,73 @@
+"""The bounds on everything a server could make unbounded. Seconds and bytes unless named otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KB = 1024
+MB = 1024 * KB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """One value per bound; every field can be set in `[limits]` of config.toml."""
+
+    connect: float = 15.0
+    """Connecting, all phases together."""
+    probe: float = 1.0
+    """Waiting for `server/discover` on stdio before the handshake of the older era is tried."""
+    call_idle: float = 60.0
+    """A request without an answer; progress starts it anew."""
+    call_total: float = 600.0
+    """A request in all, progress or not."""
+    close: float = 3.0
+    """Closing one server before its processes are killed."""
+    close_all: float = 5.0
+    """Closing everything."""
+    write: float = 10.0
+    """Handing one message to a server that does not read."""
+    message: int = 64 * MB
+    """One stdio line, decoded HTTP body or SSE event."""
+    headers: int = 64 * KB
+    """All headers of one HTTP response."""
+    depth: int = 512
+    """Nesting of one JSON message."""
+    shown: int = 8 * MB
+    """One result kept in memory for the screen."""
+    stderr: int = 256 * KB
+    """The newest standard error output kept per server."""
+    stray: int = 20
+    """Stray standard output lines kept per server; the rest is counted."""
+    pages: int = 100
+    """Pages of one listing."""
+    items: int = 10_000
+    """Entries of one listing."""
+    server_requests: int = 32
+    """Requests of one server open at a time."""
+    prompts: int = 5
+    """Questions of one server waiting for a person."""
+    prompts_minute: int = 10
+    """Questions of one server a minute."""
+    rounds: int = 10
+    """`input_required` rounds of one request."""
+    notifications: int = 1_000
+    """Notifications of one server a second that are acted on; all are traced and the rest is counted."""
+    reconnects: int = 5
+    """Reconnects of one stream without progress."""
+    retry_min: float = 0.25
+    """Smallest reconnect delay that a server may ask for."""
+    retry_max: float = 30.0
+    """Largest reconnect delay, and largest pause between restarts."""
+    restarts: int = 5
+    """Restarts of a server that keeps ending by itself."""
+    check_time: float = 2.0
+    """Checking one value against its schema."""
+    check_memory: int = 512 * MB
+    """Memory for checking one value against its schema."""
+    trace_entries: int = 10_000
+    """Trace entries kept in memory."""
+    trace_bytes: int = 64 * MB
+    """Bytes of trace entries kept in memory."""
+
+
+DEFAULT = Limits()

@@ -1,0 +1,32 @@
+"""A message on its way out, with what a transport needs to know about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+RequestId = int | str
+"""The id of a request: JSON-RPC allows both kinds."""
+OutgoingKind = Literal["request", "notification", "response"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One frame that the protocol core wants sent.
+
+    `version`, `method`, `target` and `headers` are for HTTP: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name` and
+    `Mcp-Param-*` (specification 2026-07-28, basic/transports/streamable-http); stdio ignores them.
+    """
+
+    frame: bytes
+    kind: OutgoingKind
+    id: RequestId | None = None
+    method: str = ""
+    target: str = ""
+    """What `Mcp-Name` says: tool or prompt name, or resource URI."""
+    version: str = ""
+    """The protocol version this message is stamped with; empty before the handshake is done."""
+    modern: bool = False
+    """Whether it is a message of the stateless era."""
+    headers: tuple[tuple[str, str], ...] = field(default=())
+    """`Mcp-Param-*` headers, already encoded."""

@@ -1,0 +1,56 @@
+"""What crossed the wire, as it is kept: redacted, numbered, timed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Direction = Literal["out", "in", "none"]
+MessageKind = Literal["request", "notification", "result", "error", "invalid", "http", "stderr", "stray", "note"]
+
+
+@dataclass(slots=True)
+class WireMessage:
+    """One entry of the trace. `body` is redacted on entry and otherwise exactly what crossed the wire."""
+
+    number: int
+    """Counts from 1 over all servers, without gaps."""
+    time: float
+    """Seconds since the epoch."""
+    server: str
+    direction: Direction
+    kind: MessageKind
+    body: bytes
+    size: int
+    """Bytes on the wire, before redaction."""
+    method: str = ""
+    target: str = ""
+    """Tool, prompt or URI that a request is about."""
+    id: int | str | None = None
+    exchange: int = 0
+    """The HTTP exchange it belongs to, 0 on stdio."""
+    probe: bool = False
+    """Part of finding out which era the server speaks."""
+    span: Span | None = None
+
+
+@dataclass(slots=True)
+class Span:
+    """A request and what answered it."""
+
+    number: int
+    server: str
+    direction: Direction
+    """Who asked: `out` is us."""
+    method: str
+    target: str
+    request: WireMessage
+    response: WireMessage | None = None
+    parent: Span | None = None
+    """For a request of the server: our call that was open at that time."""
+    outcome: Literal["open", "ok", "tool error", "error", "cancelled", "lost"] = "open"
+
+    @property
+    def ms(self) -> float | None:
+        """Milliseconds from request to response, None while open."""
+        return (self.response.time - self.request.time) * 1000 if self.response else None

@@ -1,0 +1,67 @@
+"""What a transport is: it carries frames, knows nothing of their meaning, and ends in bounded time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from mcp_studio.errors import StudioError
+from mcp_studio.protocol.outgoing import Outgoing
+
+
+class Sink(Protocol):
+    """Where a transport delivers. Every method is synchronous, cheap, and does not raise."""
+
+    def frame(self, data: bytes) -> None:
+        """One frame came in: a JSON text, valid or not. Stray output is never delivered here."""
+        ...
+
+    def undelivered(self, out: Outgoing, error: StudioError) -> None:
+        """`out` got no answer on the transport's level (HTTP status, refused, timed out): only it is affected."""
+        ...
+
+    def closed(self, error: StudioError | None) -> None:
+        """The transport ended by itself; called once at most, and never after `close` was called."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What was started or reached, in words for `doctor` and the trace."""
+
+    target: str
+    """The argv or URL actually used."""
+    pid: int = 0
+
+
+class Transport(Protocol):
+    """One way to a server. All methods are called by the owner task of the connection, `send` by any task."""
+
+    async def open(self, sink: Sink) -> Opened:
+        """Start or reach the server.
+
+        Raises:
+            Unreachable: with a sentence that says what to try.
+            SignInNeeded: the server wants credentials.
+        """
+        ...
+
+    async def send(self, out: Outgoing) -> None:
+        """Hand over one message; returns when it is written (stdio) or under way (HTTP).
+
+        Raises:
+            ConnectionLost: the transport has ended, or the peer has not read for `limits.write` seconds.
+        """
+        ...
+
+    def negotiated(self, version: str) -> None:
+        """The protocol version is settled: HTTP sends it in headers and opens its stream for older eras."""
+        ...
+
+    def abandon(self, request_id: int | str) -> None:
+        """Nobody waits for this request any more: HTTP closes its response stream."""
+        ...
+
+    async def close(self) -> None:
+        """End it in a bounded time, with all that was started; any number of times."""
+        ...
