@@ -1,0 +1,22 @@
+"""mcp-studio: the terminal studio for people who build, debug and use MCP servers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+
+__version__ = "0.1.0"
+__all__ = ["Studio", "__version__"]
+
+_PUBLIC = {"Studio": "mcp_studio.studio"}
+"""Public names that are imported when they are first asked for (PEP 562), so that `--version` stays instant."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_PUBLIC[name]), name)

@@ -1,14 +1,14 @@
 """Every failure that a person can cause or meet, as one small tree.
 
-    StudioError                 message, hint, exit code
-    ├── UsageError              wrong words on the command line, unknown names          exit 2
-    ├── ConfigError             a configuration file, key or value                      exit 2
-    ├── SignInNeeded            the server wants credentials that we do not have        exit 3
-    ├── Unreachable             no connection could be made                             exit 4
-    │   └── ConnectionLost      there was one, and it ended under a request             exit 4
-    ├── InputNeeded             a person has to answer or approve, and nobody can       exit 6
-    ├── LimitExceeded           a bound of `limits` was met; names the bound            exit 1
-    └── ProtocolError           the server broke the protocol                           exit 1
+StudioError                 message, hint, exit code
+├── UsageError              wrong words on the command line, unknown names          exit 2
+├── ConfigError             a configuration file, key or value                      exit 2
+├── SignInNeeded            the server wants credentials that we do not have        exit 3
+├── Unreachable             no connection could be made                             exit 4
+│   └── ConnectionLost      there was one, and it ended under a request             exit 4
+├── InputNeeded             a person has to answer or approve, and nobody can       exit 6
+├── LimitExceeded           a bound of `limits` was met; names the bound            exit 1
+└── ProtocolError           the server broke the protocol                           exit 1
 """
 
 from __future__ import annotations

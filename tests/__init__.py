@@ -1,0 +1,1 @@
+"""Tests mirror the package; `support` holds what they share, `servers` the helper servers they start."""

@@ -1,0 +1,15 @@
+"""Every test has its own home: nothing reads or writes the folders of the person who runs the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder below which configuration, state and cache of this test are."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("MCP_STUDIO_HOME", str(folder))
+    return folder

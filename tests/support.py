@@ -1,0 +1,58 @@
+"""What tests share: running coroutines with a deadline, waiting for facts, and servers to talk to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVERS = ROOT / "tests" / "servers"
+
+
+def run(coro: Coroutine[Any, Any, T], timeout: float = 10) -> T:
+    """Run a coroutine in a fresh event loop; fails with TimeoutError after `timeout` seconds."""
+
+    async def bounded() -> T:
+        async with asyncio.timeout(timeout):
+            return await coro
+
+    return asyncio.run(bounded())
+
+
+async def wait_until(predicate: Callable[[], object], timeout: float = 5, what: str = "") -> None:
+    """Wait, letting other tasks run, until `predicate()` is true; fails with a sentence after `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while not predicate():
+        if time.monotonic() > end:
+            pytest.fail(f"not within {timeout} s: {what or predicate}")
+        await asyncio.sleep(0.005)
+
+
+def python_server(name: str, *args: str) -> list[str]:
+    """The argv that starts tests/servers/NAME.py with the Python of this test run."""
+    file = SERVERS / f"{name}.py"
+    assert file.is_file(), f"no helper server {file}"
+    return [sys.executable, str(file), *args]
+
+
+def npm_server(name: str, *args: str) -> list[str]:
+    """The argv of npm's `@modelcontextprotocol/server-NAME`; skips the test where it is not installed.
+
+    Looked for in the folder that MCP_STUDIO_NPM names (it holds node_modules), else beside pyproject.toml.
+    """
+    folder = Path(os.environ.get("MCP_STUDIO_NPM") or ROOT)
+    script = folder / "node_modules" / "@modelcontextprotocol" / f"server-{name}" / "dist" / "index.js"
+    node = shutil.which("node")
+    if not node or not script.is_file():
+        pytest.skip(f"npm's server-{name} is not installed (set MCP_STUDIO_NPM)")
+    return [node, str(script), *args]
