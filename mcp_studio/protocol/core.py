@@ -1,0 +1,323 @@
+"""One connection's protocol state: ids, correlation, stamping, negotiation. Bytes in, events and bytes out."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import cast
+
+from mcp_studio.errors import ProtocolError, StudioError
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.protocol import events as ev
+from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
+from mcp_studio.protocol.negotiation import Era, Negotiation
+from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.versions import (
+    INVALID_REQUEST,
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_VERSION,
+    NAMED,
+    RESULT_TYPES,
+)
+
+_REMEMBERED_IDS = 1_024
+
+
+class ClientCore:
+    """Feed it parsed frames, take events; what it wants sent waits in `take()`.
+
+    Args:
+        info: our `Implementation` object (name, version).
+        capabilities: what the running front end can answer; stamped into the handshake or every request.
+        era: which era to speak; `remembered` is the one that worked last time, or an empty string.
+        streams: the transport cancels a modern request by closing its stream (HTTP) instead of by a notification.
+    """
+
+    def __init__(
+        self, info: Json, capabilities: Json, *, era: Era = "auto", remembered: str = "", streams: bool = False
+    ) -> None:
+        self._info = info
+        self._capabilities = capabilities
+        self._streams = streams
+        self._last_id = 0
+        self._open: dict[RequestId, str] = {}
+        self._over: deque[RequestId] = deque(maxlen=_REMEMBERED_IDS)
+        self._dropped: set[RequestId] = set()
+        self._asked: set[RequestId] = set()
+        self._outbox: list[Outgoing] = []
+        self._negotiation = Negotiation(self._send_negotiation, era, remembered)
+        self.version = ""
+        self.modern = False
+
+    @property
+    def probing(self) -> bool:
+        """Waiting for `server/discover` alone, with the right to fall back."""
+        return self._negotiation.probing
+
+    @property
+    def negotiating(self) -> bool:
+        """No era is settled yet."""
+        return not self._negotiation.settled
+
+    def take(self) -> list[Outgoing]:
+        """What has to be sent now, in this order."""
+        taken, self._outbox = self._outbox, []
+        return taken
+
+    def start(self) -> None:
+        """Begin negotiating."""
+        self._negotiation.start()
+
+    def fall_back(self) -> None:
+        """The probe's time is up."""
+        self._negotiation.fall_back()
+
+    # ------------------------------------------------------------------ out
+
+    def request(
+        self,
+        method: str,
+        params: dict[str, Json] | None = None,
+        *,
+        progress: bool = False,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> Outgoing:
+        """A request with a new id; with `progress` its id is also its progress token."""
+        self._last_id += 1
+        identity = self._last_id
+        body: dict[str, Json] = dict(params or {})
+        meta: dict[str, Json] = dict(cast("dict[str, Json]", body.get("_meta") or {}))
+        if progress:
+            meta["progressToken"] = identity
+        if self.modern:
+            self._stamp(meta, self.version)
+        if meta:
+            body["_meta"] = meta
+        self._open[identity] = method
+        return self._request(identity, method, body, self.version, self.modern, headers)
+
+    def notify(self, method: str, params: dict[str, Json] | None = None) -> Outgoing:
+        """A notification."""
+        message: dict[str, Json] = {"jsonrpc": "2.0", "method": method}
+        if params:
+            message["params"] = params
+        return Outgoing(dumps(message), "notification", None, method, "", self.version, self.modern)
+
+    def respond(self, identity: RequestId, result: Json) -> Outgoing | None:
+        """Answer what the server asked; None when it has withdrawn its question."""
+        return self._respond(identity, {"result": result})
+
+    def refuse(self, identity: RequestId, code: int, message: str) -> Outgoing | None:
+        """Answer with an error; None when the server has withdrawn its question."""
+        return self._respond(identity, {"error": {"code": code, "message": message}})
+
+    def cancel(self, identity: RequestId, reason: str) -> Outgoing | None:
+        """Give up waiting; the notification to send, or None where closing the stream says it.
+
+        Specification, basic/utilities/cancellation: `initialize` must not be cancelled; a modern request over HTTP
+        is cancelled by closing its response stream.
+        """
+        method = self._open.pop(identity, None)
+        if method is None:
+            return None
+        self._finish(identity)
+        self._dropped.add(identity)
+        if method == "initialize" or (self.modern and self._streams):
+            return None
+        return self.notify("notifications/cancelled", {"requestId": identity, "reason": reason})
+
+    # ------------------------------------------------------------------ in
+
+    def receive(self, parsed: Parsed) -> list[ev.Event]:
+        """Take one parsed frame."""
+        found: list[ev.Event] = []
+        if parsed.batch and self.version != "2025-03-26":
+            found.append(ev.Fault("sent a JSON-RPC batch, which only protocol version 2025-03-26 knows"))
+        for message in parsed.messages:
+            found += self._one(message)
+        return found
+
+    def undelivered(self, identity: RequestId | None, error: StudioError) -> list[ev.Event]:
+        """The transport could not deliver a message or get its answer."""
+        if identity is None or identity not in self._open:
+            return []
+        return self._settle(ev.Broken(identity, error))
+
+    def _one(self, message: Message) -> list[ev.Event]:
+        if isinstance(message, Response):
+            return self._on_answer(message)
+        if isinstance(message, Notification):
+            return self._on_notification(message)
+        if isinstance(message, Failure):
+            return self._on_answer(message)
+        if isinstance(message, Request):
+            return self._on_request(message)
+        return self._on_malformed(message)
+
+    def _on_answer(self, message: Response | Failure) -> list[ev.Event]:
+        identity, faults = self._match(message.id)
+        if identity is None:
+            return faults
+        if isinstance(message, Response):
+            return faults + self._settle(ev.Answered(identity, message.result, self._judge(message.result)))
+        problems = (message.problem,) if message.problem else ()
+        return faults + self._settle(ev.Refused(identity, message.code, message.message, message.data, problems))
+
+    def _match(self, identity: RequestId | None) -> tuple[RequestId | None, list[ev.Event]]:
+        """The open request that an answer is for, tolerating an id of the wrong type or a missing one."""
+        if identity in self._open:
+            return identity, []
+        if identity is None:
+            if len(self._open) == 1:
+                return next(iter(self._open)), [
+                    ev.Fault("sent an error without an id; it is taken for the open request")
+                ]
+            return None, [ev.Fault("sent an error without an id, so no request can be told about it")]
+        if isinstance(identity, str) and identity.isdigit() and int(identity) in self._open:
+            return int(identity), [
+                ev.Fault(f'answered request {identity} with the id "{identity}": a string, not the number')
+            ]
+        if identity in self._dropped:
+            self._dropped.discard(identity)
+            return None, []
+        if identity in self._over:
+            return None, [ev.Fault(f"answered request {identity} twice")]
+        return None, [ev.Fault(f"answered request {str(identity)[:40]!r}, which was never sent")]
+
+    def _judge(self, result: Json) -> tuple[str, ...]:
+        if not isinstance(result, dict):
+            return ("The result is not an object.",)
+        if not self.modern:
+            return ()
+        kind = cast("dict[str, Json]", result).get("resultType")
+        if kind is not None and kind not in RESULT_TYPES:
+            return (f"The result has the unknown resultType {str(kind)[:40]!r}, which makes it invalid (2026-07-28).",)
+        return ()
+
+    def _settle(self, answer: ev.Answered | ev.Refused | ev.Broken) -> list[ev.Event]:
+        del self._open[answer.id]
+        self._finish(answer.id)
+        if not self._negotiation.owns(answer.id):
+            return [answer]
+        found = self._negotiation.settle(answer)
+        for event in found:
+            if isinstance(event, ev.Ready):
+                self.version, self.modern = event.version, event.modern
+                self._forget_negotiation()
+                if not event.modern:
+                    self._outbox.append(self.notify("notifications/initialized"))
+        return found
+
+    def _on_notification(self, message: Notification) -> list[ev.Event]:
+        if message.method == "notifications/progress":
+            return self._on_progress(message.params)
+        if message.method == "notifications/cancelled":
+            identity = message.params.get("requestId")
+            if isinstance(identity, (int, str)) and identity in self._asked:
+                self._asked.discard(identity)
+                return [ev.Withdrawn(identity)]
+        return [ev.Notified(message.method, message.params)]
+
+    def _on_progress(self, params: dict[str, Json]) -> list[ev.Event]:
+        token, done, total, text = (params.get(key) for key in ("progressToken", "progress", "total", "message"))
+        if not isinstance(token, (int, str)) or token not in self._open:
+            return []
+        known = _number(done)
+        if known is None:
+            return [ev.Fault("sent progress that is not a usable number")]
+        return [ev.Progressed(token, known, _number(total), text if isinstance(text, str) else "")]
+
+    def _on_request(self, message: Request) -> list[ev.Event]:
+        if message.id in self._asked:
+            return [ev.Fault(f"used the request id {str(message.id)[:40]!r} twice")]
+        self._asked.add(message.id)
+        if message.method == "ping" and not self.modern:
+            self._push(self.respond(message.id, {}))
+            return []
+        if self.modern:
+            self._push(self.refuse(message.id, INVALID_REQUEST, "Servers do not send requests in 2026-07-28"))
+            return [
+                ev.Fault(f"sent the request {message.method}, which protocol version {self.version} does not allow")
+            ]
+        return [ev.Asked(message.id, message.method, message.params)]
+
+    def _on_malformed(self, message: Malformed) -> list[ev.Event]:
+        identity, _ = self._match(message.id) if message.id is not None else (None, [])
+        fault = ev.Fault(f"sent a message that cannot be read: {message.reason}")
+        if identity is None:
+            return [fault]
+        return [
+            fault,
+            *self._settle(ev.Broken(identity, ProtocolError(f"The answer cannot be read: {message.reason}."))),
+        ]
+
+    # ------------------------------------------------------------------ helpers
+
+    def _send_negotiation(self, method: str, version: str) -> RequestId:
+        self._last_id += 1
+        identity, modern = self._last_id, method == "server/discover"
+        params: dict[str, Json] = {}
+        if modern:
+            params["_meta"] = self._stamp({}, version)
+        else:
+            params = {"protocolVersion": version, "capabilities": self._capabilities, "clientInfo": self._info}
+        self._open[identity] = method
+        self._outbox.append(self._request(identity, method, params, version if modern else "", modern, ()))
+        return identity
+
+    def _stamp(self, meta: dict[str, Json], version: str) -> dict[str, Json]:
+        """Specification 2026-07-28, basic: every request says version, capabilities and who asks."""
+        meta[META_VERSION] = version
+        meta[META_CLIENT] = self._info
+        meta[META_CAPABILITIES] = self._capabilities
+        return meta
+
+    def _request(
+        self,
+        identity: RequestId,
+        method: str,
+        params: dict[str, Json],
+        version: str,
+        modern: bool,
+        headers: tuple[tuple[str, str], ...],
+    ) -> Outgoing:
+        message: dict[str, Json] = {"jsonrpc": "2.0", "id": identity, "method": method}
+        if params:
+            message["params"] = params
+        subject = params.get(NAMED[method]) if method in NAMED else ""
+        return Outgoing(dumps(message), "request", identity, method, str(subject or ""), version, modern, headers)
+
+    def _respond(self, identity: RequestId, body: dict[str, Json]) -> Outgoing | None:
+        if identity not in self._asked:
+            return None
+        self._asked.discard(identity)
+        return Outgoing(
+            dumps({"jsonrpc": "2.0", "id": identity, **body}), "response", identity, "", "", self.version, self.modern
+        )
+
+    def _push(self, out: Outgoing | None) -> None:
+        if out is not None:
+            self._outbox.append(out)
+
+    def _forget_negotiation(self) -> None:
+        """A probe or handshake still open when the other one settled: its answer may come, and means nothing."""
+        for identity in [identity for identity in self._open if self._negotiation.owns(identity)]:
+            del self._open[identity]
+            self._finish(identity)
+            self._dropped.add(identity)
+
+    def _finish(self, identity: RequestId) -> None:
+        if len(self._over) == _REMEMBERED_IDS:
+            self._dropped.discard(self._over[0])
+        self._over.append(identity)
+
+
+def _number(value: Json) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        known = float(value)
+    except OverflowError:
+        return None
+    return known if math.isfinite(known) else None

@@ -1,0 +1,99 @@
+"""What the protocol core tells its session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.outgoing import RequestId
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The era and version are settled; requests can be sent."""
+
+    version: str
+    modern: bool
+    capabilities: dict[str, Json]
+    server_info: dict[str, Json]
+    instructions: str
+
+
+@dataclass(frozen=True, slots=True)
+class NegotiationFailed:
+    """No common version, or the server refused; the connection is of no use."""
+
+    error: StudioError
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A request got its result; `problems` says what is wrong with it, in words."""
+
+    id: RequestId
+    result: Json
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request got a JSON-RPC error."""
+
+    id: RequestId
+    code: int
+    message: str
+    data: Json = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A request's answer cannot be read, or there will be none."""
+
+    id: RequestId
+    error: StudioError
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """Progress of a request that we wait for."""
+
+    id: RequestId
+    progress: float
+    total: float | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notified:
+    """Any other notification."""
+
+    method: str
+    params: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The server asks for something (handshake era); it must get a response."""
+
+    id: RequestId
+    method: str
+    params: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The server no longer wants the answer to what it asked."""
+
+    id: RequestId
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The server breaks the protocol in a way that costs nothing but should be known; in plain words."""
+
+    text: str
+
+
+Event = Ready | NegotiationFailed | Answered | Refused | Broken | Progressed | Notified | Asked | Withdrawn | Fault

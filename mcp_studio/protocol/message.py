@@ -1,0 +1,153 @@
+"""JSON-RPC 2.0 messages as they come in: sorted by kind, nothing lost, nothing raised."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import cast
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.protocol.outgoing import RequestId
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The peer asks for something."""
+
+    id: RequestId
+    method: str
+    params: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """The peer says something."""
+
+    method: str
+    params: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The peer answers with a result."""
+
+    id: RequestId | None
+    result: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The peer answers with an error; `problem` says what is wrong with the error object itself."""
+
+    id: RequestId | None
+    code: int
+    message: str
+    data: Json = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A frame, or a part of a batch, that is no JSON-RPC message; `id` is the one it seems to be about."""
+
+    reason: str
+    id: RequestId | None = None
+
+
+Message = Request | Notification | Response | Failure | Malformed
+
+_ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}(?![\d.eE])|"[^"\\]{0,200}")')
+_EDGE = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What one frame held."""
+
+    messages: tuple[Message, ...]
+    batch: bool = False
+
+
+def parse(frame: bytes) -> Parsed:
+    """Sort one frame; a batch (2025-03-26) gives several messages. Never raises."""
+    try:
+        value = loads(frame)
+    except LimitExceeded as problem:
+        return Parsed((Malformed(problem.message, _guess_id(frame)),))
+    except JsonProblem as problem:
+        return Parsed((Malformed(f"The message is not JSON: {problem}", _guess_id(frame)),))
+    if isinstance(value, list):
+        items = cast("list[Json]", value)
+        if not items:
+            return Parsed((Malformed("The message is an empty batch"),), True)
+        return Parsed(tuple(_sort(item) for item in items), True)
+    return Parsed((_sort(value),))
+
+
+def _guess_id(frame: bytes) -> RequestId | None:
+    """The id that an unreadable frame seems to carry, looked for at its beginning and its end."""
+    for part in (frame[:_EDGE], frame[-_EDGE:]):
+        if found := _ID.search(part):
+            text = found[1]
+            return text[1:-1].decode("utf-8", "replace") if text.startswith(b'"') else int(text)
+    return None
+
+
+def _sort(value: Json) -> Message:
+    if not isinstance(value, dict):
+        return Malformed(f"A message must be a JSON object, not {_kind(value)}")
+    message = cast("dict[str, Json]", value)
+    if "method" in message:
+        return _call(message)
+    if "error" in message:
+        return _failure(message)
+    if "result" in message:
+        identity = _identity(message)
+        if identity is None:
+            return Malformed("The answer carries no usable id")
+        return Response(identity, message["result"])
+    return Malformed("The message has no method, result or error", _identity(message))
+
+
+def _call(message: dict[str, Json]) -> Message:
+    method, params = message["method"], message.get("params")
+    if not isinstance(method, str):
+        return Malformed(f"The method must be a string, not {_kind(method)}", _identity(message))
+    if params is None:
+        params = {}
+    if not isinstance(params, dict):
+        return Malformed(f"The params of {method} must be an object, not {_kind(params)}", _identity(message))
+    known = cast("dict[str, Json]", params)
+    if "id" not in message:
+        return Notification(method, known)
+    identity = _identity(message)
+    if identity is None:
+        return Malformed(f"The request {method} carries an id that is neither a string nor a whole number")
+    return Request(identity, method, known)
+
+
+def _failure(message: dict[str, Json]) -> Message:
+    identity, error = _identity(message), message["error"]
+    problem = "The answer has both a result and an error" if "result" in message else ""
+    if not isinstance(error, dict):
+        return Failure(identity, 0, str(error)[:500], None, "The error is not an object")
+    known = cast("dict[str, Json]", error)
+    code, text = known.get("code"), known.get("message")
+    if not isinstance(code, int) or isinstance(code, bool):
+        problem, code = problem or "The error has no whole number as its code", 0
+    if not isinstance(text, str):
+        problem, text = problem or "The error has no message", ""
+    return Failure(identity, code, text, known.get("data"), problem)
+
+
+def _identity(message: dict[str, Json]) -> RequestId | None:
+    identity = message.get("id")
+    if isinstance(identity, float) and identity.is_integer():
+        return int(identity)
+    return identity if isinstance(identity, (int, str)) and not isinstance(identity, bool) else None
+
+
+def _kind(value: Json) -> str:
+    names = {dict: "an object", list: "an array", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

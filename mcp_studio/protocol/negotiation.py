@@ -1,0 +1,173 @@
+"""Finding the era and the version that a server speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, cast
+
+from mcp_studio.errors import ProtocolError, SignInNeeded, StudioError, Unreachable
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.events import Answered, Broken, Event, NegotiationFailed, Ready, Refused
+from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.protocol.versions import (
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE,
+    LATEST_MODERN,
+    META_SERVER,
+    MODERN_VERSIONS,
+    UNSUPPORTED_VERSION,
+)
+
+Era = Literal["legacy", "auto", "modern"]
+Send = Callable[[str, str], RequestId]
+"""Sends `initialize` or `server/discover`, stamped with a version; returns the request's id."""
+Answer = Answered | Refused | Broken
+
+
+class Negotiation:
+    """Specification, basic/lifecycle (to 2025-11-25) and basic/versioning (2026-07-28).
+
+    `auto` asks `server/discover` first and falls back to `initialize` on anything but a clear statement that the
+    server is a modern one without a common version. What worked last time is tried first.
+    """
+
+    def __init__(self, send: Send, era: Era, remembered: str) -> None:
+        self._send = send
+        self._era = era
+        self._first_modern = era == "modern" or (era == "auto" and remembered != "legacy")
+        self._discover: RequestId | None = None
+        self._initialize: RequestId | None = None
+        self._retried: set[str] = set()
+        self.settled = False
+
+    @property
+    def probing(self) -> bool:
+        """Only `server/discover` is out, and falling back is allowed."""
+        return not self.settled and self._era == "auto" and self._discover is not None and self._initialize is None
+
+    def start(self) -> None:
+        """Send the first message."""
+        if self._first_modern:
+            self._discover = self._send("server/discover", LATEST_MODERN)
+        else:
+            self._shake()
+
+    def fall_back(self) -> None:
+        """The probe was silent for too long: try the handshake, and still take a late answer to the probe."""
+        if self.probing:
+            self._shake()
+
+    def owns(self, request: RequestId) -> bool:
+        """Whether a request belongs to the negotiation."""
+        return request in (self._discover, self._initialize)
+
+    def settle(self, answer: Answer) -> list[Event]:
+        """Take the answer to one of the negotiation's requests."""
+        if self.settled:
+            return []
+        if answer.id == self._discover:
+            return self._on_discover(answer)
+        return self._on_initialize(answer)
+
+    def _shake(self, version: str = LATEST_HANDSHAKE) -> None:
+        self._initialize = self._send("initialize", version)
+
+    def _on_discover(self, answer: Answer) -> list[Event]:
+        if isinstance(answer, Answered):
+            return self._on_discovered(answer)
+        if isinstance(answer, Broken) and isinstance(answer.error, (SignInNeeded, Unreachable)):
+            return self._fail(answer.error)
+        if isinstance(answer, Refused) and answer.code == UNSUPPORTED_VERSION:
+            supported = _strings(answer.data, "supported")
+            common = [version for version in MODERN_VERSIONS if version in supported]
+            if common and "discover" not in self._retried:
+                self._retried.add("discover")
+                self._discover = self._send("server/discover", common[-1])
+                return []
+            if supported and not any(version in HANDSHAKE_VERSIONS for version in supported):
+                return self._fail(_no_common(supported))
+        return self._older(answer)
+
+    def _older(self, answer: Answer) -> list[Event]:
+        """The probe showed no modern server: go on with the handshake where that is allowed."""
+        if self._era == "modern":
+            return self._fail(_refused("server/discover", answer))
+        if self._initialize is None:
+            self._shake()
+        return []
+
+    def _on_discovered(self, answer: Answered) -> list[Event]:
+        result: dict[str, Json] = answer.result if isinstance(answer.result, dict) else {}
+        supported = _strings(result, "supportedVersions")
+        common = [version for version in MODERN_VERSIONS if version in supported]
+        if not common:
+            if self._era == "modern":
+                return self._fail(_no_common(supported))
+            return self._older(answer)
+        meta = _mapping(result.get("_meta"))
+        return self._ready(
+            common[-1], True, result, _mapping(meta.get(META_SERVER)) or _mapping(result.get("serverInfo"))
+        )
+
+    def _on_initialize(self, answer: Answer) -> list[Event]:
+        if isinstance(answer, Answered):
+            result: dict[str, Json] = answer.result if isinstance(answer.result, dict) else {}
+            version = result.get("protocolVersion")
+            if version not in HANDSHAKE_VERSIONS:
+                return self._fail(_no_common([str(version)[:40]] if version is not None else []))
+            return self._ready(str(version), False, result, _mapping(result.get("serverInfo")))
+        if isinstance(answer, Refused) and self._retry_initialize(_strings(answer.data, "supported")):
+            return []
+        return self._fail(_refused("initialize", answer))
+
+    def _retry_initialize(self, supported: list[str]) -> bool:
+        """Ask once more in a version that the refusal names; False when it names none that we speak."""
+        modern = [version for version in MODERN_VERSIONS if version in supported]
+        if modern and self._era == "auto" and "discover" not in self._retried:
+            self._retried.add("discover")
+            self._discover = self._send("server/discover", modern[-1])
+            return True
+        older = [version for version in HANDSHAKE_VERSIONS if version in supported]
+        if older and "initialize" not in self._retried:
+            self._retried.add("initialize")
+            self._shake(older[-1])
+            return True
+        return False
+
+    def _ready(self, version: str, modern: bool, result: dict[str, Json], info: dict[str, Json]) -> list[Event]:
+        self.settled = True
+        instructions = result.get("instructions")
+        text = instructions if isinstance(instructions, str) else ""
+        return [Ready(version, modern, _mapping(result.get("capabilities")), info, text)]
+
+    def _fail(self, error: StudioError) -> list[Event]:
+        self.settled = True
+        return [NegotiationFailed(error)]
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def _strings(value: Json, key: str) -> list[str]:
+    items = _mapping(value).get(key)
+    return [item for item in cast("list[Json]", items) if isinstance(item, str)] if isinstance(items, list) else []
+
+
+def _no_common(supported: list[str]) -> ProtocolError:
+    offered = ", ".join(supported) or "no version at all"
+    return ProtocolError(
+        f"No common protocol version: the server offers {offered}.",
+        hint=f"mcp-studio speaks {', '.join((*HANDSHAKE_VERSIONS, *MODERN_VERSIONS))}.",
+    )
+
+
+def _refused(method: str, answer: Answer) -> StudioError:
+    if isinstance(answer, Broken):
+        return answer.error
+    if isinstance(answer, Refused):
+        return ProtocolError(
+            f"The server refused {method}: {answer.message or 'no reason given'} ({answer.code}).",
+            hint="Try another era: --era legacy or --era modern.",
+        )
+    return ProtocolError(f"The server's answer to {method} makes no sense.")

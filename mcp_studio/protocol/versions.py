@@ -1,0 +1,33 @@
+"""Protocol versions, error codes and `_meta` keys of the specification."""
+
+from __future__ import annotations
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Versions agreed on by `initialize`, oldest first."""
+MODERN_VERSIONS = ("2026-07-28",)
+"""Stateless versions, found by `server/discover`, oldest first."""
+VERSIONS = HANDSHAKE_VERSIONS + MODERN_VERSIONS
+LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
+LATEST_MODERN = MODERN_VERSIONS[-1]
+
+META_VERSION = "io.modelcontextprotocol/protocolVersion"
+META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+META_CLIENT = "io.modelcontextprotocol/clientInfo"
+META_SERVER = "io.modelcontextprotocol/serverInfo"
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+UNSUPPORTED_VERSION = -32022
+
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""Methods whose subject goes into the `Mcp-Name` header, and the parameter it is taken from."""
+RESULT_TYPES = ("complete", "input_required", "task")
+"""Values of `resultType` (2026-07-28); any other makes the result invalid."""
+
+
+def at_least(version: str, minimum: str) -> bool:
+    """Whether a version is known and not older than `minimum`."""
+    return version in VERSIONS and VERSIONS.index(version) >= VERSIONS.index(minimum)

@@ -1,0 +1,146 @@
+"""Thin views over what servers list: raw JSON beneath, properties named as in the specification on top.
+
+A view never raises: a value of the wrong type reads as absent. All text is foreign and unsanitized.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from mcp_studio.jsontext import Json
+
+
+def _text(raw: dict[str, Json], key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What all listed things have in common (specification, basic: BaseMetadata)."""
+
+    raw: dict[str, Json]
+
+    @property
+    def name(self) -> str:
+        """The programmatic name."""
+        return _text(self.raw, "name")
+
+    @property
+    def title(self) -> str:
+        """The name meant for people, or an empty string."""
+        return _text(self.raw, "title")
+
+    @property
+    def description(self) -> str:
+        """What it is, or an empty string."""
+        return _text(self.raw, "description")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolView(View):
+    """A tool (specification, server/tools). The four hints are claims of the server."""
+
+    @property
+    def title(self) -> str:
+        """The title, which older servers put among the annotations."""
+        return _text(self.raw, "title") or _text(self.annotations, "title")
+
+    @property
+    def input_schema(self) -> Json:
+        """The schema of the arguments, whatever it is."""
+        return self.raw.get("inputSchema")
+
+    @property
+    def output_schema(self) -> Json:
+        """The schema of `structuredContent`, or None."""
+        return self.raw.get("outputSchema")
+
+    @property
+    def annotations(self) -> dict[str, Json]:
+        """The annotations object."""
+        return _mapping(self.raw.get("annotations"))
+
+    @property
+    def read_only(self) -> bool:
+        """`readOnlyHint`, false by default."""
+        return self.annotations.get("readOnlyHint") is True
+
+    @property
+    def destructive(self) -> bool:
+        """Whether it may destroy: `destructiveHint`, which counts only where the tool says that it writes.
+
+        The specification's default is true; a tool that says nothing at all is taken for one that writes, and
+        only one that says so is marked destructive, or every tool without annotations would be.
+        """
+        return not self.read_only and self.annotations.get("destructiveHint") is True
+
+    @property
+    def idempotent(self) -> bool:
+        """`idempotentHint`, false by default."""
+        return self.annotations.get("idempotentHint") is True
+
+    @property
+    def open_world(self) -> bool:
+        """`openWorldHint`, true by default."""
+        return self.annotations.get("openWorldHint") is not False
+
+    @property
+    def risk(self) -> str:
+        """One of `read`, `write`, `destructive`."""
+        return "read" if self.read_only else "destructive" if self.destructive else "write"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceView(View):
+    """A resource (specification, server/resources)."""
+
+    @property
+    def uri(self) -> str:
+        """Its address."""
+        return _text(self.raw, "uri")
+
+    @property
+    def mime_type(self) -> str:
+        """Its media type, or an empty string."""
+        return _text(self.raw, "mimeType")
+
+    @property
+    def size(self) -> int | None:
+        """Its size in bytes, where the server says."""
+        value = self.raw.get("size")
+        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateView(View):
+    """A resource template (specification, server/resources)."""
+
+    @property
+    def uri_template(self) -> str:
+        """Its RFC 6570 template."""
+        return _text(self.raw, "uriTemplate")
+
+    @property
+    def mime_type(self) -> str:
+        """The media type of all that match, or an empty string."""
+        return _text(self.raw, "mimeType")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptView(View):
+    """A prompt (specification, server/prompts)."""
+
+    @property
+    def arguments(self) -> tuple[dict[str, Json], ...]:
+        """Its arguments as raw objects with `name`, `description`, `required`."""
+        found = self.raw.get("arguments")
+        return tuple(_mapping(item) for item in cast("list[Json]", found)) if isinstance(found, list) else ()
+
+
+AnyView = ToolView | ResourceView | TemplateView | PromptView
