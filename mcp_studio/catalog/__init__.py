@@ -1,1 +1,1 @@
-"""."""
+"""What the connected servers offer."""

@@ -1,0 +1,79 @@
+"""All listings of all servers."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from mcp_studio.catalog.listing import Entry, Listing
+from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.errors import UsageError
+from mcp_studio.signal import Signal
+
+
+class Catalog:
+    """The one place that knows what servers offer; `changed` names the server and the kind."""
+
+    def __init__(self) -> None:
+        self.changed: Signal[tuple[str, EntryKind]] = Signal()
+        self._listings: dict[str, dict[EntryKind, Listing]] = {}
+
+    def put(self, listing: Listing) -> None:
+        """Replace a listing."""
+        self._listings.setdefault(listing.server, {})[listing.kind] = listing
+        self.changed.emit((listing.server, listing.kind))
+
+    def include(self, server: str) -> None:
+        """Make a server known, so that its place in the order is that of the configuration."""
+        self._listings.setdefault(server, {})
+
+    def forget(self, server: str) -> None:
+        """Drop all listings of a server."""
+        if self._listings.pop(server, None) is not None:
+            for kind in KINDS:
+                self.changed.emit((server, kind))
+
+    def listing(self, server: str, kind: EntryKind) -> Listing:
+        """One listing; an empty one where nothing is known."""
+        return self._listings.get(server, {}).get(kind) or Listing(server, kind)
+
+    def entries(self, kind: EntryKind, servers: Iterable[str] | None = None) -> tuple[Entry, ...]:
+        """All entries of a kind, servers in the order of the configuration."""
+        names = self._listings if servers is None else servers
+        return tuple(entry for name in names for entry in self.listing(name, kind).entries)
+
+    def find(self, ref: Ref) -> tuple[Entry, ...]:
+        """The entries with this name: none, one, or the duplicates of a careless server."""
+        return tuple(entry for entry in self.listing(ref.server, ref.kind).entries if entry.ref == ref)
+
+    def resolve(self, kind: EntryKind, text: str, servers: Iterable[str]) -> Ref:
+        """The ref that a person means by `server.name`, or by `name` alone where there is one server only.
+
+        Raises:
+            UsageError: no such server or name; the nearest ones are suggested.
+        """
+        known = tuple(servers)
+        server, dot, name = text.partition(".")
+        if dot and server in known:
+            candidates = [Ref(kind, server, name)]
+        elif len(known) == 1:
+            candidates = [Ref(kind, known[0], text)]
+        else:
+            raise UsageError(f"There is no server {server!r}." + suggestion(server, known), hint=_how(kind))
+        ref = candidates[0]
+        if not self.find(ref):
+            names = [entry.ref.name for entry in self.listing(ref.server, kind).entries]
+            raise UsageError(f"{ref.server} has no {kind} {ref.name!r}." + suggestion(ref.name, names))
+        return ref
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """` Did you mean …?` with the nearest known words, or an empty string."""
+    lower = {item.lower(): item for item in known}
+    near = difflib.get_close_matches(word.lower(), lower, n=3, cutoff=0.5)
+    near += [item for item in lower if word and word.lower() in item and item not in near][: 3 - len(near)]
+    return f" Did you mean {' or '.join(lower[item] for item in near)}?" if near else ""
+
+
+def _how(kind: EntryKind) -> str:
+    return f"Name it SERVER.{kind.upper()}; `mcp-studio list servers` shows the servers."

@@ -1,0 +1,62 @@
+"""What a server offered last time, kept on disk so that it is there at the first paint."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from mcp_studio.atomic import write_atomically
+from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+
+_FORMAT = 1
+_LARGEST = 32 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Memory:
+    """One server's last known state."""
+
+    era: str = ""
+    """`legacy` or `modern`: what worked last time."""
+    listings: dict[EntryKind, list[Json]] = field(default_factory=dict[EntryKind, list[Json]])
+
+
+def memory_file(folder: Path, config: ServerConfig) -> Path:
+    """The file for a server: it changes with the server's address, so that no other server's catalog is shown."""
+    address = "\0".join((config.url, config.command, *config.args, config.cwd))
+    digest = hashlib.sha256(address.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in config.name)[:60]
+    return folder / f"{plain}-{digest}.json"
+
+
+def recall(file: Path) -> Memory:
+    """Read a memory; anything unreadable, too large or of a newer format reads as nothing remembered."""
+    try:
+        if file.stat().st_size > _LARGEST:
+            return Memory()
+        value = loads(file.read_bytes())
+    except (OSError, JsonProblem, StudioError):
+        return Memory()
+    if not isinstance(value, dict) or value.get("version") != _FORMAT:
+        return Memory()
+    memory = Memory(str(value.get("era") or ""))
+    listings = value.get("listings")
+    if isinstance(listings, dict):
+        for kind in KINDS:
+            items = cast("dict[str, Json]", listings).get(kind)
+            if isinstance(items, list):
+                memory.listings[kind] = items
+    return memory
+
+
+def remember(file: Path, memory: Memory) -> None:
+    """Write a memory; a disk that refuses costs the memory and nothing else."""
+    try:
+        write_atomically(file, dumps({"version": _FORMAT, "era": memory.era, "listings": memory.listings}))
+    except OSError:
+        return

@@ -1,0 +1,108 @@
+"""The trace: every frame, HTTP exchange, stderr and stray line of every server, bounded and in order."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+
+from mcp_studio.limits import DEFAULT, Limits
+from mcp_studio.redact import Redactor
+from mcp_studio.trace.message import Direction, MessageKind, Span, WireMessage
+
+_COMPACT = 4_096
+_DURATIONS = 1_000
+_OVERHEAD = 200
+"""Bytes that an entry costs besides its body."""
+
+
+class TraceStore:
+    """Entries in memory up to a number and a size; the oldest go first and are counted in `dropped`.
+
+    Readers poll `total`, which only grows; index 0 is the entry with the number `first_number`.
+    """
+
+    def __init__(self, redactor: Redactor, limits: Limits = DEFAULT) -> None:
+        self._redactor = redactor
+        self._limits = limits
+        self._entries: list[WireMessage] = []
+        self._start = 0
+        self._bytes = 0
+        self.total = 0
+        self.revision = 0
+        """Changes with every entry and every answer."""
+        self.durations: deque[float] = deque(maxlen=_DURATIONS)
+        """Milliseconds of the newest answered requests of ours."""
+
+    def __len__(self) -> int:
+        return len(self._entries) - self._start
+
+    def __getitem__(self, index: int) -> WireMessage:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self._entries[self._start + index]
+
+    def __iter__(self) -> Iterator[WireMessage]:
+        for index in range(self._start, len(self._entries)):
+            yield self._entries[index]
+
+    @property
+    def dropped(self) -> int:
+        """Entries that had to go."""
+        return self.total - len(self)
+
+    @property
+    def first_number(self) -> int:
+        """The number of the oldest entry still kept."""
+        return self.dropped + 1
+
+    def add(
+        self, server: str, direction: Direction, kind: MessageKind, body: bytes, *, exchange: int = 0
+    ) -> WireMessage:
+        """Redact, number and keep one entry."""
+        self.total += 1
+        self.revision += 1
+        entry = WireMessage(
+            self.total, time.time(), server, direction, kind, self._redactor.bytes(body), len(body), exchange=exchange
+        )
+        self._entries.append(entry)
+        self._bytes += len(entry.body) + _OVERHEAD
+        while len(self) > 1 and (len(self) > self._limits.trace_entries or self._bytes > self._limits.trace_bytes):
+            self._drop()
+        return entry
+
+    def opened(self, request: WireMessage, parent: Span | None = None) -> Span:
+        """Begin the span of a request."""
+        span = Span(
+            request.number, request.server, request.direction, request.method, request.target, request, parent=parent
+        )
+        request.span = span
+        return span
+
+    def settled(self, span: Span, response: WireMessage, failed: bool) -> None:
+        """Put the answer into its span."""
+        self.revision += 1
+        span.response = response
+        span.outcome = "error" if failed else "ok"
+        response.span, response.method, response.target = span, span.method, span.target
+        if span.direction == "out" and span.ms is not None:
+            self.durations.append(span.ms)
+
+    def percentile(self, share: float) -> float | None:
+        """The duration in milliseconds that this share of the newest requests stayed under; None without any."""
+        if not self.durations:
+            return None
+        ordered = sorted(self.durations)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    def clear(self) -> None:
+        """Forget all entries; numbers go on."""
+        self._entries, self._start, self._bytes = [], 0, 0
+        self.revision += 1
+
+    def _drop(self) -> None:
+        self._bytes -= len(self._entries[self._start].body) + _OVERHEAD
+        self._start += 1
+        if self._start >= _COMPACT:
+            del self._entries[: self._start]
+            self._start = 0
