@@ -1,0 +1,218 @@
+"""Every action of the studio in one table.
+
+Key bindings, the command palette, the footer, the help of each pane, the key table of the documentation and
+`mcp-studio config keys` are all made from `ACTIONS`. Imports nothing of Textual, so that the command line can print it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Literal, NamedTuple
+
+Scope = Literal[
+    "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
+    "server dialog", "import", "question", "approval", "confirm", "trust", "dialog",
+]  # fmt: skip
+"""Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
+
+PANES: tuple[Scope, ...] = ("servers", "catalog", "call", "result", "trace")
+
+
+class Action(NamedTuple):
+    """One thing that a person can do."""
+
+    id: str
+    """Its name in `[keys]` of config.toml."""
+    keys: str
+    """Comma-separated, spelled as Textual spells keys."""
+    method: str
+    """The `action_…` method of the widget or screen of its scope."""
+    title: str
+    scope: Scope
+    show: bool = False
+    """Offered in the footer while its scope has the focus."""
+    priority: bool = False
+    """Acts before the focused input sees the key."""
+    short: str = ""
+    """Title for the footer, where the full one is too long."""
+
+
+def _scope(scope: Scope, *rows: tuple[str, str, str, str, str]) -> tuple[Action, ...]:
+    """Rows of id, keys, method, title, and title in the footer (empty: not there); `!` before the keys is priority."""
+    return tuple(
+        Action(id, keys.removeprefix("!"), method, title, scope, bool(short), keys.startswith("!"), short)
+        for id, keys, method, title, short in rows
+    )
+
+
+ACTIONS: tuple[Action, ...] = (
+    *_scope(
+        "app",
+        ("help", "f1,question_mark", "help", "Help for the focused pane", "Help"),
+        ("commands", "!ctrl+p", "commands", "All commands", "Commands"),
+        ("questions", "f4,exclamation_mark", "questions", "Answer what servers ask", ""),
+        ("about", "f12,i", "about", "What is running: versions, files, limits", ""),
+        ("theme", "alt+t", "theme", "Change the theme", ""),
+        ("quit", "!ctrl+q", "quit", "Quit", ""),
+    ),
+    *_scope(
+        "main",
+        ("focus-servers", "1", "focus_pane('servers')", "Go to the servers", ""),
+        ("focus-catalog", "2,f6", "focus_pane('catalog')", "Go to the catalog", ""),
+        ("focus-call", "3,f2", "focus_pane('call')", "Go to the call", ""),
+        ("focus-result", "4,f5", "focus_pane('result')", "Go to the result", ""),
+        ("focus-trace", "5,f8", "focus_pane('trace')", "Go to the trace, or put it away", "Trace"),
+        ("call", "!ctrl+j,alt+enter,ctrl+enter", "call", "Run: call, read or get what is open", "Call"),
+        ("jump", "!ctrl+o", "jump", "Jump: letters over panes", "Jump"),
+        ("zoom", "f10,plus", "zoom", "Zoom the focused pane", ""),
+        ("sidebar", "f9,ctrl+b", "sidebar", "Hide or show the left side", ""),
+        ("tab-previous", "left_square_bracket", "turn_tab(-1)", "Previous tab of the pane", ""),
+        ("tab-next", "right_square_bracket", "turn_tab(1)", "Next tab of the pane", ""),
+        ("new-server", "ctrl+n", "new_server", "Add a server", ""),
+        ("refresh", "ctrl+r", "refresh", "List again what the server offers", ""),
+        ("back", "escape", "back", "Step back", ""),
+    ),
+    *_scope(
+        "servers",
+        ("server-open", "enter", "open", "Details, warnings and stderr", "Details"),
+        ("server-toggle", "space", "toggle", "Connect or disconnect", "On/off"),
+        ("server-restart", "r", "restart", "Connect again now", "Restart"),
+        ("server-add", "n", "add", "Add a server", "New"),
+        ("server-edit", "e", "edit", "Edit the server", "Edit"),
+        ("server-delete", "d", "delete", "Remove the server, after asking", ""),
+        ("server-copy", "y", "copy", "Copy its name", ""),
+    ),
+    *_scope(
+        "catalog",
+        ("catalog-open", "enter", "open", "Open it", "Open"),
+        ("catalog-filter", "slash", "filter", "Filter as you type", "Filter"),
+        ("catalog-copy", "y", "copy", "Copy its name", ""),
+        ("catalog-command", "c", "copy_command", "Copy it as a command line", ""),
+    ),
+    *_scope(
+        "call",
+        ("call-cancel", "x", "cancel", "Stop what is running", ""),
+        ("call-edit", "e", "edit", "Edit the arguments as JSON", ""),
+        ("call-command", "c", "copy_command", "Copy the call as a command line", ""),
+        ("call-clear", "d", "clear", "Forget the typed arguments", ""),
+    ),
+    *_scope(
+        "result",
+        ("result-copy", "y", "copy", "Copy what is shown", "Copy"),
+        ("result-save", "w", "save", "Save the result, its images and files", "Save"),
+        ("result-again", "r", "again", "Run it again", "Again"),
+        ("result-cancel", "x", "cancel", "Stop what is running", ""),
+        ("result-command", "c", "copy_command", "Copy the call as a command line", ""),
+    ),
+    *_scope(
+        "trace",
+        ("trace-open", "enter", "open", "Request, response, headers, stderr around it", "Detail"),
+        ("trace-filter", "slash", "filter", "Filter: words, ~s server, ~m method", "Filter"),
+        ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
+        ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
+    ),
+    *_scope(
+        "server dialog",
+        ("server-test", "!ctrl+t", "test", "Try it without saving", "Test"),
+        ("server-save", "!ctrl+j,alt+enter,ctrl+enter", "save", "Save it", "Save"),
+        ("server-import", "!ctrl+o", "import_files", "Import from other clients' files", "Import"),
+        ("server-back", "escape", "back", "Back, without saving", "Back"),
+    ),
+    *_scope(
+        "import",
+        ("import-toggle", "space", "toggle", "Take it, or leave it", "Mark"),
+        ("import-save", "!ctrl+j,alt+enter,enter", "save", "Add what is marked", "Add"),
+        ("import-back", "escape", "back", "Back", "Back"),
+    ),
+    *_scope(
+        "question",
+        ("question-accept", "!ctrl+j,alt+enter,ctrl+enter", "accept", "Accept and send", "Accept"),
+        ("question-decline", "d,alt+d", "decline", "Decline", "Decline"),
+        ("question-cancel", "c,alt+c", "cancel", "Cancel what is waiting", "Cancel"),
+        ("question-later", "escape", "later", "Later; what was typed is kept", "Later"),
+    ),
+    *_scope(
+        "approval",
+        ("approval-run", "y", "run", "Run it once", "Run once"),
+        ("approval-deny", "n", "deny", "Do not run it", "Do not"),
+        ("approval-later", "escape", "later", "Later", "Later"),
+    ),
+    *_scope(
+        "confirm",
+        ("confirm-yes", "y", "yes", "Yes", "Yes"),
+        ("confirm-no", "n,escape", "no", "No", "No"),
+    ),
+    *_scope(
+        "trust",
+        ("trust-yes", "y", "yes", "Use this file as it is now", "Use it"),
+        ("trust-no", "n,escape", "no", "Do not use it", "Not now"),
+    ),
+    *_scope(
+        "dialog",
+        ("dialog-close", "escape,q", "close", "Close", "Close"),
+        ("dialog-copy", "y", "copy", "Copy", "Copy"),
+    ),
+)  # fmt: skip
+
+BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
+
+_NAMES = {
+    "question_mark": "?", "exclamation_mark": "!", "slash": "/", "plus": "+", "left_square_bracket": "[",
+    "right_square_bracket": "]", "escape": "esc", "comma": ",", "full_stop": ".", "colon": ":", "minus": "-",
+}  # fmt: skip
+
+
+def spell(key: str) -> str:
+    """One key as people write it: `^j`, `?`, `alt+enter`, `F8`."""
+    *modifiers, last = key.strip().split("+") if key.strip() != "+" else ["plus"]
+    last = _NAMES.get(last, last)
+    if len(last) > 1 and last[0] == "f" and last[1:].isdigit():
+        last = last.upper()
+    if modifiers == ["ctrl"] and len(last) == 1:
+        return f"^{last}"
+    return "+".join((*modifiers, last))
+
+
+def spell_all(keys: str) -> str:
+    """All keys of an action as people write them, separated by spaces."""
+    return " ".join(spell(key) for key in keys.split(",") if key.strip())
+
+
+def scoped(*scopes: Scope) -> tuple[Action, ...]:
+    """The actions of some scopes, in the table's order."""
+    return tuple(action for action in ACTIONS if action.scope in scopes)
+
+
+def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Check `[keys]` of config.toml: the usable part, and a sentence for everything that is not."""
+    good: dict[str, str] = {}
+    problems: list[str] = []
+    for name, keys in settings.items():
+        wanted = ",".join(key.strip() for key in keys.split(",") if key.strip())
+        if name not in BY_ID:
+            near = get_close_matches(name, BY_ID, 1)
+            problems.append(f"[keys] {name}: there is no such action" + (f"; did you mean {near[0]}?" if near else "."))
+        elif not wanted:
+            problems.append(f"[keys] {name}: no key is given.")
+        else:
+            good[name] = wanted
+    return good, (*problems, *_clashes(good))
+
+
+def _clashes(changed: Mapping[str, str]) -> list[str]:
+    """Two actions of one scope on one key, where the person's file made it so."""
+    found: list[str] = []
+    taken: dict[tuple[Scope, str], str] = {}
+    for action in ACTIONS:
+        for key in changed.get(action.id, action.keys).split(","):
+            other = taken.setdefault((action.scope, key), action.id)
+            if other != action.id and {other, action.id} & changed.keys():
+                found.append(f"[keys] {spell(key)} is both {other} and {action.id}; only the first of them acts.")
+    return found
+
+
+def table(changed: Mapping[str, str] | None = None) -> list[tuple[str, str, str, str]]:
+    """Rows of scope, id, keys as written, and title, for documentation and `config keys`."""
+    keys = changed or {}
+    return [(a.scope, a.id, spell_all(keys.get(a.id, a.keys)), a.title) for a in ACTIONS]

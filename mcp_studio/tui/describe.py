@@ -1,0 +1,146 @@
+"""Words for people: sizes, times, states, outcomes. Pure functions."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+from mcp_studio.call.outcome import (
+    CallOutcome,
+    Cancelled,
+    Denied,
+    Lost,
+    Rejected,
+    Succeeded,
+    TimedOut,
+    ToolFailed,
+)
+from mcp_studio.safetext import safe
+from mcp_studio.session.state import Status
+
+Tone = Literal["ok", "busy", "bad", "off"]
+"""How a state is coloured; the words and glyphs say the same without colour."""
+
+
+def size(count: float) -> str:
+    """Bytes in at most five characters and a unit: `212B`, `1.2KB`, `19.9MB`."""
+    if count < 1000:
+        return f"{count:.0f}B"
+    for unit in ("KB", "MB", "GB"):
+        count /= 1024
+        if count < 1000:
+            return f"{count:.1f}{unit}" if count < 100 else f"{count:.0f}{unit}"
+    return f"{count / 1024:.1f}TB"
+
+
+def duration(ms: float) -> str:
+    """Milliseconds as people say them: `18 ms`, `1.2 s`, `2 min 5 s`."""
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    if ms < 60_000:
+        return f"{ms / 1000:.1f} s"
+    return f"{ms // 60_000:.0f} min {ms % 60_000 / 1000:.0f} s"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 tool`, `2 tools`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def tone(status: Status) -> Tone:
+    """How the state of a connection is coloured."""
+    match status.state:
+        case "ready":
+            return "ok"
+        case "failed" | "needs_auth":
+            return "bad"
+        case "disabled":
+            return "off"
+        case _:
+            return "busy"
+
+
+def state_short(status: Status, tools: int, now: float | None = None) -> str:
+    """The state in one or two words, for a narrow row: `9t`, `retry 4s`, `off`."""
+    match status.state:
+        case "ready":
+            return f"{tools}t"
+        case "retrying":
+            left = status.retry_at - (time.monotonic() if now is None else now)
+            return f"retry {left:.0f}s" if left > 0.5 else "retrying"
+        case "needs_auth":
+            return "sign in"
+        case "disabled":
+            return "off"
+        case "idle":
+            return "waiting"
+        case state:
+            return state
+
+
+def state_words(status: Status) -> str:
+    """The state in a sentence, with the reason where there is one."""
+    name = safe(status.server)
+    why = safe(status.error.message) if status.error else ""
+    match status.state:
+        case "ready":
+            return f"{name} is connected."
+        case "connecting":
+            return f"{name} is connecting."
+        case "idle":
+            return f"{name} waits for its turn to start."
+        case "disabled":
+            return f"{name} is off."
+        case "stopping":
+            return f"{name} is stopping."
+        case "retrying":
+            return f"{name} ended and starts again (attempt {status.attempt}). {why}".strip()
+        case "needs_auth":
+            return f"{name} wants a sign-in. {why}".strip()
+        case "failed":
+            return f"{name} failed. {why}".strip()
+
+
+def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
+    """How an operation ended, in one line; the kinds of failure read differently."""
+    took = f"{duration(outcome.ms)}" if outcome.ms else ""
+    match outcome:
+        case Succeeded():
+            return "ok", f"ok · {took} · {size(outcome.size)}"
+        case ToolFailed():
+            return "bad", f"tool error: it ran and says that it failed · {took} · {size(outcome.size)}"
+        case Rejected(code=code, message=message):
+            return "bad", f"refused by the server: {code} {safe(message, 300)} · {took}"
+        case Denied(rule=rule):
+            return "off", f"not sent: {safe(rule, 300)}"
+        case Cancelled():
+            return "off", f"stopped after {took}" if took else "stopped"
+        case TimedOut(limit=limit):
+            return "bad", f"no answer in time: {safe(limit, 300)}"
+        case Lost(error=error):
+            return "bad", f"connection lost: {safe(error.message, 300)} Whether the server did the work is unknown."
+        case _:
+            return "off", type(outcome).__name__
+
+
+def outcome_note(outcome: CallOutcome) -> str:
+    """The same for the border: a few words."""
+    match outcome:
+        case Succeeded():
+            word = "ok"
+        case ToolFailed():
+            word = "tool error"
+        case Rejected(code=code):
+            word = f"error {code}"
+        case Denied():
+            return "not sent"
+        case Cancelled():
+            return "stopped"
+        case TimedOut():
+            word = "timed out"
+        case Lost():
+            word = "lost"
+        case _:
+            word = ""
+    took = duration(outcome.ms) if outcome.ms else ""
+    return " ".join(filter(None, (word, took, size(outcome.size) if outcome.size else "")))

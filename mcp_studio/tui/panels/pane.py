@@ -1,0 +1,140 @@
+"""A numbered pane: a round border that carries its title or tabs on top and a note at the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.events import Click, Resize
+from textual.message import Message
+from textual.widget import Widget
+
+from mcp_studio.tui.bindings import bindings
+
+_GAP = " │ "
+
+
+class Tab:
+    """One tab in a border: a long and a short name, and an optional count."""
+
+    __slots__ = ("count", "id", "name", "short")
+
+    def __init__(self, id: str, name: str, short: str = "", count: str = "") -> None:
+        self.id = id
+        self.name = name
+        self.short = short or name
+        self.count = count
+
+    def label(self, short: bool) -> str:
+        """Its text in the border."""
+        return " ".join(filter(None, (self.short if short else self.name, self.count)))
+
+
+class Pane(Widget):
+    """Base of the five panes.
+
+    A subclass sets `number` and `scope`, and calls `show_title`, `show_tabs` and `show_note`.
+    """
+
+    number = 0
+    tabs_at_bottom = False
+
+    class TabChosen(Message):
+        """A tab in the border was clicked or reached by key."""
+
+        def __init__(self, pane: Pane, tab: str) -> None:
+            super().__init__()
+            self.pane = pane
+            self.tab = tab
+
+    def __init_subclass__(cls, scope: str = "", **kwargs: bool) -> None:
+        if scope:
+            cls.BINDINGS = bindings(scope)  # type: ignore[arg-type]
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._title = Content("")
+        self._note: Content | None = None
+        self._tabs: Sequence[Tab] = ()
+        self.tab = ""
+        self._spans: list[tuple[int, int, str]] = []
+
+    def show_title(self, title: Content) -> None:
+        """Put a title after the number."""
+        self._title = title
+        self._draw()
+
+    def show_tabs(self, tabs: Sequence[Tab], current: str) -> None:
+        """Put tabs into the border."""
+        self._tabs = tabs
+        self.tab = current
+        self._draw()
+
+    def show_note(self, note: Content | None) -> None:
+        """Put a few words into the bottom border, at the right."""
+        self._note = note
+        self._draw()
+
+    def turn_tab(self, step: int) -> bool:
+        """Go to the next or previous tab; False when there is only one."""
+        names = [tab.id for tab in self._tabs]
+        if len(names) < 2:
+            return False
+        at = names.index(self.tab) if self.tab in names else 0
+        self.post_message(self.TabChosen(self, names[(at + step) % len(names)]))
+        return True
+
+    def entry_point(self) -> Widget:
+        """The widget that gets the focus when the pane is gone to."""
+        for widget in self.query("*"):
+            if widget.focusable and widget.display:
+                return widget
+        return self
+
+    def on_resize(self, event: Resize) -> None:
+        """Fit title and tabs anew."""
+        self._draw()
+
+    def on_click(self, event: Click) -> None:
+        """Choose the tab under the pointer, or take the focus."""
+        row = self.outer_size.height - 1 if self.tabs_at_bottom else 0
+        if event.widget is self and event.y == row:
+            for start, end, tab in self._spans:
+                if start <= event.x < end:
+                    self.post_message(self.TabChosen(self, tab))
+                    return
+        if not self.has_focus_within:
+            self.entry_point().focus()
+
+    def _draw(self) -> None:
+        room = max(0, self.outer_size.width - 4)
+        head = Content(f"{self.number} ")
+        tabs = self._fit_tabs(room - (0 if self.tabs_at_bottom else head.cell_length))
+        if self.tabs_at_bottom:
+            self.border_title = head + self._title
+            shown = Content.assemble(tabs, _GAP if tabs and self._note else "", self._note or "")
+            self._place(self.outer_size.width - 3 - shown.cell_length + 0)
+            self.border_subtitle = shown or None
+        else:
+            self.border_title = head + (tabs or self._title)
+            self._place(3 + head.cell_length)
+            self.border_subtitle = self._note
+
+    def _fit_tabs(self, room: int) -> Content:
+        for short in (False, True):
+            if sum(len(tab.label(short)) + 3 for tab in self._tabs) - 3 <= room:
+                break
+        self._shown = [(tab.id, tab.label(short)) for tab in self._tabs]
+        parts: list[tuple[str, str]] = []
+        for name, label in self._shown:
+            if parts:
+                parts.append((_GAP, "$quiet"))
+            parts.append((label, "b" if name == self.tab else "$quiet"))
+        return Content.assemble(*parts)
+
+    def _place(self, x: int) -> None:
+        self._spans = []
+        for name, label in self._shown:
+            self._spans.append((x, x + len(label), name))
+            x += len(label) + len(_GAP)
