@@ -1,0 +1,86 @@
+"""Where things are kept: the person's folders, and the data files of the package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+APP = "mcp-studio"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The three folders of one person; none of them needs to exist."""
+
+    config: Path
+    """Settings, servers and own themes: written by the person."""
+    state: Path
+    """What the studio remembers: drafts, agreed project files, catalogs."""
+    cache: Path
+    """What can be deleted at any time."""
+
+    @classmethod
+    def default(cls, environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Paths:
+        """The usual folders of the operating system.
+
+        `MCP_STUDIO_HOME` puts all three below one folder. The XDG variables are honoured wherever they are set to an
+        absolute path, as the XDG base directory specification asks.
+        """
+        if own := environ.get("MCP_STUDIO_HOME"):
+            root = Path(own).expanduser().absolute()
+            return cls(root / "config", root / "state", root / "cache")
+        config, state, cache = _usual(environ, platform)
+        return cls(
+            _xdg(environ, "XDG_CONFIG_HOME", config),
+            _xdg(environ, "XDG_STATE_HOME", state),
+            _xdg(environ, "XDG_CACHE_HOME", cache),
+        )
+
+    @property
+    def config_file(self) -> Path:
+        """The person's `config.toml`."""
+        return self.config / "config.toml"
+
+    @property
+    def themes(self) -> Path:
+        """The person's own themes."""
+        return self.config / "themes"
+
+    @property
+    def trust_file(self) -> Path:
+        """The project files that the person has agreed to."""
+        return self.state / "trusted.json"
+
+
+def home(environ: Mapping[str, str] = os.environ) -> Path:
+    """The person's home folder, from `environ` where it says so."""
+    named = environ.get("HOME") or environ.get("USERPROFILE")
+    return Path(named) if named else Path.home()
+
+
+def _usual(environ: Mapping[str, str], platform: str) -> tuple[Path, Path, Path]:
+    if platform == "win32":
+        roaming = Path(environ.get("APPDATA") or home(environ) / "AppData" / "Roaming") / APP
+        local = Path(environ.get("LOCALAPPDATA") or home(environ) / "AppData" / "Local") / APP
+        return roaming, local / "state", local / "cache"
+    if platform == "darwin":
+        library = home(environ) / "Library"
+        support = library / "Application Support" / APP
+        return support, support / "state", library / "Caches" / APP
+    base = home(environ)
+    return base / ".config" / APP, base / ".local" / "state" / APP, base / ".cache" / APP
+
+
+def _xdg(environ: Mapping[str, str], variable: str, usual: Path) -> Path:
+    value = environ.get(variable, "")
+    return Path(value) / APP if os.path.isabs(value) else usual
+
+
+def shipped_themes() -> Path:
+    """The folder of the themes that come with the package: inside it when installed, beside it in a source checkout."""
+    package = Path(__file__).resolve().parent
+    installed = package / "themes"
+    return installed if installed.is_dir() else package.parent / "themes"

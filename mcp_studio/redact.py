@@ -1,0 +1,262 @@
+"""The redactor: every sink that stores or shows what crossed the wire sends it through here first.
+
+It knows secrets in three ways: values it was told (`learn`), names whose values are secret (`password`, `api_key`,
+`Authorization` …), and shapes that only tokens have (`ghp_…`, JWT …).
+
+Finding is in two steps, so that a frame without secrets costs a few microseconds per KB and any frame linear time: one
+regular expression looks for anchors in the lower-cased bytes, and only around an anchor is looked closely. The anchors
+start with rare letters (`ken` for token, `cret` for secret): the search engine stops at every possible first letter.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from json.encoder import encode_basestring, encode_basestring_ascii
+from typing import NamedTuple
+
+MARK = "‹redacted›"
+"""What stands in the place of a secret."""
+_MARK = MARK.encode()
+SHORTEST = 6
+"""Told secrets with fewer characters are not looked for: they would be found everywhere."""
+_SLICE = 1 << 20
+"""Bytes searched at a time, so that a redacting thread leaves the interpreter to others in between."""
+_REACH = 120
+"""How far from its anchor a name may begin."""
+
+Headers = Iterable[tuple[str, str]]
+
+_ENDINGS = (
+    "password passwd passphrase secret secrets token apikey accesskey privatekey secretkey signingkey encryptionkey "
+    "authkey credential credentials authorization cookie codeverifier clientassertion"
+).split()
+_HARMLESS = re.compile(
+    r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop|bos|eos|pad|unk|mask)token$"
+)
+_QUERY = frozenset("key code sig signature auth state session ticket jwt assertion".split())
+"""Secret as the name of a query parameter, though not elsewhere."""
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable, header, key or field of this name usually holds a secret."""
+    plain = re.sub(r"[^a-z0-9]", "", name.lower())
+    return plain.endswith(tuple(_ENDINGS)) and not _HARMLESS.search(plain)
+
+
+_ANCHOR = re.compile(
+    rb"k(?:en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"
+    rb"|b(?:earer |asic )|phrase|verifier|g(?:h[pousr]_|ithub_pat_|lpat-)|xox[a-z]-|yj[\w-]{9}|://|-----begin"
+)
+_BEFORE = re.compile(rb"[\w.-]*$")
+_AFTER = re.compile(rb"""[\w.-]{0,80}+(?=(?:\\{0,80}+["'])?\s{0,20}+[:=])""")
+_QUOTED = re.compile(rb"""(?:\\*["'])?\s*[:=]\s*(\\*)\"""")
+_BARE = re.compile(rb"""=(?!=)(?:'([^'\n]+)|([^\s&'"#;,\\]+))|:[ \t]*(?=\S{0,80}\d)([^\s&'"#;,\\{}\[\]]{8,})""")
+_CUT = re.compile(rb"(?P<lead>(?<!\\)(?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_RUN = re.compile(rb"\\*\Z")
+_CLOSING = re.compile(rb'(\\*)"')
+_USERINFO = re.compile(rb'[^\s/?#@"\'\\<>]{1,400}(?=@)')
+_BEARER = re.compile(rb"(?i)bearer +(?=\S{0,80}[-0-9._~+/=])([\w.~+/=-]{6,})")
+_BASIC = re.compile(rb"(?i)basic +([A-Za-z0-9+/]{4,}={0,2})")
+_SHAPES = re.compile(
+    # Not inside a word; but an escaped line end or tab of a JSON string may stand before it.
+    rb"(?:(?<![\w-])|(?<=\\[nrt]))(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
+    rb"|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
+    rb"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]+)"
+)
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+
+
+class Redactor:
+    """Replaces what is secret by `‹redacted›`; it only ever learns more.
+
+    `names` are further header or key names, or regular expressions over them (`redact` in the settings).
+
+    Raises:
+        re.error: one of `names` is not a regular expression.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._told: dict[bytes, None] = {}
+        self._literals: re.Pattern[bytes] | None = None
+        self._longest = 0
+        given = tuple(names)
+        plain = [re.escape(name) for name in given if re.fullmatch(r"[\w.-]+", name)]
+        patterns = [name.removeprefix("(?i)") for name in given if not re.fullmatch(r"[\w.-]+", name)]
+        parts = [rf"^(?:{'|'.join(plain)})$"] * bool(plain) + [f"(?:{pattern})" for pattern in patterns]
+        self._names = re.compile("|".join(parts), re.IGNORECASE) if parts else None
+        anchors = b"|".join(re.escape(name.lower().encode()) for name in given if re.fullmatch(r"[\w.-]+", name))
+        # A regular expression gives no anchor: then the last letter of every name is one.
+        further = b"|".join(part for part in (anchors, rb'\w(?=(?:\\*")?\s?[:=])' * bool(patterns)) if part)
+        self._anchor = re.compile(_ANCHOR.pattern + b"|" + further) if further else _ANCHOR
+
+    def learn(self, secret: str) -> None:
+        """Redact this value from now on, also as base64, URL-quoted and JSON-escaped; too short ones are ignored."""
+        scheme, _, rest = secret.strip().partition(" ")
+        if scheme.lower() in ("bearer", "basic", "token") and rest:
+            return self.learn(rest)
+        for value in (secret, *secret.splitlines()):
+            if len(value.strip()) >= SHORTEST:
+                self._told.update(dict.fromkeys(_forms(value.strip())))
+        if self._told:
+            ordered = sorted(self._told, key=len, reverse=True)
+            self._literals = re.compile(b"|".join(map(re.escape, ordered)))
+            self._longest = len(ordered[0])
+
+    def is_secret(self, name: str) -> bool:
+        """Whether values of this header, key or variable are secret, by its looks or by the settings."""
+        return is_secret_name(name) or bool(self._names and self._names.search(name))
+
+    def bytes(self, data: bytes) -> bytes:
+        """The same bytes with secrets replaced; JSON stays JSON, and bytes without secrets are the same object."""
+        spans = sorted((*self._found(data), *self._learned(data)))
+        if not spans:
+            return data
+        parts: list[bytes] = []
+        at = 0
+        for start, end in spans:
+            if end <= at:
+                continue
+            if start >= at:
+                parts += (data[at:start], _MARK)
+            at = end
+        return b"".join((*parts, data[at:]))
+
+    def text(self, text: str) -> str:
+        """The same text with secrets replaced."""
+        data = text.encode("utf-8", "surrogatepass")
+        clean = self.bytes(data)
+        return text if clean is data else clean.decode("utf-8", "surrogatepass")
+
+    def headers(self, headers: Headers) -> tuple[tuple[str, str], ...]:
+        """Header lines with secret values replaced; the scheme of an authorization stays readable."""
+        return tuple((name, self._header(name, value)) for name, value in headers)
+
+    def url(self, url: str) -> str:
+        """A URL without its user information and secret query values."""
+
+        def value(found: re.Match[str]) -> str:
+            name = found[2]
+            secret = name.lower() in _QUERY or self.is_secret(name)
+            return found[1] + name + "=" + (MARK if secret else found[3])
+
+        bare = re.sub(r"(?<=://)[^/?#@\s]*(?=@)", MARK, url)
+        return self.text(re.sub(r"([?&#;])([^=&#;?]+)=([^&#;]+)", value, bare))
+
+    def _header(self, name: str, value: str) -> str:
+        if not self.is_secret(name):
+            return self.url(value) if "://" in value else self.text(value)
+        scheme, space, _ = value.partition(" ")
+        return f"{scheme} {MARK}" if space and name.lower().endswith("authorization") else MARK
+
+    def _learned(self, data: bytes) -> Iterator[_Span]:
+        if self._literals is None:
+            return
+        for start in range(0, len(data), _SLICE):
+            for found in self._literals.finditer(data, start, start + _SLICE + self._longest):
+                yield _whole(data, *found.span())
+
+    def _found(self, data: bytes) -> Iterator[_Span]:
+        low = data.lower()
+        done = 0
+        for start in range(0, len(low), _SLICE):
+            for found in self._anchor.finditer(low, start, start + _SLICE + _REACH):
+                if found.end() <= done:
+                    continue
+                if span := self._secret_at(data, found):
+                    yield span
+                    done = span.end
+
+    def _secret_at(self, data: bytes, found: re.Match[bytes]) -> _Span | None:
+        """The secret value that an anchor announces, if it does."""
+        word, start = found[0], found.start()
+        if word == b"://":
+            return _span(_USERINFO.match(data, found.end()))
+        if word == b"bearer ":
+            return _span(_BEARER.match(data, start), 1)
+        if word == b"basic ":
+            basic = _BASIC.match(data, start)
+            return _span(basic, 1) if basic and _is_basic(basic[1]) else None
+        for back in range(3):
+            # An anchor may begin at the second or third letter of its shape (`AKIA`, `AIza`).
+            if shape := _SHAPES.match(data, max(0, start - back)):
+                return _Span(*shape.span())
+        return self._value_of_name(data, start, found.end())
+
+    def _value_of_name(self, data: bytes, start: int, end: int) -> _Span | None:
+        tail = _AFTER.match(data, end)
+        if tail is None:
+            return None
+        name_end = tail.end()
+        quoted = _QUOTED.match(data, name_end)
+        bare = None if quoted else _BARE.match(data, name_end)
+        if not (quoted or bare):
+            return None
+        head = _BEFORE.search(data[max(0, start - _REACH) : start])
+        name = data[start - len(head[0] if head else b"") : name_end]
+        if not self.is_secret(name.decode("ascii", "replace")):
+            return None
+        if quoted:
+            return _quoted_value(data, quoted.end(), len(quoted[1]))
+        return _span(bare, bare.lastindex or 0) if bare else None
+
+
+def _span(found: re.Match[bytes] | None, group: int = 0) -> _Span | None:
+    return _Span(*found.span(group)) if found else None
+
+
+def _whole(data: bytes, start: int, end: int) -> _Span:
+    """The span widened where it would cut an escape sequence of a JSON string in two."""
+    if cut := _CUT.search(data, max(0, start - 40), start):
+        start -= cut.end() - cut.end("lead")
+    if len(_RUN.search(data[start:end])[0]) % 2:  # type: ignore[index]
+        end = min(end + 1, len(data))
+    return _Span(start, end)
+
+
+def _quoted_value(data: bytes, start: int, escapes: int) -> _Span | None:
+    """A JSON string from after its opening quote, which `escapes` backslashes precede: JSON inside JSON strings."""
+    for closing in _CLOSING.finditer(data, start):
+        run = len(closing[1])
+        for _ in range(escapes.bit_length()):
+            if run % 2 == 0:
+                break
+            run //= 2
+        if run % 2 == 0:
+            end = closing.end() - 1 - escapes
+            return _Span(start, end) if end > start else None
+    return _Span(start, len(data)) if start < len(data) else None
+
+
+def _is_basic(value: bytes) -> bool:
+    """Whether it is base64 of `user:password` (RFC 7617), not just a word after "basic"."""
+    try:
+        return b":" in binascii.a2b_base64(value + b"=" * (-len(value) % 4))
+    except binascii.Error:
+        return False
+
+
+def _forms(secret: str) -> Iterator[bytes]:
+    from urllib.parse import quote, quote_plus
+
+    raw = secret.encode("utf-8", "surrogatepass")
+    yield raw
+    for text in (encode_basestring(secret)[1:-1], encode_basestring_ascii(secret)[1:-1]):
+        yield text.encode("utf-8", "surrogatepass")
+        yield encode_basestring(text)[1:-1].encode("utf-8", "surrogatepass")
+    yield quote(raw, safe="").encode()
+    yield quote_plus(raw).encode()
+    for shift in range(3):
+        # Inside a longer text the secret starts at any of three positions of a base64 group; the outer groups vary.
+        whole = binascii.b2a_base64(b"\0" * shift + raw, newline=False)
+        inner = whole[(0, 2, 3)[shift] : len(whole) - (0, 3, 2)[(shift + len(raw)) % 3]]
+        if shift == 0:
+            yield whole
+        if len(inner) >= SHORTEST:
+            yield inner
+            yield inner.translate(bytes.maketrans(b"+/", b"-_"))

@@ -1,0 +1,207 @@
+"""What is secret never reaches a sink, what is not stays as it was, and looking for it is cheap."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_studio.redact import MARK, Redactor, is_secret_name
+
+PLAIN = Redactor()
+
+
+@pytest.mark.parametrize(
+    "name",
+    "password PASSWORD db_password token accessToken refresh_token api_key x-api-key OPENAI_API_KEY client_secret "
+    "code_verifier Authorization Proxy-Authorization Cookie Set-Cookie privateKey".split(),
+)
+def test_names_that_hold_secrets(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["progressToken", "nextPageToken", "key", "monkey", "tokens", "max_tokens", "passport", "author"]
+)
+def test_names_that_do_not(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ('{"password":"hunter2","a":1}', '{"password":"‹redacted›","a":1}'),
+        ('{"a":{"Access_Token" : "x"}}', '{"a":{"Access_Token" : "‹redacted›"}}'),
+        ('{"apiKey":"with \\" quote\\\\"}', '{"apiKey":"‹redacted›"}'),
+        (r'{"text":"{\"password\":\"hun\\\"ter2\",\"b\":1}"}', r'{"text":"{\"password\":\"‹redacted›\",\"b\":1}"}'),
+        ('{"text":"Authorization: Bearer abc-123-def!"}', '{"text":"Authorization: Bearer ‹redacted›!"}'),
+        ("curl -H 'authorization: Basic dXNlcjpwYXNz'", "curl -H 'authorization: Basic ‹redacted›'"),
+        ("TOKEN=abc123 next", "TOKEN=‹redacted› next"),
+        ("connecting to postgres://ada:pw@db.example/x", "connecting to postgres://‹redacted›@db.example/x"),
+        ("GET /cb?code=1&access_token=abc&b=2", "GET /cb?code=1&access_token=‹redacted›&b=2"),
+        ('{"k":"line\\nghp_0123456789abcdefghij"}', '{"k":"line\\n‹redacted›"}'),
+        ("key sk-proj-0123456789abcdef.", "key ‹redacted›."),
+        ("AKIAIOSFODNN7EXAMPLE", "‹redacted›"),
+        ("xoxb-1234567890-abcdef", "‹redacted›"),
+        ("jwt eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0 end", "jwt ‹redacted› end"),
+        ('{"token":"never closed', '{"token":"‹redacted›'),
+    ],
+)
+def test_secrets_are_replaced(given: str, kept: str) -> None:
+    assert PLAIN.text(given) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"_meta":{"progressToken":"abc"},"nextCursor":"xyz"}',
+        '{"properties":{"password":{"type":"string"}},"required":["password","token"]}',
+        '{"password":""}',
+        '{"token":null,"secret":17}',
+        "basic usage of the bearer of news",
+        "Basic authentication and bearer tokens are supported",
+        "Token: expected a word",
+        "risk-averse task-oriented disk-0",
+        "http://localhost:3000/mcp?a=b",
+        "",
+    ],
+)
+def test_what_is_not_secret_stays_the_same_object(text: str) -> None:
+    data = text.encode()
+    assert PLAIN.bytes(data) is data
+
+
+def test_told_secrets_are_found_in_all_their_forms() -> None:
+    redactor = Redactor()
+    secret = 'pa"ss\\wörd/+& x'
+    redactor.learn(secret)
+    forms = [
+        secret,
+        json.dumps(secret),
+        json.dumps(json.dumps(secret)),
+        json.dumps(secret, ensure_ascii=False),
+        quote(secret, safe=""),
+    ]
+    for form in forms:
+        assert redactor.text(f"<{form}>").count(MARK) == 1
+        assert "ss\\w" not in redactor.text(form) and "rd%2F" not in redactor.text(form)
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", "user:", "a longer name:"])
+def test_told_secrets_are_found_inside_base64(before: str) -> None:
+    redactor = Redactor()
+    redactor.learn("correct-horse-battery")
+    encoded = base64.b64encode(f"{before}correct-horse-battery".encode()).decode()
+    clean = redactor.text(f'"{encoded}"')
+    assert MARK in clean
+    left = "".join(clean.strip('"').split(MARK))
+    assert len(left) <= len(base64.b64encode(before.encode())) + 3
+
+
+def test_the_token_of_a_told_authorization_header_is_found_alone() -> None:
+    redactor = Redactor()
+    redactor.learn("Bearer opaquevalue")
+    assert redactor.text("got opaquevalue here") == f"got {MARK} here"
+
+
+def test_every_line_of_a_told_key_is_found() -> None:
+    redactor = Redactor()
+    redactor.learn("first line of it\nsecond line of it\n")
+    assert redactor.text("x second line of it y") == f"x {MARK} y"
+
+
+def test_short_values_are_not_told() -> None:
+    redactor = Redactor()
+    redactor.learn("true")
+    redactor.learn("     1     ")
+    assert redactor.text("true and 1") == "true and 1"
+
+
+def test_names_of_the_settings_are_secret_too() -> None:
+    redactor = Redactor(["x-internal", "(?i)^pin$", "hush.*"])
+    assert redactor.text('{"x-internal":"a","PIN":"1234","hush_hush":"b","pinned":"c"}') == (
+        f'{{"x-internal":"{MARK}","PIN":"{MARK}","hush_hush":"{MARK}","pinned":"c"}}'
+    )
+    assert redactor.headers([("X-Internal", "a"), ("X-Other", "b")]) == (("X-Internal", MARK), ("X-Other", "b"))
+
+
+def test_headers_keep_their_names_and_the_scheme() -> None:
+    given = [
+        ("Authorization", "Bearer abc"),
+        ("Cookie", "a=b"),
+        ("Accept", "text/plain"),
+        ("Location", "https://u:p@h/?code=1"),
+    ]
+    assert PLAIN.headers(given) == (
+        ("Authorization", f"Bearer {MARK}"),
+        ("Cookie", MARK),
+        ("Accept", "text/plain"),
+        ("Location", f"https://{MARK}@h/?code={MARK}"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("https://h/mcp?a=1&b=2#c", "https://h/mcp?a=1&b=2#c"),
+        ("https://ada:pw@h:1/x?api_key=1&q=token&state=9", f"https://{MARK}@h:1/x?api_key={MARK}&q=token&state={MARK}"),
+        ("http://127.0.0.1/cb#access_token=abc", f"http://127.0.0.1/cb#access_token={MARK}"),
+    ],
+)
+def test_urls(given: str, kept: str) -> None:
+    assert PLAIN.url(given) == kept
+
+
+@given(st.text(min_size=6).filter(lambda text: len(text.strip()) >= 6 and "redacted" not in text), st.text())
+def test_no_told_secret_survives_in_json(secret: str, around: str) -> None:
+    redactor = Redactor()
+    redactor.learn(secret)
+    clean = redactor.text(json.dumps({"a": around + secret + around}))
+    assert secret.strip() not in json.loads(clean)["a"] or secret.strip() in around
+
+
+@given(st.dictionaries(st.sampled_from(["password", "a", "token", "x_secret"]), st.text() | st.integers(), max_size=4))
+def test_redacted_json_is_the_same_json_but_for_the_secrets(value: dict[str, str | int]) -> None:
+    for frame in (value, {"inner": json.dumps(value)}):
+        clean = json.loads(PLAIN.text(json.dumps(frame)))
+        for key, item in (json.loads(clean["inner"]) if frame is not value else clean).items():
+            if key != "a" and isinstance(value[key], str):
+                assert item == (MARK if value[key] else "")
+
+
+@given(st.binary())
+def test_any_bytes_go_through(data: bytes) -> None:
+    assert isinstance(PLAIN.bytes(data), bytes)
+
+
+def test_a_frame_without_secrets_costs_at_most_a_hundred_times_its_lowering() -> None:
+    frame = json.dumps(
+        {"result": {"text": "The quick brown fox reads a file inside the allowed roots. " * 17}}
+    ).encode()
+
+    def cost(function: object, rounds: int = 200) -> float:
+        start = time.process_time()
+        for _ in range(rounds):
+            function(frame)  # type: ignore[operator]
+        return time.process_time() - start
+
+    assert min(cost(PLAIN.bytes) for _ in range(5)) < 100 * min(cost(bytes.lower) for _ in range(5))
+
+
+@pytest.mark.parametrize(
+    "piece", [b"token=a ", b"keykey", b"eyJ-", b'\\"token\\":\\"a\\",', b"://a", b"\\", b"sk-", b"token:"]
+)
+def test_hostile_repetition_stays_linear(piece: bytes) -> None:
+    def cost(size: int) -> float:
+        data = piece * (size // len(piece))
+        start = time.process_time()
+        PLAIN.bytes(data)
+        return time.process_time() - start
+
+    small, large = min(cost(20_000) for _ in range(3)), cost(400_000)
+    assert large < 20 * small * 4 + 0.05
