@@ -1,0 +1,57 @@
+"""The second wall: whatever a widget draws, nothing live leaves for the terminal.
+
+`safetext.safe` makes foreign text visible and harmless before a widget takes it. This filter stands behind it, between
+all widgets (borders, titles and toasts too) and the terminal, for the day somebody forgets. Install it in the app:
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), WALL]
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+
+from mcp_studio.safetext import is_live
+
+
+class TerminalWall(LineFilter):
+    """Removes C0, C1, bidi, zero-width, tag and similar characters and terminal links from every line that is drawn.
+
+    What is removed leaves as many cells as it took, so the layout stays whole. Lines without any of it (nearly all)
+    pass as they are.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments without anything live in them; the same list when nothing was."""
+        for text, style, _ in segments:
+            if (style is not None and style.link) or _clean(text) != text:
+                return [Segment(_clean(text), _unlinked(style)) for text, style, _ in segments]
+        return segments
+
+
+WALL = TerminalWall()
+"""The one instance: lines are cached per filter object."""
+
+
+def _clean(text: str) -> str:
+    return text if text.isascii() and text.isprintable() else _without_live(text)
+
+
+@lru_cache(4096)
+def _without_live(text: str) -> str:
+    live = {char for char in set(text) if is_live(char)}
+    if not live:
+        return text
+    kept = "".join(char for char in text if char not in live)
+    return set_cell_size(kept, cell_len(text))
+
+
+@lru_cache(512)
+def _unlinked(style: Style | None) -> Style | None:
+    return style.update_link(None) if style is not None and style.link else style
