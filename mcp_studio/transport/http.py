@@ -1,0 +1,182 @@
+"""Streamable HTTP, both eras: a POST for each message, answers as JSON or as a stream of events.
+
+Specification 2025-03-26 to 2025-11-25 (sessions, GET stream, resumption) and 2026-07-28 (stateless, POST only),
+basic/transports. What a message carries is told by `Outgoing.modern`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from functools import partial
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import ConnectionLost, StudioError
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.transport import http_post
+from mcp_studio.transport.base import Opened, Sink
+from mcp_studio.transport.http_errors import HttpFailure, SessionLost
+from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged
+from mcp_studio.transport.http_stream import follow
+from mcp_studio.transport.http_wire import Cursor, Waiting, Wire
+from mcp_studio.transport.tap import Tap
+
+_MODERN = "2026-07-28"
+
+
+class HttpTransport:
+    """The transport of one server that is reached by URL; implements `base.Transport`."""
+
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
+        self._wire = Wire(config, limits, tap)
+        self._limits = limits
+        self._tap = tap
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._listening: asyncio.Task[None] | None = None
+        self._listenable = False
+        self._initialized = False
+        self._closing: asyncio.Task[None] | None = None
+
+    async def open(self, sink: Sink) -> Opened:
+        """Prepare the connections; nothing is sent, so a server that refuses shows with the first message.
+
+        Raises:
+            ConfigError: the URL, a header or the environment's proxy cannot be used.
+        """
+        await self._wire.edge.open()
+        self._wire.sink = sink
+        return Opened(self._wire.edge.target)
+
+    async def send(self, out: Outgoing) -> None:
+        """Post one message in its own task; only `notifications/initialized` is waited for, so that it arrives first.
+
+        Raises:
+            ConnectionLost: the transport is not open, or has ended.
+        """
+        if self._wire.sink is None:
+            raise ConnectionLost("The connection to the server has ended.")
+        if out.modern and out.method == "notifications/cancelled":
+            return  # Cancelling is closing the response stream there: see `abandon`.
+        if out.kind == "request" and out.id is not None:
+            self._ask(out, out.id)
+            return
+        task = self._spawn(self._tell(out), out)
+        if out.method == "notifications/initialized":
+            await asyncio.wait((task,), timeout=self._limits.write)
+
+    def negotiated(self, version: str) -> None:
+        """The version is settled: it is sent in headers, and older eras get their GET stream."""
+        self._wire.version = version
+        self._listenable = version < _MODERN
+        self._listen()
+
+    def abandon(self, request_id: RequestId) -> None:
+        """Nobody waits for this request any more: its exchange is closed."""
+        waiting = self._wire.waiting.get(request_id)
+        if waiting is not None and waiting.task is not None:
+            waiting.task.cancel()
+
+    async def close(self) -> None:
+        """End all exchanges, the session (DELETE) and the connections within `limits.close`; any number of times."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    def _ask(self, out: Outgoing, request_id: RequestId) -> None:
+        if out.method == "initialize":
+            self._wire.session = self._wire.version = ""
+        self.abandon(request_id)
+        waiting = Waiting(out)
+        self._wire.waiting[request_id] = waiting
+        waiting.task = self._spawn(self._run(waiting, request_id), out)
+
+    async def _run(self, waiting: Waiting, request_id: RequestId) -> None:
+        try:
+            await http_post.ask(self._wire, waiting)
+        except StudioError as error:
+            if not waiting.answered or isinstance(error, SessionLost):
+                self._failed(waiting.out, error)
+        finally:
+            if self._wire.waiting.get(request_id) is waiting:
+                del self._wire.waiting[request_id]
+
+    async def _tell(self, out: Outgoing) -> None:
+        try:
+            await http_post.tell(self._wire, out)
+        except StudioError as error:
+            self._failed(out, error)
+        if out.method == "notifications/initialized":
+            self._initialized = True
+            self._listen()
+
+    def _listen(self) -> None:
+        """Open the stream for the server's own messages, once the handshake is over."""
+        if self._listenable and self._initialized and self._listening is None and self._wire.sink is not None:
+            self._listening = self._spawn(self._follow(), None)
+
+    async def _follow(self) -> None:
+        try:
+            await follow(self._wire, Cursor(), None)
+        except SessionLost as error:
+            self._end(error)
+        except StudioError as error:
+            self._tap.note(f"No stream for messages that the server sends by itself: {error.message}")
+
+    def _failed(self, out: Outgoing, error: StudioError) -> None:
+        if self._wire.sink is not None:
+            self._wire.sink.undelivered(out, error)
+        if isinstance(error, SessionLost):
+            self._end(error)
+
+    def _end(self, error: HttpFailure) -> None:
+        """The transport ends by itself: say so once, and stop everything."""
+        sink, self._wire.sink = self._wire.sink, None
+        self._wire.session = ""
+        for task in self._tasks - {asyncio.current_task()}:
+            task.cancel()
+        if sink is not None:
+            sink.closed(error)
+
+    def _spawn(self, work: Coroutine[None, None, None], out: Outgoing | None) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._done, out))
+        return task
+
+    def _done(self, out: Outgoing | None, task: asyncio.Task[None]) -> None:
+        """Forget a task; an error that nobody foresaw is that of its message."""
+        self._tasks.discard(task)
+        problem = None if task.cancelled() else task.exception()
+        if problem is None:
+            return
+        text = f"The exchange failed unexpectedly: {type(problem).__name__}: {problem}"
+        self._tap.note(text)
+        if out is not None and self._wire.sink is not None:
+            self._wire.sink.undelivered(out, StudioError(text))
+
+    async def _close(self) -> None:
+        self._wire.sink = None
+        share = self._limits.close / 3
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks), timeout=share)
+        try:
+            async with asyncio.timeout(share):
+                await self._end_session()
+        except (TimeoutError, StudioError):
+            pass  # The server may refuse or be gone; the session ends with us all the same.
+        try:
+            async with asyncio.timeout(share):
+                await self._wire.edge.close()
+        except TimeoutError:
+            self._tap.note("The connections did not close in time; they were dropped.")
+
+    async def _end_session(self) -> None:
+        """Tell the server that the session is over (specification 2025-11-25, basic/transports, Session Management)."""
+        wire = self._wire
+        if wire.session:
+            headers = merged([("Accept", ACCEPT)], legacy_headers(wire.session, wire.version))
+            async with wire.edge.exchange("DELETE", headers, head=None):
+                wire.session = ""

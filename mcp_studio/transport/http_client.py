@@ -1,0 +1,149 @@
+"""httpx2 as the edge uses it: its transport alone, without its client's redirects, cookies and implicit credentials."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_to_bytes
+
+from mcp_studio import __version__
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import ConfigError
+from mcp_studio.limits import Limits
+
+if TYPE_CHECKING:
+    import httpx2
+
+_CONNECTIONS = 128
+_KEEP_ALIVE = 4.0
+"""Below the 5 s after which common servers close idle connections: a request must not meet the closing."""
+_WRITE = 256 * 1024
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A connection pool for one origin, and what else is needed of httpx2."""
+
+    url: httpx2.URL
+    """Where requests go, without credentials and fragment."""
+    userinfo: bytes
+    """`user:password` of the configured URL, or nothing."""
+    transport: httpx2.AsyncHTTPTransport
+    problems: tuple[type[Exception], ...]
+    """What the transport raises when the network or the peer fails."""
+    timeout: dict[str, float | None]
+
+    @property
+    def place(self) -> str:
+        """Host and port."""
+        return (
+            f"{self.url.host}:{_port(self.url)}" if ":" not in self.url.host else f"[{self.url.host}]:{_port(self.url)}"
+        )
+
+    def request(self, method: str, url: httpx2.URL, headers: list[tuple[str, str]], body: bytes) -> httpx2.Request:
+        """A request with exactly these headers, and those that HTTP itself needs."""
+        import httpx2
+
+        own = [("Host", url.netloc.decode("ascii")), ("User-Agent", f"mcp-studio/{__version__}")]
+        own += [("Accept-Encoding", "identity"), ("Connection", "keep-alive")]
+        given = {name.lower() for name, _ in headers}
+        lines = [line for line in own if line[0].lower() not in given] + headers
+        if body or method == "POST":
+            lines.append(("Content-Length", str(len(body))))
+        raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
+        stream = _body(body) if body else httpx2.ByteStream(b"")
+        return httpx2.Request(method, url, headers=raw, stream=stream, extensions={"timeout": self.timeout})
+
+    def join(self, base: httpx2.URL, location: str) -> httpx2.URL | None:
+        """Where a `Location` leads, without credentials; None if it is no address."""
+        import httpx2
+
+        try:
+            return base.join(location).copy_with(username=None, password=None, fragment=None)
+        except (httpx2.InvalidURL, UnicodeError, ValueError):
+            return None
+
+    def same_origin(self, other: httpx2.URL) -> bool:
+        """Whether an address has the scheme, host and port of this one."""
+        mine = (self.url.scheme, self.url.host, _port(self.url))
+        return mine == (other.scheme, other.host, _port(other))
+
+
+def _port(url: httpx2.URL) -> int:
+    return url.port or _PORTS.get(url.scheme, 0)
+
+
+def _body(data: bytes) -> httpx2.AsyncByteStream:
+    """A body in pieces, so that the write deadline holds for each piece and not for the whole."""
+    import httpx2
+
+    class Body(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for start in range(0, len(data), _WRITE):
+                yield data[start : start + _WRITE]
+
+    return Body()
+
+
+def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
+    """Import httpx2 and make the pool; slow, meant for a thread.
+
+    Raises:
+        ConfigError: the URL or the environment's proxy cannot be used.
+    """
+    import httpx2
+
+    url = _address(config)
+    loopback = url.host in ("localhost", "127.0.0.1", "::1") or url.host.startswith("127.")
+    proxy = None if loopback else _proxy(url)
+    # Authorities are loaded only where TLS can come into play; without any, verification refuses everything.
+    plain = url.scheme == "http" and proxy is None
+    verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else httpx2.create_ssl_context()
+    pool = httpx2.Limits(
+        max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE
+    )
+    try:
+        transport = httpx2.AsyncHTTPTransport(verify=verify, limits=pool, proxy=proxy)
+    except (ValueError, ImportError, httpx2.InvalidURL) as problem:
+        raise ConfigError(f"The proxy that the environment names cannot be used: {problem}.") from None
+    return Client(
+        url=url.copy_with(username=None, password=None, fragment=None),
+        userinfo=unquote_to_bytes(url.userinfo),
+        transport=transport,
+        problems=(httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError, UnicodeError),
+        timeout={"connect": connect, "read": None, "write": limits.write, "pool": connect},
+    )
+
+
+def _address(config: ServerConfig) -> httpx2.URL:
+    import httpx2
+
+    try:
+        url = httpx2.URL(config.url)
+    except (httpx2.InvalidURL, UnicodeError) as problem:
+        raise _no_address(config, str(problem)) from None
+    if url.scheme not in _PORTS or not url.host:
+        raise _no_address(config, "it has to begin with http:// or https:// and to name a host")
+    return url
+
+
+def _no_address(config: ServerConfig, why: str) -> ConfigError:
+    return ConfigError(
+        f"The URL of server {config.name} cannot be used: {why}.",
+        file=config.source.file,
+        key=f"servers.{config.name}.url",
+    )
+
+
+def _proxy(url: httpx2.URL) -> str | None:
+    """The proxy that the environment names for this address; loopback never has one."""
+    from urllib.request import getproxies, proxy_bypass
+
+    if proxy_bypass(f"{url.host}:{_port(url)}"):
+        return None
+    proxies = getproxies()
+    found = proxies.get(url.scheme) or proxies.get("all")
+    return found if not found or "://" in found else f"http://{found}"

@@ -1,0 +1,171 @@
+"""What can go wrong with one HTTP exchange, in words; each failure keeps the status it came with."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator
+
+from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, StudioError, Unreachable
+
+EXCERPT = 300
+"""Characters of a body that are quoted in an error."""
+
+
+class HttpFailure(StudioError):
+    """A request got no usable answer from HTTP.
+
+    Attributes:
+        status: the HTTP status, or 0 when none came.
+        body: the beginning of the body, as text; foreign.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", status: int = 0, body: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.body = body
+
+
+class HttpUnreachable(HttpFailure, Unreachable):
+    """The request never reached the server: nothing of it was carried out."""
+
+
+class HttpLost(HttpFailure, ConnectionLost):
+    """The exchange ended before the answer was complete; the server may have carried the request out."""
+
+
+class SessionLost(HttpLost):
+    """The server no longer knows the session: everything on this connection has to start anew."""
+
+
+class HttpBroken(HttpFailure, ProtocolError):
+    """The server answered with something that the protocol does not allow."""
+
+
+class HttpSignIn(HttpFailure, SignInNeeded):
+    """401 or 403; `challenge` is the `WWW-Authenticate` header."""
+
+    def __init__(self, message: str, *, hint: str = "", status: int = 0, body: str = "", challenge: str = "") -> None:
+        super().__init__(message, hint=hint, status=status, body=body)
+        self.challenge = challenge
+
+
+def network_failure(problem: BaseException, place: str, *, under_way: bool) -> HttpFailure:
+    """Put a network error into words; `place` is host and port, `under_way` whether the request had been sent."""
+    chain = tuple(_chain(problem))
+    if under_way:
+        return HttpLost(_lost(chain, place))
+    for link in chain:
+        if isinstance(link, ssl.SSLCertVerificationError):
+            return HttpUnreachable(
+                f"The TLS certificate of {place} is not accepted: {link.verify_message}.",
+                hint="If you trust this server, add its authority to a file and name that file in SSL_CERT_FILE.",
+            )
+        if isinstance(link, ssl.SSLError):
+            return _tls(link, place)
+        if isinstance(link, socket.gaierror | UnicodeError):
+            return HttpUnreachable(
+                f"The name of the host in {place} does not resolve.", hint="Check the spelling and the network."
+            )
+        if isinstance(link, ConnectionRefusedError):
+            return HttpUnreachable(
+                f"Nothing answers at {place}: the connection was refused.",
+                hint="Is the server running, and is the port right?",
+            )
+    return HttpUnreachable(f"No connection to {place}: {_reason(chain)}.", hint="Is the server running?")
+
+
+def _chain(problem: BaseException) -> Iterator[BaseException]:
+    """The error and all that caused it, innermost last; groups are opened."""
+    seen: set[int] = set()
+    queue = [problem]
+    while queue:
+        link = queue.pop(0)
+        if id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            queue.extend(link.exceptions)
+        queue.extend(cause for cause in (link.__cause__, link.__context__) if cause is not None)
+
+
+def _tls(problem: ssl.SSLError, place: str) -> HttpFailure:
+    if problem.reason == "WRONG_VERSION_NUMBER":
+        return HttpUnreachable(f"{place} does not speak TLS.", hint="Try http:// instead of https://.")
+    reason = (problem.reason or str(problem) or "no reason given").replace("_", " ").lower()
+    return HttpUnreachable(f"TLS with {place} failed: {reason}.")
+
+
+def _lost(chain: tuple[BaseException, ...], place: str) -> str:
+    for link in chain:
+        if isinstance(link, ConnectionResetError | BrokenPipeError):
+            return f"{place} reset the connection before its answer was complete."
+    text = " ".join(str(link) for link in chain)
+    if "without sending a response" in text:
+        return f"{place} closed the connection without an answer."
+    if "without sending complete message" in text or "incomplete chunked read" in text:
+        return f"{place} closed the connection in the middle of its answer."
+    return f"The connection to {place} ended before its answer was complete: {_reason(chain)}."
+
+
+def _reason(chain: tuple[BaseException, ...]) -> str:
+    for link in reversed(chain):
+        text = link.strerror if isinstance(link, OSError) and link.strerror else str(link)
+        if text:
+            return text.rstrip(".")
+    return type(chain[0]).__name__
+
+
+def sign_in(status: int, challenge: str, place: str, body: str, *, had_credentials: bool) -> HttpSignIn:
+    """401 or 403: what the server asked for, taken from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
+    scheme = challenge.split(" ", 1)[0].split(",", 1)[0]
+    wants = [f"scheme {scheme}"] if scheme else []
+    wants += [
+        f"{name} {found!r}" for name in ("error", "error_description", "scope") if (found := _param(challenge, name))
+    ]
+    asked = f" ({', '.join(wants)})" if wants else ""
+    if status == 401:
+        verb = "does not accept the credentials it was sent" if had_credentials else "wants you to sign in"
+        message = f"{place} {verb}: HTTP status 401{asked}."
+    else:
+        message = f"{place} refuses access: HTTP status 403{asked}."
+        message += f" It says: {body}" if body else ""
+    hint = "Check the headers of this server." if had_credentials else "Give it a header such as Authorization."
+    return HttpSignIn(message, hint=hint, status=status, body=body, challenge=challenge)
+
+
+def _param(challenge: str, name: str) -> str:
+    found = re.search(rf'(?:^|[\s,]){name}\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))', challenge, re.IGNORECASE)
+    return (found[1] or found[2] or "")[:EXCERPT] if found else ""
+
+
+def refused(status: int, reason: str, media_type: str, place: str, body: str, retry_after: str = "") -> HttpFailure:
+    """Any other status that is no success."""
+    named = f"HTTP status {status}" + (f" {reason}" if reason else "")
+    said = f" It says: {body}" if body and media_type != "text/html" else ""
+    page = f" with an HTML page{_titled(body)}" if media_type == "text/html" else ""
+    hint = f"It asks to wait {retry_after} seconds." if re.fullmatch("[0-9]{1,6}", retry_after) else ""
+    return HttpFailure(f"{place} answered with {named}{page}.{said}", hint=hint, status=status, body=body)
+
+
+def wrong_type(media_type: str, status: int, place: str, body: str) -> HttpBroken:
+    """A success whose body is neither JSON nor an event stream."""
+    if media_type == "text/html":
+        message = f"{place} answered with an HTML page{_titled(body)} instead of JSON."
+        return HttpBroken(message, hint="Is this the address of an MCP endpoint?", status=status, body=body)
+    kind = f"content of type {media_type}" if media_type else "content of no stated type"
+    said = f" It begins: {body}" if body else " It is empty."
+    return HttpBroken(f"{place} answered with {kind} instead of JSON.{said}", status=status, body=body)
+
+
+def _titled(body: str) -> str:
+    found = re.search(r"<title[^<>]{0,100}>([^<]{1,200})", body, re.IGNORECASE)
+    return f" (“{found[1].strip()}”)" if found else ""
+
+
+def excerpt(body: bytes) -> str:
+    """The beginning of a body as one line of text."""
+    text = " ".join(body[: EXCERPT * 4].decode("utf-8", "replace").split())
+    return text if len(text) <= EXCERPT else text[:EXCERPT] + "…"

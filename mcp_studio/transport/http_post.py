@@ -1,0 +1,140 @@
+"""One message out by POST, and what comes back on the same exchange.
+
+Specification 2025-11-25 and 2026-07-28, basic/transports, "Sending Messages to the Server".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.transport.edge import Answer
+from mcp_studio.transport.http_answers import error_frame
+from mcp_studio.transport.http_errors import (
+    HttpBroken,
+    HttpLost,
+    SessionLost,
+    excerpt,
+    refused,
+    wrong_type,
+)
+from mcp_studio.transport.http_headers import valid_session
+from mcp_studio.transport.http_stream import follow
+from mcp_studio.transport.http_wire import Cursor, Waiting, Wire, is_json
+
+_METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
+_SESSION = re.compile(rb"session", re.IGNORECASE)
+
+
+async def ask(wire: Wire, waiting: Waiting) -> None:
+    """Post a request and deliver all that comes until it is answered, on a resumed stream if need be.
+
+    Raises:
+        StudioError: it will not be answered; see `http_errors`.
+    """
+    out = waiting.out
+    cursor = Cursor()
+    problem = HttpLost(f"{wire.edge.place} ended the stream without answering the request.")
+    try:
+        await _post(wire, waiting, cursor)
+    except HttpLost as error:
+        if not cursor.last_id or out.modern or isinstance(error, SessionLost):
+            raise
+        problem = error
+    if waiting.answered:
+        return
+    if not cursor.last_id or out.modern:
+        raise problem
+    await follow(wire, cursor, waiting)
+
+
+async def _post(wire: Wire, waiting: Waiting, cursor: Cursor) -> None:
+    out = waiting.out
+    # Until the version is settled the exchange is part of connecting, and has its deadline.
+    head = wire.total if wire.version else wire.edge.connect
+    async with wire.edge.exchange("POST", wire.headers(out), out.frame, head=head) as answer:
+        if not 200 <= answer.status < 300:
+            await _refusal(wire, out, answer)
+            return
+        _session(wire, out, answer)
+        if answer.status == 202:
+            raise HttpBroken(
+                f"{wire.edge.place} accepted the request with status 202, which answers nothing.", status=202
+            )
+        if answer.media_type == "text/event-stream":
+            await wire.pump(answer, cursor, waiting)
+            return
+        await _json(wire, waiting, answer)
+
+
+async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
+    """Deliver a body that is one JSON text."""
+    place, media_type = wire.edge.place, answer.media_type
+    if media_type and not is_json(media_type):
+        raise wrong_type(media_type, answer.status, place, excerpt(await wire.error_body(answer)))
+    try:
+        async with asyncio.timeout(wire.total):
+            body = await answer.read(wire.limits.message)
+    except TimeoutError:
+        raise HttpLost(f"{place} did not complete its answer within {wire.total:g} seconds.") from None
+    if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
+        raise wrong_type(media_type, answer.status, place, excerpt(body))
+    wire.deliver(body, answer.exchange)
+    if not waiting.answered:
+        raise HttpBroken(
+            f"What {place} sent does not answer the request: {excerpt(body)}", status=answer.status, body=excerpt(body)
+        )
+
+
+async def tell(wire: Wire, out: Outgoing) -> None:
+    """Post a notification or a response; nothing comes back but a status.
+
+    Raises:
+        StudioError: the server did not take it; see `http_errors`.
+    """
+    async with wire.edge.exchange("POST", wire.headers(out), out.frame, head=wire.edge.connect) as answer:
+        if not 200 <= answer.status < 300:
+            await _refusal(wire, out, answer)
+        elif answer.status != 204 and (body := await wire.error_body(answer)) and is_json(answer.media_type):
+            # There should be none (202); it is shown, and answers nothing.
+            wire.tap.received(body, answer.exchange)
+
+
+def _session(wire: Wire, out: Outgoing, answer: Answer) -> None:
+    if out.method != "initialize" or out.modern:
+        return
+    found = answer.header("mcp-session-id")
+    if found and not valid_session(found):
+        wire.tap.note("The session id that the server gave has characters that are not allowed; it is ignored.")
+        return
+    wire.session = found
+
+
+async def _refusal(wire: Wire, out: Outgoing, answer: Answer) -> None:
+    """Deliver the JSON-RPC error that a failure carries, or raise what the status means."""
+    body = await wire.error_body(answer)
+    status, place = answer.status, wire.edge.place
+    if status in (401, 403):
+        raise wire.sign_in(answer, body)
+    if wire.session and not out.modern and _session_gone(status, body):
+        raise SessionLost(
+            f"{place} no longer knows the session (HTTP status {status}).", status=status, body=excerpt(body)
+        )
+    if out.kind == "request" and out.id is not None and (frame := error_frame(body, out.id)) is not None:
+        wire.tap.received(body, answer.exchange)
+        wire.hand_over(frame)
+        return
+    retry_after = answer.header("retry-after")
+    raise refused(status, answer.reason, answer.media_type, place, excerpt(body), retry_after)
+
+
+def _session_gone(status: int, body: bytes) -> bool:
+    """Whether a failure means that the session is unknown.
+
+    404 says so by the specification, but a gateway also answers an unknown method with it. Servers built on the
+    TypeScript examples say 400 and put it into words.
+    """
+    if status == 404:
+        return _METHOD_NOT_FOUND.search(body) is None
+    return status == 400 and b'"error"' in body and _SESSION.search(body) is not None

@@ -1,0 +1,84 @@
+"""Streams that are opened by GET in the older eras: the server's own messages, and answers that are resumed.
+
+Specification 2025-11-25, basic/transports, "Listening for Messages from the Server" and "Resumability and Redelivery".
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from mcp_studio.transport.edge import Answer
+from mcp_studio.transport.http_errors import (
+    HttpFailure,
+    HttpLost,
+    HttpUnreachable,
+    SessionLost,
+    excerpt,
+    refused,
+    wrong_type,
+)
+from mcp_studio.transport.http_wire import Cursor, Waiting, Wire
+
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
+    """Keep one stream open by GET: until `waiting` is answered, or without one for as long as the server offers it.
+
+    It is opened again after the pause the server asked for, at most `limits.reconnects` times without anything new.
+
+    Raises:
+        SessionLost: the server no longer knows the session.
+        HttpFailure: it cannot be opened, or not any more; the last reason.
+        LimitExceeded: an event is too large.
+    """
+    clock = asyncio.get_running_loop().time
+    tries = 0
+    established = waiting is not None
+    pause = waiting is not None
+    while True:
+        if pause:
+            await asyncio.sleep(cursor.delay(tries, wire.limits))
+        pause = True
+        began, seen = clock(), cursor.events
+        try:
+            async with wire.edge.exchange("GET", wire.stream_headers(cursor), head=None) as answer:
+                await _accept(wire, answer, established=established)
+                established = True
+                await wire.pump(answer, cursor, waiting)
+            problem: HttpFailure = HttpLost(f"{wire.edge.place} ended the stream without the answer.")
+        except (HttpLost, HttpUnreachable, HttpFailure) as error:
+            if not _passing(error):
+                raise
+            problem = error
+        if waiting is not None and waiting.answered:
+            return
+        fresh = cursor.events > seen or clock() - began > wire.limits.retry_max
+        tries = 0 if fresh else tries + 1
+        if tries > wire.limits.reconnects:
+            raise problem
+
+
+def _passing(error: HttpFailure) -> bool:
+    """Whether trying again can help."""
+    if isinstance(error, SessionLost):
+        return False
+    return error.status in _PASSING or (error.status == 0 and isinstance(error, HttpLost | HttpUnreachable))
+
+
+async def _accept(wire: Wire, answer: Answer, *, established: bool) -> None:
+    """Return if this is an event stream, raise what it is otherwise."""
+    if answer.status == 200 and answer.media_type == "text/event-stream":
+        return
+    body = await wire.error_body(answer)
+    place = wire.edge.place
+    if answer.status == 404 and wire.session and established:
+        raise SessionLost(f"{place} no longer knows the session.", status=404, body=excerpt(body))
+    if answer.status in (401, 403):
+        raise wire.sign_in(answer, body)
+    if answer.status == 405:
+        raise HttpFailure("it answers GET with status 405, which is its right", status=405)
+    if 200 <= answer.status < 300:
+        raise wrong_type(answer.media_type, answer.status, place, excerpt(body))
+    retry_after = answer.header("retry-after")
+    raise refused(answer.status, answer.reason, answer.media_type, place, excerpt(body), retry_after)

@@ -1,0 +1,139 @@
+"""What the HTTP exchanges of one connection share: where frames go, the session, and how a body becomes frames."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.limits import MB, Limits
+from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.transport.base import Sink
+from mcp_studio.transport.edge import Answer, Edge, HeaderList
+from mcp_studio.transport.http_answers import answered
+from mcp_studio.transport.http_errors import HttpFailure, excerpt, sign_in
+from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged, modern_headers
+from mcp_studio.transport.sse import SseParser
+from mcp_studio.transport.tap import Tap
+
+_LINGER = 1.0
+"""Seconds a server gets to end the stream after its answer, so that the connection can be used again."""
+_RETRY = 1.0
+_ERROR_BODY = MB
+_ERROR_WAIT = 5.0
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A request that has not been answered."""
+
+    out: Outgoing
+    answered: bool = False
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass(slots=True)
+class Cursor:
+    """How far a stream was read: what resuming it needs."""
+
+    last_id: str = ""
+    retry: int | None = None
+    events: int = 0
+
+    def follow(self, parser: SseParser) -> None:
+        """Take over what the parser has learnt."""
+        self.last_id = parser.last_id
+        self.retry = self.retry if parser.retry is None else parser.retry
+        self.events += parser.events
+        parser.events = 0
+
+    def delay(self, tries: int, limits: Limits) -> float:
+        """Seconds to wait before reconnecting: as the server asked, else 1 s, doubled with every try in vain."""
+        wait = (_RETRY if self.retry is None else self.retry / 1000) * 2 ** min(tries, 10)
+        return min(max(wait, limits.retry_min), limits.retry_max)
+
+
+class Wire:
+    """One connection's HTTP traffic, below the decisions that `http.HttpTransport` takes."""
+
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
+        self.edge = Edge(config, limits, tap)
+        self.limits = limits
+        self.tap = tap
+        self.sink: Sink | None = None
+        """Where frames go; None before opening and after the end."""
+        self.session = ""
+        self.version = ""
+        self.waiting: dict[RequestId, Waiting] = {}
+        self.total = config.timeouts.total or limits.call_total
+        """Seconds that a request may take in all."""
+
+    def headers(self, out: Outgoing) -> HeaderList:
+        """Headers of the POST that carries `out`."""
+        base = [("Accept", ACCEPT), ("Content-Type", "application/json")]
+        if out.modern:
+            return merged(base, modern_headers(out))
+        if out.method == "initialize":
+            return base
+        return merged(base, legacy_headers(self.session, out.version or self.version), list(out.headers))
+
+    def stream_headers(self, cursor: Cursor) -> HeaderList:
+        """Headers of a GET that opens or resumes a stream."""
+        resume = [("Last-Event-ID", cursor.last_id)] if cursor.last_id else []
+        return merged([("Accept", "text/event-stream")], legacy_headers(self.session, self.version), resume)
+
+    def deliver(self, frame: bytes, exchange: int) -> None:
+        """Tell the tap of a frame, then hand it over."""
+        self.tap.received(frame, exchange)
+        self.hand_over(frame)
+
+    def hand_over(self, frame: bytes) -> None:
+        """Note which requests a frame answers, and give it to the sink."""
+        for request_id in answered(frame):
+            found = self.waiting.get(request_id)
+            if found is not None and found.out.id == request_id and type(found.out.id) is type(request_id):
+                found.answered = True
+        if self.sink is not None:
+            self.sink.frame(frame)
+
+    async def pump(self, answer: Answer, cursor: Cursor, waiting: Waiting | None = None) -> None:
+        """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.
+
+        Raises:
+            HttpLost: the connection ended before the body did.
+            LimitExceeded: an event is too large.
+        """
+        parser = SseParser(self.limits.message)
+        parser.last_id = cursor.last_id
+        try:
+            async with asyncio.timeout(None) as linger:
+                while chunk := await answer.chunk():
+                    for event in parser.feed(chunk):
+                        if event.kind == "message":
+                            self.deliver(event.data, answer.exchange)
+                        else:
+                            self.tap.received(event.data, answer.exchange)
+                    cursor.follow(parser)
+                    if waiting is not None and waiting.answered and linger.when() is None:
+                        linger.reschedule(asyncio.get_running_loop().time() + _LINGER)
+        except TimeoutError:
+            return
+
+    async def error_body(self, answer: Answer) -> bytes:
+        """The body of a failure as far as it comes in a short time; empty when it is none or too large."""
+        try:
+            async with asyncio.timeout(_ERROR_WAIT):
+                return await answer.read(_ERROR_BODY)
+        except (TimeoutError, HttpFailure):
+            return b""
+
+    def sign_in(self, answer: Answer, body: bytes) -> HttpFailure:
+        """The error for 401 and 403."""
+        challenge = answer.header("www-authenticate")
+        credentials = self.edge.credentials
+        return sign_in(answer.status, challenge, self.edge.place, excerpt(body), had_credentials=credentials)
+
+
+def is_json(media_type: str) -> bool:
+    """Whether a content type says JSON."""
+    return media_type == "application/json" or media_type.endswith("+json")
