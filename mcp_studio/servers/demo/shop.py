@@ -1,0 +1,97 @@
+"""The bookshop: books, till and sales in memory. Plain Python, nothing of the protocol."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from mcp_studio.servers.demo.seed import BOOKS, GENRES, Book
+
+
+class ShopError(Exception):
+    """Something that the shop cannot do, as one sentence."""
+
+
+class Shop:
+    """One bookshop. Tools, resources and prompts all look at the same one, so a change shows everywhere."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Open again with the first stock and an empty till."""
+        self._books = {book.id: book for book in BOOKS}
+        self.takings = 0.0
+        """Euros in the till."""
+        self.sales = 0
+        """Copies sold."""
+        self.ticks = 0
+        """How often the clock ticked."""
+        self.guest = False
+        """A guest with a tool of their own is in the shop."""
+        self.reading = False
+        """A reading is announced, with a prompt for its invitation."""
+
+    def books(self, genre: str = "") -> list[Book]:
+        """All books, or those of one genre, in the order of the shelves."""
+        found = [book for book in self._books.values() if genre in ("", book.genre)]
+        return sorted(found, key=lambda book: (GENRES.index(book.genre), book.title))
+
+    def find(self, text: str) -> list[Book]:
+        """Books whose title or author contains `text`, in any case."""
+        wanted = text.casefold()
+        return [book for book in self.books() if wanted in f"{book.title} {book.author}".casefold()]
+
+    def book(self, book_id: str) -> Book:
+        """The book with that id.
+
+        Raises:
+            ShopError: there is none.
+        """
+        try:
+            return self._books[book_id]
+        except KeyError:
+            raise ShopError(f"There is no book with the id {book_id!r}. list_books shows all ids.") from None
+
+    def add(self, title: str, author: str, genre: str, price: float, year: int, stock: int) -> Book:
+        """Put a new book on its shelf and return it with the id it got."""
+        stem = re.sub(r"[^a-z0-9]+", "-", title.casefold()).strip("-") or "book"
+        number = 1
+        while (book_id := stem if number == 1 else f"{stem}-{number}") in self._books:
+            number += 1
+        self._books[book_id] = Book(book_id, title, author, year, genre, price, stock)
+        return self._books[book_id]
+
+    def set_stock(self, book_id: str, stock: int) -> Book:
+        """Set the number of copies of a book."""
+        self._books[book_id] = self.book(book_id)._replace(stock=stock)
+        return self._books[book_id]
+
+    def sell(self, book_id: str, copies: int) -> Book:
+        """Take copies from the shelf and put their price into the till.
+
+        Raises:
+            ShopError: no such book, or too few copies.
+        """
+        book = self.book(book_id)
+        if copies > book.stock:
+            raise ShopError(f"Only {book.stock} of {book.title!r} left, {copies} wanted.")
+        self.takings = round(self.takings + copies * book.price, 2)
+        self.sales += copies
+        return self.set_stock(book_id, book.stock - copies)
+
+    def remove(self, book_id: str) -> Book:
+        """Take a book out of the shop for good."""
+        book = self.book(book_id)
+        del self._books[book_id]
+        return book
+
+
+def as_json(book: Book) -> dict[str, Any]:
+    """A book as a JSON object."""
+    return book._asdict()
+
+
+def as_line(book: Book) -> str:
+    """A book as one line of text."""
+    return f"{book.title}, {book.author} ({book.year}), {book.price:.2f} EUR, {book.stock} in stock [{book.id}]"
