@@ -1,0 +1,89 @@
+"""Textual's driver for Linux and macOS with an input thread that is woken instead of looking around.
+
+Leans on Textual's inside: imported by `driver` alone, which knows what to do where that is different.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import sys
+from codecs import getincrementaldecoder
+from contextlib import suppress
+
+from textual._parser import ParseError
+from textual._time import get_time
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+
+class PromptDriver(LinuxDriver):
+    """Takes keys and mouse from the terminal; ends at once, and knows a lone Esc when its time is up."""
+
+    _wake: tuple[int, int] | None = None
+
+    def start_application_mode(self) -> None:
+        """Take the terminal; also after it was given back for a while."""
+        if self._wake is None:
+            self._wake = os.pipe()
+        super().start_application_mode()
+
+    def disable_input(self) -> None:
+        """End the input thread and wait for it."""
+        if self._wake is not None:
+            os.write(self._wake[1], b"!")
+        super().disable_input()
+        for end in self._wake or ():
+            os.close(end)
+        self._wake = None
+
+    def run_input_thread(self) -> None:
+        """Read keys and mouse until `disable_input` wakes the thread."""
+        assert self._wake is not None
+        wake = self._wake[0]
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        # Neither works everywhere: select knows no descriptor above 1023, poll no terminal on macOS.
+        selector = selectors.PollSelector() if sys.platform == "linux" else selectors.SelectSelector()
+        with selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            selector.register(wake, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                due = parser._timeout_time  # pyright: ignore[reportPrivateUsage]
+                ready = {key.fd for key, _ in selector.select(None if due is None else max(0.0, due - get_time()))}
+                if wake in ready:
+                    break
+                events = list(parser.tick())
+                if self.fileno in ready:
+                    data = self._read()
+                    if not data:
+                        selector.unregister(self.fileno)
+                    else:
+                        events += parser.feed(decode(data))
+                for event in events:
+                    self.process_message(event)
+        with suppress(EOFError, ParseError):
+            for _ in parser.feed(""):
+                pass
+
+    def _read(self) -> bytes:
+        """What was typed; nothing for ever once input has ended, and when a terminal has gone the app goes too."""
+        try:
+            data = os.read(self.fileno, 4096)
+        except OSError:
+            data = b""
+        if not data and self.input_tty:
+            self._app.call_later(self._app.exit)
+        return data
+
+
+def fits() -> bool:
+    """Whether Textual is inside as this driver expects it."""
+    names = set(LinuxDriver.__init__.__code__.co_names) | set(LinuxDriver.disable_input.__code__.co_names)
+    return (
+        {"exit_event", "fileno", "join", "_key_thread"} <= names
+        and hasattr(LinuxDriver, "run_input_thread")
+        and hasattr(LinuxDriver, "_run_input_thread")
+        and hasattr(XTermParser(False), "_timeout_time")
+        and hasattr(XTermParser, "tick")
+    )

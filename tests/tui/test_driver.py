@@ -1,0 +1,143 @@
+"""The terminal driver: keys arrive, a lone Esc too, and quitting leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.tui import driver
+from mcp_studio.tui.driver import prompt_driver
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+
+ROOT = Path(__file__).resolve().parents[2]
+APP = """
+import threading
+from textual.app import App
+from textual.widgets import Static
+from mcp_studio.tui.driver import prompt_driver
+
+class Keys(App):
+    def compose(self):
+        yield Static("")
+    def on_mount(self):
+        self.write("READY")
+    def write(self, text):
+        self.query_one(Static).update(f"<{text}>")
+    def on_key(self, event):
+        self.write(f"key {event.key}")
+    def on_paste(self, event):
+        self.write(f"paste {event.text}")
+    def on_click(self, event):
+        self.write(f"click {event.x} {event.y}")
+    async def key_f2(self):
+        with self.suspend():
+            print("AWAY", flush=True)
+        self.write("BACK")
+
+app = Keys(driver_class=prompt_driver())
+app.run()
+print("LEFT", type(app._driver).__name__, [thread.name for thread in threading.enumerate()], flush=True)
+"""
+
+
+class Terminal:
+    """A program on a pseudo-terminal: type into it, wait for what it draws."""
+
+    def __init__(self, source: str) -> None:
+        self.master, slave = pty.openpty()
+        env = os.environ | {"TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "ESCDELAY": "25"}
+        command = [sys.executable, "-c", source]
+        self.process = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True, close_fds=True
+        )
+        os.close(slave)
+        self.drawn = b""
+
+    def type(self, keys: bytes, wanted: str, timeout: float = 10) -> None:
+        """Send keys and wait until the text is drawn after them."""
+        self.drawn = b""
+        os.write(self.master, keys)
+        self.wait(wanted, timeout)
+
+    def wait(self, wanted: str, timeout: float = 10) -> None:
+        """Wait until the text is drawn."""
+        end = time.monotonic() + timeout
+        while wanted.encode() not in self.drawn:
+            left = end - time.monotonic()
+            assert left > 0 and select.select([self.master], [], [], left)[0], f"no {wanted!r} in {self.drawn!r}"
+            try:
+                self.drawn += os.read(self.master, 1 << 16)
+            except OSError:
+                pytest.fail(f"ended without {wanted!r}: {self.drawn!r}")
+
+    def close(self) -> None:
+        """End what still runs."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(5)
+        os.close(self.master)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    """The app above, running."""
+    made = Terminal(APP)
+    yield made
+    made.close()
+
+
+def test_our_driver_fits_the_textual_that_is_installed() -> None:
+    chosen = prompt_driver()
+    assert chosen is not None and chosen.__name__ == "PromptDriver"
+
+
+def test_another_textual_gets_its_own_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_fits", lambda: False)
+    assert prompt_driver() is None
+    monkeypatch.setattr(driver, "_driver", None)
+    assert prompt_driver() is None
+
+
+def test_keys_esc_paste_and_mouse_arrive_and_quitting_ends_all_threads(terminal: Terminal) -> None:
+    terminal.wait("<READY>")
+    terminal.type(b"j", "<key j>")
+    terminal.type(b"\x1b", "<key escape>")
+    terminal.type(b"\x1b[A", "<key up>")
+    terminal.type(b"\x1bx", "<key alt+x>")
+    terminal.type(b"\xc3", "")
+    terminal.type(b"\xa9", "<key é>")
+    terminal.type(b"\x1b[200~pasted text\x1b[201~", "<paste pasted text>")
+    terminal.type(b"\x1b[<0;5;1M\x1b[<0;5;1m", "<click 4 0>")
+    terminal.type(b"\x11", "LEFT PromptDriver ['MainThread']")
+    assert terminal.process.wait(5) == 0
+
+
+def test_the_terminal_can_be_given_away_and_taken_back(terminal: Terminal) -> None:
+    terminal.wait("<READY>")
+    for _ in range(3):
+        terminal.type(b"\x1bOQ", "<BACK>")
+        assert b"AWAY" in terminal.drawn
+        terminal.type(b"k", "<key k>")
+    terminal.type(b"\x11", "LEFT PromptDriver ['MainThread']")
+
+
+def test_a_terminal_that_goes_away_ends_the_app() -> None:
+    made = Terminal(
+        APP.replace("app = Keys", "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\napp = Keys")
+    )
+    try:
+        made.wait("<READY>")
+        os.close(made.master)
+        made.master = os.open(os.devnull, os.O_RDONLY)
+        made.process.wait(10)
+    finally:
+        made.close()
