@@ -1,1 +1,1 @@
-"""."""
+"""One call from intent to outcome: policy, sending, judging, drafts."""

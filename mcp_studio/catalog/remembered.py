@@ -60,3 +60,30 @@ def remember(file: Path, memory: Memory) -> None:
         write_atomically(file, dumps({"version": _FORMAT, "era": memory.era, "listings": memory.listings}))
     except OSError:
         return
+
+
+class Memories:
+    """The memories of all servers; a file is read once and written only when something changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[Path, Memory] = {}
+
+    def recall(self, config: ServerConfig) -> Memory:
+        """What is remembered of a server; empty where nothing is."""
+        file = memory_file(self._folder, config)
+        if file not in self._known:
+            self._known[file] = recall(file)
+        return self._known[file]
+
+    def keep(self, config: ServerConfig, memory: Memory) -> Path | None:
+        """Take a new state; the file that has to be written by `write`, or None when nothing changed."""
+        file = memory_file(self._folder, config)
+        if self._known.get(file) == memory:
+            return None
+        self._known[file] = memory
+        return file
+
+    def write(self, file: Path) -> None:
+        """Write a memory that `keep` named; may be called in a thread."""
+        remember(file, self._known[file])

@@ -1,0 +1,129 @@
+"""One operation that a person or a program wants: its handle, and how it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from mcp_studio.call.outcome import CallOutcome, Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
+from mcp_studio.call.result import problems_of
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.events import Answered
+from mcp_studio.session.connection import DeadlinePassed, Reply
+from mcp_studio.signal import Signal
+
+Method = Literal["tools/call", "resources/read", "prompts/get"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The newest progress of a call."""
+
+    done: float
+    total: float | None
+    message: str
+    at: float
+    """Monotonic time when it came."""
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """A running or finished call; `changed` fires on progress, on being asked about, and at the end."""
+
+    ref: Ref
+    method: Method
+    params: dict[str, Json]
+    started: float = field(default_factory=time.monotonic)
+    progress: Progress | None = None
+    outcome: CallOutcome | None = None
+    asking: bool = False
+    """Waits for a person's approval."""
+    checked: bool = False
+    """Nothing more will be found out about the result."""
+    changed: Signal[Call] = field(default_factory=lambda: Signal[Call]())
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def subject(self) -> str:
+        """What is called, for people."""
+        return str(self.ref)
+
+    @property
+    def seconds(self) -> float:
+        """How long it runs, or ran."""
+        return self.outcome.ms / 1000 if self.outcome else time.monotonic() - self.started
+
+    def cancel(self) -> None:
+        """Stop waiting and tell the server; the outcome becomes `Cancelled`."""
+        if self.outcome is None and self.task is not None:
+            self.task.cancel()
+
+    async def wait(self) -> CallOutcome:
+        """The outcome, once there is one."""
+        if self.task is not None:
+            await asyncio.wait((self.task,))
+        return self.outcome or Cancelled()
+
+    def on_progress(self, done: float, total: float | None, message: str) -> None:
+        """Take progress from the session."""
+        self.progress = Progress(done, total, message, time.monotonic())
+        self.changed.emit(self)
+
+    def finish(self, outcome: CallOutcome) -> None:
+        """Settle the outcome."""
+        self.outcome = outcome
+        self.changed.emit(self)
+
+    def found(self, problems: tuple[str, ...]) -> None:
+        """Add what checking the result found, once it is known."""
+        self.checked = True
+        if problems and self.outcome is not None:
+            self.outcome = replace(self.outcome, problems=(*self.outcome.problems, *problems))
+        self.changed.emit(self)
+
+
+async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
+    """Await the answer and settle the call with the outcome that it means."""
+    began = time.perf_counter()
+
+    def ms() -> float:
+        return (time.perf_counter() - began) * 1000
+
+    try:
+        reply = await sending
+    except asyncio.CancelledError:
+        call.finish(Cancelled(ms=ms()))
+        return
+    except DeadlinePassed as passed:
+        call.finish(TimedOut(ms=ms(), limit=passed.limit))
+        return
+    except StudioError as error:
+        call.finish(Lost(ms=ms(), error=error))
+        return
+    call.finish(outcome_of(call.method, reply, ms()))
+
+
+def outcome_of(method: str, reply: Reply, ms: float) -> CallOutcome:
+    """What an answer means; an invalid result is kept and shown, but is no success."""
+    event = reply.event
+    if not isinstance(event, Answered):
+        return Rejected(
+            ms=ms, size=reply.size, request_id=reply.request_id, problems=event.problems,
+            code=event.code, message=event.message, data=event.data,
+        )  # fmt: skip
+    if event.problems:
+        return Rejected(
+            ms=ms, size=reply.size, request_id=reply.request_id, problems=event.problems,
+            message="The server's result is invalid.", data=event.result,
+        )  # fmt: skip
+    failed = method == "tools/call" and isinstance(event.result, dict) and event.result.get("isError") is True
+    kind = ToolFailed if failed else Succeeded
+    return kind(
+        ms=ms, size=reply.size, request_id=reply.request_id, result=event.result,
+        problems=problems_of(method, event.result),
+    )  # fmt: skip

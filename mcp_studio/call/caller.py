@@ -1,0 +1,136 @@
+"""Starts calls: policy first, then the connection, rounds of input, and the check of what came back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, cast
+
+from mcp_studio.call.call import Call, Method, run
+from mcp_studio.call.outcome import Denied, Succeeded
+from mcp_studio.call.policy import Origin, judge
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import PolicyRule
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import MB, Limits
+from mcp_studio.protocol.headers import param_headers
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.schema.worker import Checker
+from mcp_studio.session.connection import Reply
+from mcp_studio.session.inbox import Inbox, InputRequest
+from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.rounds import drive
+
+_CHECKED = 2 * MB
+"""Larger structured results are not checked against their schema."""
+
+
+class Caller:
+    """Runs calls over the manager's connections.
+
+    Args:
+        spawn: starts a task in the studio.
+    """
+
+    def __init__(
+        self,
+        manager: ConnectionManager,
+        catalog: Catalog,
+        inbox: Inbox,
+        checker: Checker,
+        limits: Limits,
+        rules: tuple[PolicyRule, ...],
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+    ) -> None:
+        self._manager = manager
+        self._catalog = catalog
+        self._inbox = inbox
+        self._checker = checker
+        self._limits = limits
+        self._rules = rules
+        self._spawn = spawn
+
+    def call_tool(self, ref: Ref, arguments: Mapping[str, Json], *, origin: Origin, approved: bool) -> Call:
+        """Start a tool call."""
+        call = Call(ref, "tools/call", {"name": ref.name, "arguments": dict(arguments)})
+        call.task = self._spawn(self._tool(call, origin, approved))
+        return call
+
+    def start(self, ref: Ref, method: Method, params: dict[str, Json]) -> Call:
+        """Start reading a resource or getting a prompt."""
+        call = Call(ref, method, params)
+        call.task = self._spawn(self._plain(call))
+        return call
+
+    async def _plain(self, call: Call) -> None:
+        await run(call, self._send(call, ()))
+        call.found(())
+
+    async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
+        tool = self._tool_view(call.ref)
+        if not approved and (denied := await self._approve(call, tool, origin)):
+            call.finish(denied)
+            call.found(())
+            return
+        arguments = cast("dict[str, Json]", call.params["arguments"])
+        await run(call, self._send(call, param_headers(tool.input_schema, arguments) if tool else ()))
+        call.found(await self._structured_problems(call, tool))
+
+    async def _approve(self, call: Call, tool: ToolView | None, origin: Origin) -> Denied | None:
+        """None when it may run."""
+        trusted = self._manager.config(call.ref.server).trust
+        judgement = judge(call.ref, tool, origin=origin, trusted=trusted, rules=self._rules)
+        if judgement.verdict == "allow":
+            return None
+        if judgement.verdict == "deny":
+            return Denied(rule=judgement.rule)
+        question = InputRequest(
+            "approval", call.ref.server, f"Run {call.subject}?", subject=call.subject,
+            arguments=call.params["arguments"], reasons=judgement.reasons,
+        )  # fmt: skip
+        call.asking = True
+        call.changed.emit(call)
+        try:
+            answer = await self._inbox.ask(question)
+        except asyncio.CancelledError:
+            return Denied(rule="cancelled before it was approved")
+        finally:
+            call.asking = False
+        return None if answer.action == "accept" else Denied(rule="you said no")
+
+    async def _send(self, call: Call, headers: tuple[tuple[str, str], ...]) -> Reply:
+        supervisor = self._manager.supervisor(call.ref.server)
+        connection = self._manager.connection(call.ref.server)
+        timeouts = supervisor.config.timeouts
+        headers = headers if connection.core.modern else ()
+
+        async def send(params: dict[str, Json]) -> Reply:
+            return await connection.request(
+                call.method, params, idle=timeouts.idle, total=timeouts.total, on_progress=call.on_progress,
+                headers=headers,
+            )  # fmt: skip
+
+        supervisor.calls.append(call.subject)
+        try:
+            return await drive(call.params, send, supervisor.answerer, self._limits, call.subject)
+        finally:
+            supervisor.calls.remove(call.subject)
+
+    async def _structured_problems(self, call: Call, tool: ToolView | None) -> tuple[str, ...]:
+        """Specification, server/tools: structuredContent must match the tool's outputSchema."""
+        outcome = call.outcome
+        if tool is None or tool.output_schema is None or not isinstance(outcome, Succeeded):
+            return ()
+        result = cast("dict[str, Json]", outcome.result) if isinstance(outcome.result, dict) else {}
+        if "structuredContent" not in result:
+            return ("The tool has an outputSchema, but the result has no structuredContent.",)
+        if outcome.size > _CHECKED:
+            return ("The structuredContent is too large to be checked.",)
+        found = await self._checker.check(tool.output_schema, result["structuredContent"])
+        return tuple(f"structuredContent{item.pointer}: {item.message}" for item in found)
+
+    def _tool_view(self, ref: Ref) -> ToolView | None:
+        entries = self._catalog.find(ref)
+        view = entries[0].view if entries else None
+        return view if isinstance(view, ToolView) else None

@@ -1,0 +1,84 @@
+"""What was typed into the forms, kept over leaving a tool and over restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import cast
+
+from mcp_studio.atomic import write_atomically
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.redact import is_secret_name
+
+_FORMAT = 1
+_DELAY = 0.5
+_MOST = 500
+_LARGEST = 256 * 1024
+"""A longer draft stays in memory only."""
+
+
+class Drafts:
+    """Values by key, newest last; on disk without anything that looks like a secret."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._values: dict[str, Json] = _read(file)
+        self._timer: asyncio.TimerHandle | None = None
+        self._saving: asyncio.Task[None] | None = None
+
+    def get(self, key: str) -> Json:
+        """The draft, or None."""
+        return self._values.get(key)
+
+    def put(self, key: str, value: Json) -> None:
+        """Keep a draft; None forgets it. It is written shortly afterwards."""
+        if self._values.get(key) == value and key in self._values:
+            return
+        self._values.pop(key, None)
+        if value is not None:
+            self._values[key] = value
+        while len(self._values) > _MOST:
+            del self._values[next(iter(self._values))]
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_DELAY, self._save)
+
+    async def close(self) -> None:
+        """Write what has not been written yet."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._save()
+        if self._saving is not None:
+            await self._saving
+
+    def _save(self) -> None:
+        self._timer = None
+        kept = {key: _without_secrets(value) for key, value in self._values.items()}
+        small = {key: value for key, value in kept.items() if len(dumps(value)) <= _LARGEST}
+        data = dumps({"version": _FORMAT, "drafts": small})
+        self._saving = asyncio.get_running_loop().create_task(self._write(data))
+
+    async def _write(self, data: bytes) -> None:
+        try:
+            await asyncio.to_thread(write_atomically, self._file, data)
+        except OSError:
+            return  # a disk that refuses costs the drafts and nothing else
+
+
+def _read(file: Path) -> dict[str, Json]:
+    try:
+        value = loads(file.read_bytes(), exact=True)
+    except (OSError, JsonProblem, StudioError):
+        return {}
+    if not isinstance(value, dict) or value.get("version") != _FORMAT or not isinstance(value.get("drafts"), dict):
+        return {}
+    return cast("dict[str, Json]", value["drafts"])
+
+
+def _without_secrets(value: Json) -> Json:
+    if isinstance(value, dict):
+        known = cast("dict[str, Json]", value)
+        return {key: _without_secrets(item) for key, item in known.items() if not is_secret_name(key)}
+    if isinstance(value, list):
+        return [_without_secrets(item) for item in cast("list[Json]", value)]
+    return value

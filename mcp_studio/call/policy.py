@@ -1,0 +1,56 @@
+"""Whether a call may run, has to be asked about, or must not run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import PolicyRule, Verdict
+from mcp_studio.protocol.views import ToolView
+
+Origin = Literal["person", "program"]
+"""Who wants the call: somebody who pressed Call, or a workflow, gateway or toolset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict, and the rule and reasons behind it in words."""
+
+    verdict: Verdict
+    rule: str
+    reasons: tuple[str, ...] = ()
+
+
+def judge(
+    ref: Ref, tool: ToolView | None, *, origin: Origin, trusted: bool, rules: Sequence[PolicyRule] = ()
+) -> Judgement:
+    """The first matching rule decides; without one, who asks and what the tool says of itself.
+
+    What a server says of its tools is a hint: it can raise the risk, and lowers it only on a trusted server.
+    """
+    for rule in rules:
+        if fnmatchcase(str(ref), rule.tools):
+            return Judgement(rule.verdict, f"policy rule {rule.tools!r}", _reasons(tool, trusted))
+    destructive = tool is not None and tool.destructive
+    if origin == "person":
+        return Judgement(
+            "ask" if destructive else "allow", "destructive tools are asked about", _reasons(tool, trusted)
+        )
+    quiet = trusted and tool is not None and tool.read_only
+    return Judgement(
+        "allow" if quiet else "ask", "programs may call read-only tools of trusted servers", _reasons(tool, trusted)
+    )
+
+
+def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
+    if tool is None:
+        return ("the server does not list this tool",)
+    found = ["destructive" if tool.destructive else "read-only" if tool.read_only else "writes"]
+    found.append("idempotent" if tool.idempotent else "not idempotent")
+    found.append("open world" if tool.open_world else "closed world")
+    if not trusted:
+        found.append("untrusted server")
+    return tuple(found)

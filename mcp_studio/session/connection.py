@@ -1,0 +1,302 @@
+"""One live connection: the protocol core over a transport."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import Limits
+from mcp_studio.protocol import events as ev
+from mcp_studio.protocol.core import ClientCore
+from mcp_studio.protocol.message import parse
+from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.session.deadline import Deadline
+from mcp_studio.trace.server_tap import ServerTap
+from mcp_studio.transport.base import Opened, Transport
+
+OnProgress = Callable[[float, float | None, str], None]
+"""Told progress, total and message of a request."""
+
+
+class DeadlinePassed(StudioError):
+    """A request got no answer in time; `limit` says which limit, in words."""
+
+    def __init__(self, method: str, limit: str) -> None:
+        super().__init__(f"No answer to {method} within {limit}.")
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How a request was answered, and how large the frame was."""
+
+    event: ev.Answered | ev.Refused
+    size: int
+    request_id: RequestId
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A connection that is ready, and how long its phases took in milliseconds."""
+
+    opened: Opened
+    ready: ev.Ready
+    started_ms: float
+    negotiated_ms: float
+
+
+@dataclass(slots=True)
+class _Waiter:
+    method: str
+    answer: asyncio.Future[Reply]
+    deadline: Deadline
+    on_progress: OnProgress | None
+
+
+class Connection:
+    """Sends requests and settles them; implements `transport.base.Sink`.
+
+    Args:
+        probe: seconds that `server/discover` may stay without an answer before the handshake is tried.
+        on_event: told everything that is not the answer to a request.
+        spawn: starts a task that belongs to this connection's owner.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        core: ClientCore,
+        tap: ServerTap,
+        limits: Limits,
+        *,
+        probe: float,
+        on_event: Callable[[ev.Event], None],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+    ) -> None:
+        self._transport = transport
+        self._tap = tap
+        self._limits = limits
+        self._probe_time = probe
+        self._on_event = on_event
+        self._spawn = spawn
+        self._waiting: dict[RequestId, _Waiter] = {}
+        self._frame_size = 0
+        self._flushing = False
+        loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[ev.Ready] = loop.create_future()
+        self.ended: asyncio.Future[StudioError | None] = loop.create_future()
+        """Settled when the connection is over: why, or None when it was closed on purpose."""
+        self.died = False
+        """The transport ended by itself."""
+        self.core = core
+
+    # ------------------------------------------------------------------ life
+
+    async def open(self) -> Opening:
+        """Start the transport and agree on era and version.
+
+        Raises:
+            StudioError: in words that a person understands.
+        """
+        began = time.perf_counter()
+        opened = await self._transport.open(self)
+        started = time.perf_counter()
+        self.core.start()
+        await self._flush()
+        if self.core.probing and not self.core.modern:
+            await self._probe()
+        ready = await self._ready
+        await self._flush()
+        self._transport.negotiated(ready.version)
+        return Opening(opened, ready, (started - began) * 1000, (time.perf_counter() - started) * 1000)
+
+    def closed_on_purpose(self) -> None:
+        """Somebody wants it closed: whoever waits for `ended` goes on and closes it."""
+        self._end(None)
+
+    async def _probe(self) -> None:
+        """A server that stays silent on the probe is asked in the older way."""
+        await asyncio.wait((self._ready,), timeout=self._probe_time)
+        if self.core.probing:
+            self._tap.note(f"no answer to server/discover within {self._probe_time:g} s: trying initialize")
+            self.core.fall_back()
+            await self._flush()
+
+    async def close(self) -> None:
+        """End the transport in a bounded time."""
+        self._end(None)
+        await self._transport.close()
+        self._tap.ended()
+
+    # ------------------------------------------------------------------ asking
+
+    async def request(
+        self,
+        method: str,
+        params: dict[str, Json] | None = None,
+        *,
+        idle: float | None = None,
+        total: float | None = None,
+        on_progress: OnProgress | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> Reply:
+        """Send a request and wait for its answer; cancelling the caller cancels it at the server.
+
+        Raises:
+            DeadlinePassed: no answer in time.
+            ConnectionLost: the connection ended, or had ended before.
+            StudioError: the answer cannot be read, or the transport could not get one.
+        """
+        if self.ended.done():
+            raise self._lost()
+        out = self.core.request(method, params, progress=on_progress is not None, headers=headers)
+        assert out.id is not None
+        deadline = Deadline(idle or self._limits.call_idle, total or self._limits.call_total)
+        waiter = _Waiter(method, asyncio.get_running_loop().create_future(), deadline, on_progress)
+        self._waiting[out.id] = waiter
+        try:
+            async with deadline.scope:
+                await self._send(out)
+                return await waiter.answer
+        except TimeoutError:
+            self._give_up(out.id, "timed out")
+            raise DeadlinePassed(method, deadline.limit) from None
+        except asyncio.CancelledError:
+            self._give_up(out.id, "cancelled")
+            raise
+        finally:
+            self._waiting.pop(out.id, None)
+
+    def respond(self, identity: RequestId, result: Json) -> None:
+        """Answer a request of the server."""
+        self._later(self.core.respond(identity, result))
+
+    def refuse(self, identity: RequestId, code: int, message: str) -> None:
+        """Answer a request of the server with an error."""
+        self._later(self.core.refuse(identity, code, message))
+
+    def pause(self) -> None:
+        """A person is being asked by this server: no deadline runs."""
+        for waiter in self._waiting.values():
+            waiter.deadline.pause()
+
+    def resume(self) -> None:
+        """The person has answered."""
+        for waiter in self._waiting.values():
+            waiter.deadline.resume()
+
+    def open_requests(self) -> tuple[str, ...]:
+        """Methods of the requests that wait for an answer."""
+        return tuple(waiter.method for waiter in self._waiting.values())
+
+    # ------------------------------------------------------------------ told by the transport
+
+    def frame(self, data: bytes) -> None:
+        """One frame came in."""
+        parsed = parse(data)
+        self._tap.understood(parsed.messages)
+        self._frame_size = len(data)
+        for event in self.core.receive(parsed):
+            self._handle(event)
+        self._flush_soon()
+
+    def undelivered(self, out: Outgoing, error: StudioError) -> None:
+        """A message got no answer on the transport's level."""
+        if out.id is not None:
+            self._tap.gave_up(out.id, lost=True)
+        for event in self.core.undelivered(out.id if out.kind == "request" else None, error):
+            self._handle(event)
+        self._flush_soon()
+
+    def closed(self, error: StudioError | None) -> None:
+        """The transport ended by itself."""
+        self.died = True
+        self._end(error or ConnectionLost("The server closed the connection."))
+
+    # ------------------------------------------------------------------ inside
+
+    def _handle(self, event: ev.Event) -> None:
+        if isinstance(event, (ev.Answered, ev.Refused)):
+            if (waiter := self._waiting.get(event.id)) and not waiter.answer.done():
+                waiter.answer.set_result(Reply(event, self._frame_size, event.id))
+        elif isinstance(event, ev.Progressed):
+            self._progress(event)
+        elif isinstance(event, ev.Broken):
+            if (waiter := self._waiting.get(event.id)) and not waiter.answer.done():
+                waiter.answer.set_exception(event.error)
+        elif isinstance(event, ev.Ready):
+            if not self._ready.done():
+                self._ready.set_result(event)
+        elif isinstance(event, ev.NegotiationFailed):
+            if not self._ready.done():
+                self._ready.set_exception(event.error)
+        else:
+            self._on_event(event)
+
+    def _progress(self, event: ev.Progressed) -> None:
+        waiter = self._waiting.get(event.id)
+        if waiter is None:
+            return
+        waiter.deadline.extend()
+        if waiter.on_progress is not None:
+            waiter.on_progress(event.progress, event.total, event.message)
+
+    async def _send(self, out: Outgoing) -> None:
+        self._tap.expect(out)
+        await self._transport.send(out)
+
+    def _later(self, out: Outgoing | None) -> None:
+        if out is not None and not self.ended.done():
+            self._spawn(self._send_quietly(out))
+
+    async def _send_quietly(self, out: Outgoing) -> None:
+        try:
+            await self._send(out)
+        except StudioError as error:
+            self._tap.note(f"could not send {out.method or out.kind}: {error.message}")
+
+    def _flush_soon(self) -> None:
+        if not self._flushing and not self.ended.done() and self.core.has_outgoing:
+            self._flushing = True
+            self._spawn(self._flush_quietly())
+
+    async def _flush_quietly(self) -> None:
+        try:
+            await self._flush()
+        except StudioError as error:
+            self._tap.note(f"could not send: {error.message}")
+            if not self._ready.done():
+                self._ready.set_exception(error)
+        finally:
+            self._flushing = False
+
+    async def _flush(self) -> None:
+        for out in self.core.take():
+            await self._send(out)
+
+    def _give_up(self, identity: RequestId, reason: str) -> None:
+        self._tap.gave_up(identity)
+        self._transport.abandon(identity)
+        self._later(self.core.cancel(identity, reason))
+
+    def _end(self, error: StudioError | None) -> None:
+        if self.ended.done():
+            return
+        self.ended.set_result(error)
+        for waiter in self._waiting.values():
+            if not waiter.answer.done():
+                waiter.answer.set_exception(self._lost())
+        if not self._ready.done():
+            self._ready.set_exception(error or Unreachable("The connection was closed before it was ready."))
+            self._ready.exception()
+
+    def _lost(self) -> ConnectionLost:
+        error = self.ended.result()
+        if isinstance(error, ConnectionLost):
+            return ConnectionLost(error.message, hint=error.hint)
+        return ConnectionLost(error.message if error else "The connection was closed.")

@@ -1,0 +1,145 @@
+"""One life of a server's connection: opened, served, questioned, closed - all by the same owner task."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.protocol import events as ev
+from mcp_studio.protocol.core import ClientCore
+from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.session.answering import Answerer, Refusal
+from mcp_studio.session.connection import Connection, Opening
+from mcp_studio.session.owner import Owner, Seat
+from mcp_studio.transport.base import Transport
+
+log = logging.getLogger(__name__)
+
+REMOTE_PROBE = 5.0
+"""Seconds that a remote server may take to answer `server/discover` before the handshake is tried."""
+
+
+class Life:
+    """Opens in `open`, ends in `close`; everything in between runs in tasks of its own that `close` ends."""
+
+    def __init__(self, seat: Seat, owner: Owner, answerer: Answerer, remembered: str) -> None:
+        config, limits = seat.config, owner.limits
+        self._seat = seat
+        self._owner = owner
+        self._answerer = answerer
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._questions: dict[RequestId, asyncio.Task[None]] = {}
+        self._deadline: asyncio.Timeout | None = None
+        self._stopped = False
+        transport: Transport = owner.transport(config, seat.tap)
+        core = ClientCore(
+            owner.client_info,
+            answerer.capabilities,
+            era=config.era,
+            remembered=remembered,
+            streams=config.kind == "http",
+        )
+        self.connection = Connection(
+            transport,
+            core,
+            seat.tap,
+            limits,
+            probe=REMOTE_PROBE if config.kind == "http" else limits.probe,
+            on_event=self._on_event,
+            spawn=self.spawn,
+        )
+
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task that ends with this life at the latest."""
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._reap)
+        return task
+
+    async def open(self) -> Opening:
+        """Connect within the deadline.
+
+        Raises:
+            StudioError: why it did not work, in words.
+        """
+        limit = self._seat.config.timeouts.connect or self._owner.limits.connect
+        try:
+            async with asyncio.timeout(limit) as self._deadline:
+                if self._stopped:
+                    raise Unreachable("Stopped before it was started.")
+                return await self.connection.open()
+        except TimeoutError:
+            raise Unreachable(
+                f"No connection within {limit:g} s (timeouts.connect).",
+                hint="Start the server by hand to see what it waits for.",
+            ) from None
+        finally:
+            self._deadline = None
+
+    def interrupt(self) -> None:
+        """Whatever it is doing, it shall end; returns at once."""
+        self._stopped = True
+        if self._deadline is not None and not self._deadline.expired():
+            self._deadline.reschedule(asyncio.get_running_loop().time())
+        self.connection.closed_on_purpose()
+
+    async def close(self) -> None:
+        """End all tasks and the transport in a bounded time, also when the owner is cancelled meanwhile."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        closing = asyncio.get_running_loop().create_task(self.connection.close())
+        limit = self._owner.limits.close + 1
+        try:
+            await asyncio.wait((closing,), timeout=limit)
+        except asyncio.CancelledError:
+            await asyncio.wait((closing,), timeout=limit)
+            raise
+        finally:
+            if not closing.done():
+                log.warning("closing %s took too long", self._seat.config.name)
+                closing.cancel()
+
+    def _reap(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return
+        if error := task.exception():
+            # The other half of the boundary in Supervisor.run: a failing helper task ends this connection only.
+            log.error("a task of %s failed", self._seat.config.name, exc_info=error)
+            self.connection.closed(Unreachable(f"The connection failed in an unexpected way ({type(error).__name__})."))
+
+    # ------------------------------------------------------------------ what the server says by itself
+
+    def _on_event(self, event: ev.Event) -> None:
+        if isinstance(event, ev.Notified):
+            self._owner.on_notification(self._seat, event.method, event.params)
+        elif isinstance(event, ev.Fault):
+            self._seat.warn(event.text)
+        elif isinstance(event, ev.Asked):
+            self._on_asked(event)
+        elif isinstance(event, ev.Withdrawn) and (task := self._questions.get(event.id)):
+            task.cancel()
+
+    def _on_asked(self, event: ev.Asked) -> None:
+        if len(self._questions) >= self._owner.limits.server_requests:
+            self.connection.refuse(event.id, -32603, "Too many open requests")
+            return
+        task = self.spawn(self._answer(event))
+        self._questions[event.id] = task
+        task.add_done_callback(lambda _: self._questions.pop(event.id, None))
+
+    async def _answer(self, event: ev.Asked) -> None:
+        self.connection.pause()
+        try:
+            answer = await self._answerer.answer(event.method, event.params)
+        except StudioError as error:
+            answer = Refusal(-32603, error.message)
+        finally:
+            self.connection.resume()
+        if isinstance(answer, Refusal):
+            self.connection.refuse(event.id, answer.code, answer.message)
+        else:
+            self.connection.respond(event.id, answer)

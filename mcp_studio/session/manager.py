@@ -1,0 +1,236 @@
+"""All connections: which there are, what state they are in, and commands to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from mcp_studio.catalog.catalog import Catalog, suggestion
+from mcp_studio.catalog.refresh import Refresher
+from mcp_studio.catalog.remembered import Memories, Memory
+from mcp_studio.config.model import ServerConfig, Settings
+from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import Limits
+from mcp_studio.redact import Redactor
+from mcp_studio.session.connection import Connection
+from mcp_studio.session.inbox import Inbox
+from mcp_studio.session.owner import Seat
+from mcp_studio.session.state import Status
+from mcp_studio.session.supervisor import Supervisor
+from mcp_studio.signal import Signal
+from mcp_studio.trace.server_tap import ServerTap
+from mcp_studio.trace.store import TraceStore
+from mcp_studio.transport.base import Transport
+
+MakeTransport = Callable[[ServerConfig, Limits, ServerTap], Transport]
+Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+
+
+class ConnectionManager:
+    """Starts, stops and watches servers; implements `owner.Owner` for their supervisors.
+
+    Args:
+        spawn: starts a task in the studio's task group.
+        make_transport: opens a configuration as a transport.
+        memories: what servers offered last time, and the era that worked.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        inbox: Inbox,
+        catalog: Catalog,
+        trace: TraceStore,
+        redactor: Redactor,
+        can_ask: bool,
+        client_info: Json,
+        spawn: Spawn,
+        make_transport: MakeTransport,
+        memories: Memories,
+    ) -> None:
+        self.limits = settings.limits
+        self.inbox = inbox
+        self.can_ask = can_ask
+        self.client_info = client_info
+        self.changed: Signal[str] = Signal()
+        """The name of a server whose status, or whose presence, changed."""
+        self._trace = trace
+        self._redactor = redactor
+        self._spawn = spawn
+        self._make_transport = make_transport
+        self._memories = memories
+        self._catalog = catalog
+        self._refresher = Refresher(catalog, settings.limits, self._keep)
+        self._supervisors: dict[str, Supervisor] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._process_slots = asyncio.Semaphore(max(1, settings.start_processes))
+        self._remote_slots = asyncio.Semaphore(max(1, settings.start_remote))
+
+    # ------------------------------------------------------------------ what there is
+
+    def names(self) -> tuple[str, ...]:
+        """All servers, in the order of the configuration."""
+        return tuple(self._supervisors)
+
+    def config(self, name: str) -> ServerConfig:
+        """The configuration of a server.
+
+        Raises:
+            UsageError: no such server; the nearest names are suggested.
+        """
+        return self.supervisor(name).config
+
+    def status(self, name: str) -> Status:
+        """The status of a server (see `config` for errors)."""
+        return self.supervisor(name).status
+
+    def stderr(self, name: str) -> tuple[str, ...]:
+        """The newest standard error lines, redacted but not sanitized."""
+        return self.supervisor(name).tap.stderr_lines.newest()
+
+    def stray(self, name: str) -> tuple[tuple[str, ...], int]:
+        """The first stray standard output lines, and how many there were."""
+        tap = self.supervisor(name).tap
+        return tuple(tap.stray_lines), tap.stray_count
+
+    def supervisor(self, name: str) -> Supervisor:
+        """The supervisor of a server (see `config` for errors)."""
+        try:
+            return self._supervisors[name]
+        except KeyError:
+            raise UsageError(
+                f"There is no server {name!r}.{suggestion(name, self._supervisors)}",
+                hint="`mcp-studio list servers` shows the configured servers.",
+            ) from None
+
+    # ------------------------------------------------------------------ commands
+
+    def add(self, config: ServerConfig) -> None:
+        """Take up a server; it starts by itself where it is enabled."""
+        supervisor = Supervisor(config, self)
+        self._supervisors[config.name] = supervisor
+        self._catalog.include(config.name)
+        memory = self._memories.recall(config)
+        self._refresher.show_remembered(config.name, memory)
+        self._tasks[config.name] = self._spawn(supervisor.run())
+        self.changed.emit(config.name)
+
+    async def remove(self, name: str) -> None:
+        """Close a server and forget it."""
+        supervisor = self.supervisor(name)
+        supervisor.stop()
+        task = self._tasks.pop(name)
+        task.cancel()
+        await asyncio.wait((task,))
+        self._supervisors.pop(name, None)
+        self._catalog.forget(name)
+        self.changed.emit(name)
+
+    async def replace(self, config: ServerConfig) -> None:
+        """Put a new configuration in the place of the old one of the same name."""
+        order = self.names()
+        if config.name in order:
+            await self.remove(config.name)
+        self.add(config)
+        self._supervisors = {
+            name: self._supervisors[name] for name in order if name in self._supervisors
+        } | self._supervisors
+
+    def start(self, name: str) -> None:
+        """Connect a server."""
+        self.supervisor(name).start()
+
+    def restart(self, name: str) -> None:
+        """Connect a server anew."""
+        self.supervisor(name).restart()
+
+    async def stop(self, name: str) -> None:
+        """Disconnect a server and wait until it is gone."""
+        supervisor = self.supervisor(name)
+        supervisor.stop()
+        await supervisor.settled.wait()
+
+    async def settle(self, name: str) -> Status:
+        """Wait until a server is ready, has failed, is disabled, or waits to be tried again."""
+        supervisor = self.supervisor(name)
+        await supervisor.settled.wait()
+        return supervisor.status
+
+    async def listed(self, name: str) -> None:
+        """Wait until a ready server's lists are read; returns at once for any other."""
+        if self.supervisor(name).connection is not None:
+            await self._refresher.done(name)
+
+    def refresh(self, name: str) -> None:
+        """Read the lists of a ready server again."""
+        self._refresher.again(name)
+
+    def connection(self, name: str) -> Connection:
+        """The ready connection of a server.
+
+        Raises:
+            UsageError: no such server.
+            SignInNeeded, Unreachable, ConnectionLost: it is not ready; the message says in which state it is.
+        """
+        supervisor = self.supervisor(name)
+        if supervisor.connection is not None:
+            return supervisor.connection
+        status = supervisor.status
+        if status.state in ("failed", "needs_auth") and status.error is not None:
+            raise status.error
+        what = {"connecting": "still connecting", "idle": "waiting for its turn to start", "disabled": "not connected"}
+        if status.state == "retrying":
+            raise ConnectionLost(f"{name} is retrying after a failure.", hint="Press r on the server to retry now.")
+        raise Unreachable(f"{name} is {what.get(status.state, status.state)}.", hint="Connect it first.")
+
+    async def close(self) -> None:
+        """Close all servers at once, within `limits.close_all`."""
+        for supervisor in self._supervisors.values():
+            supervisor.stop()
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=self.limits.close_all)
+
+    # ------------------------------------------------------------------ Owner
+
+    def transport(self, config: ServerConfig, tap: ServerTap) -> Transport:
+        """Make the transport of a server."""
+        return self._make_transport(config, self.limits, tap)
+
+    def tap(self, config: ServerConfig) -> ServerTap:
+        """Make the tap of a server; its secrets are told to the redactor first."""
+        for secret in config.secrets:
+            self._redactor.learn(secret)
+        return ServerTap(self._trace, self._redactor, config.name, self.limits)
+
+    def slots(self, config: ServerConfig) -> asyncio.Semaphore:
+        """The bound on how many may be connecting at a time."""
+        return self._process_slots if config.kind == "stdio" else self._remote_slots
+
+    def era_of(self, config: ServerConfig) -> str:
+        """The era that worked last time."""
+        return self._memories.recall(config).era
+
+    async def serve(self, seat: Seat) -> None:
+        """Read all lists, keep what was read, and go on listening for changes."""
+        connection = seat.connection
+        if connection is None:
+            return
+        await self._refresher.serve(seat.config, connection, seat.status)
+
+    def on_notification(self, seat: Seat, method: str, params: dict[str, Json]) -> None:
+        """Lists that changed are read again."""
+        self._refresher.on_notification(seat.config.name, method)
+
+    def on_status(self, name: str) -> None:
+        """Tell the front end."""
+        self.changed.emit(name)
+
+    def _keep(self, config: ServerConfig, memory: Memory) -> None:
+        if file := self._memories.keep(config, memory):
+            self._spawn(asyncio.to_thread(self._memories.write, file))

@@ -1,0 +1,71 @@
+"""What the parts of a session need from each other, so that none has to know the other's whole."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import Limits
+from mcp_studio.session.inbox import Inbox
+from mcp_studio.session.state import Status
+from mcp_studio.trace.server_tap import ServerTap
+from mcp_studio.transport.base import Transport
+
+if TYPE_CHECKING:
+    from mcp_studio.session.connection import Connection
+
+
+class Seat(Protocol):
+    """The place of one server: its configuration, its tap, its live connection."""
+
+    config: ServerConfig
+    tap: ServerTap
+    status: Status
+
+    @property
+    def connection(self) -> Connection | None:
+        """The ready connection, or None."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Note what the server does wrong; starts with a verb."""
+        ...
+
+
+class Owner(Protocol):
+    """What one server's supervisor needs from whoever runs them all."""
+
+    limits: Limits
+    inbox: Inbox
+    can_ask: bool
+    client_info: Json
+
+    def transport(self, config: ServerConfig, tap: ServerTap) -> Transport:
+        """Make the transport of a server."""
+        ...
+
+    def tap(self, config: ServerConfig) -> ServerTap:
+        """Make the tap of a server."""
+        ...
+
+    def slots(self, config: ServerConfig) -> asyncio.Semaphore:
+        """The bound on how many may be connecting at a time."""
+        ...
+
+    def era_of(self, config: ServerConfig) -> str:
+        """The era that worked last time, or an empty string."""
+        ...
+
+    async def serve(self, seat: Seat) -> None:
+        """Runs beside a ready connection: lists what the server offers, listens for changes."""
+        ...
+
+    def on_notification(self, seat: Seat, method: str, params: dict[str, Json]) -> None:
+        """A notification came."""
+        ...
+
+    def on_status(self, name: str) -> None:
+        """A status changed."""
+        ...

@@ -1,0 +1,76 @@
+"""Multi-round requests: the server answers `input_required`, is given what it needs, and is asked again.
+
+Specification 2026-07-28, client/multi-round: a new id each time, `inputResponses` keyed as asked, `requestState` as it
+came; only on tools/call, prompts/get and resources/read; a round with state alone is retried at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from mcp_studio.errors import LimitExceeded, ProtocolError
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.events import Answered
+from mcp_studio.session.answering import Answerer, Refusal
+from mcp_studio.session.connection import Reply
+
+Send = Callable[[dict[str, Json]], Awaitable[Reply]]
+_PAUSE = 0.05
+
+
+async def drive(params: dict[str, Json], send: Send, answerer: Answerer, limits: Limits, subject: str) -> Reply:
+    """Send a request until the server is satisfied.
+
+    Raises:
+        ProtocolError: it asked for something that was not offered, or for nothing at all.
+        LimitExceeded: it asked for more than `limits.rounds` rounds.
+    """
+    current = params
+    for _ in range(limits.rounds + 1):
+        reply = await send(current)
+        needed = _input_required(reply)
+        if needed is None:
+            return reply
+        current = await _next_round(params, needed, answerer, subject)
+    raise LimitExceeded(f"The server asked for more than {limits.rounds} rounds of input.", limit="rounds")
+
+
+def _input_required(reply: Reply) -> dict[str, Json] | None:
+    result = reply.event.result if isinstance(reply.event, Answered) else None
+    if not isinstance(result, dict):
+        return None
+    known = cast("dict[str, Json]", result)
+    return known if known.get("resultType") == "input_required" else None
+
+
+async def _next_round(
+    params: dict[str, Json], needed: dict[str, Json], answerer: Answerer, subject: str
+) -> dict[str, Json]:
+    asked, state = needed.get("inputRequests"), needed.get("requestState")
+    following = dict(params)
+    if isinstance(asked, dict) and asked:
+        following["inputResponses"] = await _answer_all(cast("dict[str, Json]", asked), answerer, subject)
+    elif state is None:
+        raise ProtocolError("The server wants input but says neither which nor gives a state to go on with.")
+    else:
+        await asyncio.sleep(_PAUSE)
+    if state is not None:
+        following["requestState"] = state
+    return following
+
+
+async def _answer_all(asked: dict[str, Json], answerer: Answerer, subject: str) -> dict[str, Json]:
+    answers: dict[str, Json] = {}
+    for key, request in asked.items():
+        body: dict[str, Json] = cast("dict[str, Json]", request) if isinstance(request, dict) else {}
+        method, params = str(body.get("method", "")), body.get("params")
+        answer = await answerer.answer(
+            method, cast("dict[str, Json]", params) if isinstance(params, dict) else {}, subject
+        )
+        if isinstance(answer, Refusal):
+            raise ProtocolError(f"The server asked for {method or 'nothing'}: {answer.message}.")
+        answers[key] = answer
+    return answers

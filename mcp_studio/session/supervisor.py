@@ -1,0 +1,217 @@
+"""The owner of one server: opens and closes its connection in one task, and starts it again where that helps."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.session.answering import Answerer
+from mcp_studio.session.connection import Connection, Opening
+from mcp_studio.session.life import Life
+from mcp_studio.session.owner import Owner
+from mcp_studio.session.state import Status, Step
+
+log = logging.getLogger(__name__)
+
+_STEADY = 30.0
+"""A connection that held this many seconds has its restarts forgiven."""
+_WARNINGS = 20
+
+
+class Supervisor:
+    """Runs one server for as long as it is configured; `run` is its owner task, commands come from any task."""
+
+    def __init__(self, config: ServerConfig, owner: Owner) -> None:
+        self.config = config
+        self._owner = owner
+        self.status = Status(config.name, "idle" if config.enabled else "disabled")
+        self.tap = owner.tap(config)
+        self.calls: list[str] = []
+        """Subjects of the running calls, newest last."""
+        self.answerer = Answerer(config.name, owner.inbox, owner.limits, owner.can_ask, self._subject)
+        self.settled = asyncio.Event()
+        """Set while nothing is under way: ready, failed, disabled, or waiting to retry."""
+        self._wanted = config.enabled
+        self._wake = asyncio.Event()
+        self._life: Life | None = None
+        self._legacy_next = False
+        self._held = 0.0
+
+    @property
+    def connection(self) -> Connection | None:
+        """The ready connection, or None."""
+        return self._life.connection if self._life is not None and self.status.state == "ready" else None
+
+    # ------------------------------------------------------------------ commands
+
+    def start(self) -> None:
+        """Connect, or try again at once."""
+        self._wanted = True
+        if self.status.state != "ready":
+            self.settled.clear()
+            self._wake.set()
+
+    def stop(self) -> None:
+        """Disconnect and stay so."""
+        self._wanted = False
+        self._interrupt()
+
+    def restart(self) -> None:
+        """Disconnect where connected, and connect anew."""
+        self._wanted = True
+        self._interrupt()
+
+    def warn(self, text: str) -> None:
+        """Note what the server does wrong, once; starts with a verb."""
+        if text not in self.status.warnings and len(self.status.warnings) < _WARNINGS:
+            self.set_status(warnings=(*self.status.warnings, text))
+            self.tap.note(f"the server {text}")
+
+    def set_status(self, **changes: object) -> None:
+        """Change the status and say so."""
+        self.status = self.status.having(**changes)
+        self._owner.on_status(self.config.name)
+
+    def _interrupt(self) -> None:
+        self.settled.clear()
+        self._wake.set()
+        if self._life is not None:
+            self._life.interrupt()
+
+    # ------------------------------------------------------------------ the owner task
+
+    async def run(self) -> None:
+        """Live until cancelled; whatever goes wrong becomes a status with a reason."""
+        attempt = 0
+        while True:
+            if not self._wanted:
+                if self.status.state not in ("failed", "needs_auth"):
+                    self.set_status(state="disabled", error=None, pid=0, attempt=0)
+                self.settled.set()
+                await self._sleep(None)
+                attempt = 0
+                continue
+            error = await self._live()
+            if not self._wanted or error is None:
+                attempt = 0
+                if not self._wanted:
+                    self.set_status(state="disabled", error=None, pid=0)
+                continue
+            if self._legacy_next:
+                continue
+            attempt = await self._after(error, 0 if self._held > _STEADY else attempt)
+
+    async def _live(self) -> StudioError | None:
+        """One connection from beginning to end; why it ended, or None when that was wanted."""
+        self._held = 0.0
+        self._wake.clear()
+        self.set_status(state="idle", pid=0)
+        async with self._owner.slots(self.config):
+            if not self._wanted:
+                return None
+            remembered = "legacy" if self._legacy_next else self._owner.era_of(self.config)
+            self._legacy_next = False
+            life = self._life = Life(self, self._owner, self.answerer, remembered)
+            if error := await self._open(life):
+                return error
+        began = time.monotonic()
+        try:
+            life.spawn(self._owner.serve(self))
+            return await asyncio.shield(life.connection.ended)
+        finally:
+            self._held = time.monotonic() - began
+            await self._end(life)
+
+    async def _open(self, life: Life) -> StudioError | None:
+        """Open a connection; on failure it is closed again and the reason returned."""
+        opened = False
+        self.set_status(state="connecting", error=None, warnings=(), steps=())
+        try:
+            self._ready(await life.open())
+            opened = True
+            return None
+        except StudioError as error:
+            self._legacy_next = self._died_of_probe(life)
+            return self._with_last_words(error)
+        except Exception as error:  # boundary: one server's failure is a state with a reason, never a crash
+            log.exception("connecting %s", self.config.name)
+            return _unexpected(error)
+        finally:
+            if not opened:
+                await self._end(life)
+
+    def _ready(self, opening: Opening) -> None:
+        ready = opening.ready
+        self.set_status(
+            state="ready",
+            attempt=0,
+            version=ready.version,
+            modern=ready.modern,
+            capabilities=ready.capabilities,
+            server_info=ready.server_info,
+            instructions=ready.instructions,
+            pid=opening.opened.pid,
+            steps=(
+                Step("started", opening.started_ms, opening.opened.target),
+                Step("negotiated", opening.negotiated_ms, ready.version),
+            ),
+        )
+        self.settled.set()
+
+    async def _end(self, life: Life) -> None:
+        if self.status.state == "ready":
+            self.set_status(state="stopping")
+        try:
+            await life.close()
+        finally:
+            self._life = None
+
+    def _died_of_probe(self, life: Life) -> bool:
+        """A child that ended while only the probe was out gets the older handshake at once."""
+        return life.connection.core.probing and self.config.kind == "stdio" and life.connection.died
+
+    async def _after(self, error: StudioError, attempt: int) -> int:
+        """Give up or wait before trying again; returns the number of the next attempt."""
+        if self._held == 0.0 and attempt == 0:
+            return await self._give_up(error)
+        attempt += 1
+        if attempt > self._owner.limits.restarts:
+            hint = f"It was tried {attempt} times; start it again by hand once the reason is mended."
+            return await self._give_up(Unreachable(error.message, hint=hint))
+        pause = min(2.0 ** (attempt - 1), self._owner.limits.retry_max)
+        self.set_status(state="retrying", error=error, attempt=attempt, retry_at=time.monotonic() + pause, pid=0)
+        self.settled.set()
+        await self._sleep(pause)
+        return attempt
+
+    async def _give_up(self, error: StudioError) -> int:
+        self._wanted = False
+        self.set_status(state="needs_auth" if error.exit_code == 3 else "failed", error=error, pid=0)
+        return 0
+
+    async def _sleep(self, seconds: float | None) -> None:
+        self._wake.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    def _with_last_words(self, error: StudioError) -> StudioError:
+        """What a child said on standard error or output last often is the reason."""
+        stray = self.tap.stray_count
+        if stray and isinstance(error, Unreachable) and "within" in error.message:
+            return Unreachable(f"{error.message} It printed {stray} lines that are not MCP.", hint=error.hint)
+        return error
+
+    def _subject(self) -> str:
+        return self.calls[-1] if self.calls else ""
+
+
+def _unexpected(error: Exception) -> Unreachable:
+    return Unreachable(
+        f"The connection failed in an unexpected way ({type(error).__name__}).", hint="The log has more."
+    )

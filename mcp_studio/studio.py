@@ -1,0 +1,178 @@
+"""The studio: everything below the front ends, composed; the whole engine's API on one screen."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from mcp_studio import __version__
+from mcp_studio.call.call import Call
+from mcp_studio.call.caller import Caller
+from mcp_studio.call.drafts import Drafts
+from mcp_studio.call.policy import Origin
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.remembered import Memories
+from mcp_studio.config.model import Config, ServerConfig
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.paths import Paths
+from mcp_studio.protocol.events import Answered
+from mcp_studio.redact import Redactor
+from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.schema.worker import Checker
+from mcp_studio.session.inbox import Inbox
+from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.state import Status
+from mcp_studio.trace.store import TraceStore
+from mcp_studio.transport.make import make
+
+log = logging.getLogger(__name__)
+
+CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
+
+
+@dataclass(frozen=True, slots=True)
+class TestReport:
+    """How trying out a server went."""
+
+    __test__ = False
+
+    status: Status
+    counts: Mapping[EntryKind, int]
+    """What it offers, by kind."""
+    ms: float
+    """From starting it to its lists being read."""
+
+
+class Studio:
+    """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
+
+    def __init__(self, config: Config, paths: Paths, *, can_ask: bool) -> None:
+        settings = config.settings
+        self.config = config
+        self.paths = paths
+        self.limits = settings.limits
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.redactor = Redactor(settings.redact)
+        self.trace = TraceStore(self.redactor, settings.limits)
+        self.inbox = Inbox()
+        self.catalog = Catalog()
+        self.drafts = Drafts(paths.state / "drafts.json")
+        self._checker = Checker(settings.limits)
+        self.manager = ConnectionManager(
+            settings, inbox=self.inbox, catalog=self.catalog, trace=self.trace, redactor=self.redactor,
+            can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn, make_transport=make,
+            memories=Memories(paths.state / "servers"),
+        )  # fmt: skip
+        self._caller = Caller(
+            self.manager, self.catalog, self.inbox, self._checker, settings.limits, settings.policy, self.spawn
+        )
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, config: Config, paths: Paths, *, can_ask: bool) -> AsyncGenerator[Studio]:
+        """Start all enabled servers; on leaving, everything is closed in a bounded time, however it is left.
+
+        Args:
+            config: what to run.
+            paths: where memories and drafts are kept.
+            can_ask: whether somebody can answer what servers ask; without it nothing of that kind is advertised.
+        """
+        studio = cls(config, paths, can_ask=can_ask)
+        for server in config.servers.values():
+            studio.manager.add(server)
+        try:
+            yield studio
+        finally:
+            await studio.close()
+
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task that belongs to the studio; its failure is logged."""
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._reap)
+        return task
+
+    async def close(self) -> None:
+        """Close servers, write what has to be written, end all tasks; any number of times."""
+        await self.manager.close()
+        await self.drafts.close()
+        await self._checker.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=1)
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    # ------------------------------------------------------------------ calls
+
+    def call_tool(
+        self, ref: Ref, arguments: Mapping[str, Json], *, origin: Origin = "person", approved: bool = False
+    ) -> Call:
+        """Call a tool; returns at once with the handle."""
+        return self._caller.call_tool(ref, arguments, origin=origin, approved=approved)
+
+    def read_resource(self, server: str, uri: str) -> Call:
+        """Read a resource by its URI, listed or not."""
+        return self._caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri})
+
+    def get_prompt(self, ref: Ref, arguments: Mapping[str, str]) -> Call:
+        """Get a prompt."""
+        return self._caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)})
+
+    async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
+        """Values that the server suggests for an argument of a prompt or template (server/utilities/completion).
+
+        Raises:
+            StudioError: not connected, or no answer. A server without completions gives an empty tuple.
+        """
+        status = self.manager.status(ref.server)
+        if "completions" not in (status.capabilities or {}):
+            return ()
+        subject = {"type": "ref/prompt", "name": ref.name}
+        if ref.kind == "template":
+            subject = {"type": "ref/resource", "uri": ref.name}
+        params: dict[str, Json] = {"ref": subject, "argument": {"name": argument, "value": value}}
+        if known:
+            params["context"] = {"arguments": dict(known)}
+        reply = await self.manager.connection(ref.server).request("completion/complete", params)
+        result: Json = reply.event.result if isinstance(reply.event, Answered) else None
+        completion: Json = result.get("completion") if isinstance(result, dict) else None
+        values: Json = completion.get("values") if isinstance(completion, dict) else None
+        items = cast("list[Json]", values) if isinstance(values, list) else []
+        return tuple(item for item in items[:100] if isinstance(item, str))
+
+    async def check(self, schema: Json, value: Json) -> tuple[SchemaProblem, ...]:
+        """Check a value against its whole schema, off the loop and bounded."""
+        return await self._checker.check(schema, value)
+
+    # ------------------------------------------------------------------ servers
+
+    async def test(self, server: ServerConfig) -> TestReport:
+        """Connect a server that is not part of the studio, read its lists, and close it again."""
+        began = asyncio.get_running_loop().time()
+        trial = replace(server, enabled=True)
+        alone = replace(self.config, servers={trial.name: trial})
+        async with Studio.open(alone, self.paths, can_ask=False) as studio:
+            status = await studio.manager.settle(trial.name)
+            await studio.manager.listed(trial.name)
+            counts: dict[EntryKind, int] = {
+                kind: len(studio.catalog.listing(trial.name, kind).entries) for kind in KINDS
+            }
+            return TestReport(status, counts, (asyncio.get_running_loop().time() - began) * 1000)
+
+    async def put_server(self, server: ServerConfig, old_name: str = "") -> None:
+        """Take up a new or changed server; writing it to a file is the configuration's business."""
+        if old_name and old_name != server.name and old_name in self.manager.names():
+            await self.manager.remove(old_name)
+        await self.manager.replace(server)
+
+    def _reap(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            if not isinstance(error, StudioError):
+                log.error("a task of the studio failed", exc_info=error)
