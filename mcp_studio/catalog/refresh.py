@@ -72,9 +72,13 @@ class Refresher:
         if watch := self._watches.get(server):
             await watch.done.wait()
 
+    def begin(self, server: str) -> None:
+        """A server is ready: all its lists are out of date until `serve` has read them."""
+        self._watches[server] = _Watch(set(KINDS))
+
     async def serve(self, config: ServerConfig, connection: Connection, status: Status) -> None:
         """Read all lists, then again whatever changes, until cancelled; several changes at once cost one reading."""
-        watch = self._watches[config.name] = _Watch(set(KINDS))
+        watch = self._watches[config.name]
         listening = asyncio.create_task(self._listen(connection, status)) if status.modern else None
         memory = Memory("modern" if status.modern else "legacy")
         try:

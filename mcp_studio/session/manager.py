@@ -216,6 +216,10 @@ class ConnectionManager:
         """The era that worked last time."""
         return self._memories.recall(config).era
 
+    def on_ready(self, seat: Seat) -> None:
+        """From now on `listed` waits for the lists."""
+        self._refresher.begin(seat.config.name)
+
     async def serve(self, seat: Seat) -> None:
         """Read all lists, keep what was read, and go on listening for changes."""
         connection = seat.connection

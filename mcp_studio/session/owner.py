@@ -58,6 +58,10 @@ class Owner(Protocol):
         """The era that worked last time, or an empty string."""
         ...
 
+    def on_ready(self, seat: Seat) -> None:
+        """A connection is ready; `serve` begins shortly."""
+        ...
+
     async def serve(self, seat: Seat) -> None:
         """Runs beside a ready connection: lists what the server offers, listens for changes."""
         ...

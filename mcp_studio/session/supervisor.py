@@ -159,6 +159,7 @@ class Supervisor:
                 Step("negotiated", opening.negotiated_ms, ready.version),
             ),
         )
+        self._owner.on_ready(self)
         self.settled.set()
 
     async def _end(self, life: Life) -> None:
