@@ -11,7 +11,7 @@ from collections.abc import Coroutine
 from functools import partial
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ConnectionLost, StudioError
+from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.transport import http_post
@@ -85,15 +85,23 @@ class HttpTransport:
 
     def _ask(self, out: Outgoing, request_id: RequestId) -> None:
         if out.method == "initialize":
-            self._wire.session = self._wire.version = ""
+            self._start_anew()
         self.abandon(request_id)
         waiting = Waiting(out)
         self._wire.waiting[request_id] = waiting
         waiting.task = self._spawn(self._run(waiting, request_id), out)
 
+    def _start_anew(self) -> None:
+        self._wire.session = self._wire.version = ""
+        self._initialized = self._listenable = False
+        if self._listening is not None:
+            self._listening.cancel()
+            self._listening = None
+
     async def _run(self, waiting: Waiting, request_id: RequestId) -> None:
         try:
             await http_post.ask(self._wire, waiting)
+            self._listen()
         except StudioError as error:
             if not waiting.answered or isinstance(error, SessionLost):
                 self._failed(waiting.out, error)
@@ -111,7 +119,7 @@ class HttpTransport:
             self._listen()
 
     def _listen(self) -> None:
-        """Open the stream for the server's own messages, once the handshake is over."""
+        """Open the stream for the server's own messages, once the handshake is over and whenever it was lost."""
         if self._listenable and self._initialized and self._listening is None and self._wire.sink is not None:
             self._listening = self._spawn(self._follow(), None)
 
@@ -122,6 +130,8 @@ class HttpTransport:
             self._end(error)
         except StudioError as error:
             self._tap.note(f"No stream for messages that the server sends by itself: {error.message}")
+            if isinstance(error, Unreachable):
+                self._listening = None  # The next answered request shows that it is worth another try.
 
     def _failed(self, out: Outgoing, error: StudioError) -> None:
         if self._wire.sink is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from mcp_studio.transport.http_errors import HttpBroken
 
-PIECE = 256 * 1024
+PIECE = 64 * 1024
 """Decoded bytes that are handled at a time."""
 _TURN = 0.005
 

@@ -16,7 +16,8 @@ from mcp_studio.limits import Limits
 if TYPE_CHECKING:
     import httpx2
 
-_CONNECTIONS = 128
+CONNECTIONS = 128
+"""Requests to one server that can be open at a time."""
 _KEEP_ALIVE = 4.0
 """Below the 5 s after which common servers close idle connections: a request must not meet the closing."""
 _WRITE = 256 * 1024
@@ -103,7 +104,7 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
     plain = url.scheme == "http" and proxy is None
     verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else httpx2.create_ssl_context()
     pool = httpx2.Limits(
-        max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE
+        max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE
     )
     try:
         transport = httpx2.AsyncHTTPTransport(verify=verify, limits=pool, proxy=proxy)
@@ -114,7 +115,7 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
         userinfo=unquote_to_bytes(url.userinfo),
         transport=transport,
         problems=(httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError, UnicodeError),
-        timeout={"connect": connect, "read": None, "write": limits.write, "pool": connect},
+        timeout={"connect": connect, "read": None, "write": limits.write, "pool": None},
     )
 
 

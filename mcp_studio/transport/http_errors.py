@@ -54,13 +54,16 @@ class HttpSignIn(HttpFailure, SignInNeeded):
 def network_failure(problem: BaseException, place: str, *, under_way: bool) -> HttpFailure:
     """Put a network error into words; `place` is host and port, `under_way` whether the request had been sent."""
     chain = tuple(_chain(problem))
+    names = {type(link).__name__ for link in chain}
+    if "LocalProtocolError" in names:
+        return HttpFailure(f"The request to {place} cannot be put into HTTP: {_reason(chain)}.")
     if under_way:
-        return HttpLost(_lost(chain, place))
+        return _lost(chain, names, place)
     for link in chain:
         if isinstance(link, ssl.SSLCertVerificationError):
             return HttpUnreachable(
                 f"The TLS certificate of {place} is not accepted: {link.verify_message}.",
-                hint="If you trust this server, add its authority to a file and name that file in SSL_CERT_FILE.",
+                hint="If you trust this server, put its certificate into a file and name that file in SSL_CERT_FILE.",
             )
         if isinstance(link, ssl.SSLError):
             return _tls(link, place)
@@ -73,6 +76,8 @@ def network_failure(problem: BaseException, place: str, *, under_way: bool) -> H
                 f"Nothing answers at {place}: the connection was refused.",
                 hint="Is the server running, and is the port right?",
             )
+    if "ProxyError" in names:
+        return HttpUnreachable(f"The proxy does not lead to {place}: {_reason(chain)}.")
     return HttpUnreachable(f"No connection to {place}: {_reason(chain)}.", hint="Is the server running?")
 
 
@@ -92,77 +97,85 @@ def _chain(problem: BaseException) -> Iterator[BaseException]:
 
 
 def _tls(problem: ssl.SSLError, place: str) -> HttpFailure:
-    if problem.reason == "WRONG_VERSION_NUMBER":
+    if problem.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
         return HttpUnreachable(f"{place} does not speak TLS.", hint="Try http:// instead of https://.")
     reason = (problem.reason or str(problem) or "no reason given").replace("_", " ").lower()
     return HttpUnreachable(f"TLS with {place} failed: {reason}.")
 
 
-def _lost(chain: tuple[BaseException, ...], place: str) -> str:
-    for link in chain:
-        if isinstance(link, ConnectionResetError | BrokenPipeError):
-            return f"{place} reset the connection before its answer was complete."
+def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> HttpFailure:
     text = " ".join(str(link) for link in chain)
+    if "WriteTimeout" in names:
+        return HttpLost(f"{place} does not read what is sent to it.")
     if "without sending a response" in text:
-        return f"{place} closed the connection without an answer."
+        return HttpLost(f"{place} closed the connection without an answer.")
     if "without sending complete message" in text or "incomplete chunked read" in text:
-        return f"{place} closed the connection in the middle of its answer."
-    return f"The connection to {place} ended before its answer was complete: {_reason(chain)}."
+        return HttpLost(f"{place} closed the connection in the middle of its answer.")
+    if "RemoteProtocolError" in names:
+        hint = "Does this port want https:// instead?" if "\\x15\\x03" in text else ""
+        return HttpBroken(f"What {place} answered is not HTTP: {_reason(chain[:1])}.", hint=hint)
+    if any(isinstance(link, ConnectionResetError | BrokenPipeError) for link in chain):
+        return HttpLost(f"{place} reset the connection before its answer was complete.")
+    return HttpLost(f"The connection to {place} ended before its answer was complete: {_reason(chain)}.")
 
 
 def _reason(chain: tuple[BaseException, ...]) -> str:
     for link in reversed(chain):
         text = link.strerror if isinstance(link, OSError) and link.strerror else str(link)
         if text:
-            return text.rstrip(".")
+            return text[:EXCERPT].rstrip(".")
     return type(chain[0]).__name__
 
 
-def sign_in(status: int, challenge: str, place: str, body: str, *, had_credentials: bool) -> HttpSignIn:
+def sign_in(status: int, challenge: str, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
     """401 or 403: what the server asked for, taken from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
-    scheme = challenge.split(" ", 1)[0].split(",", 1)[0]
+    scheme = re.split("[ ,]", challenge, maxsplit=1)[0][:40]
     wants = [f"scheme {scheme}"] if scheme else []
-    wants += [
-        f"{name} {found!r}" for name in ("error", "error_description", "scope") if (found := _param(challenge, name))
-    ]
+    for name in ("error", "error_description", "scope"):
+        if found := _param(challenge, name):
+            wants.append(f"{name} {found!r}")
     asked = f" ({', '.join(wants)})" if wants else ""
+    said = excerpt(body)
     if status == 401:
         verb = "does not accept the credentials it was sent" if had_credentials else "wants you to sign in"
         message = f"{place} {verb}: HTTP status 401{asked}."
     else:
-        message = f"{place} refuses access: HTTP status 403{asked}."
-        message += f" It says: {body}" if body else ""
+        message = f"{place} refuses access: HTTP status 403{asked}." + (f" It says: {said}" if said else "")
     hint = "Check the headers of this server." if had_credentials else "Give it a header such as Authorization."
-    return HttpSignIn(message, hint=hint, status=status, body=body, challenge=challenge)
+    return HttpSignIn(message, hint=hint, status=status, body=said, challenge=challenge)
 
 
 def _param(challenge: str, name: str) -> str:
-    found = re.search(rf'(?:^|[\s,]){name}\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))', challenge, re.IGNORECASE)
+    # Cut: a search for a quote that never closes would start anew at every name.
+    found = re.search(rf'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,"]+))', challenge[:4096], re.IGNORECASE)
     return (found[1] or found[2] or "")[:EXCERPT] if found else ""
 
 
-def refused(status: int, reason: str, media_type: str, place: str, body: str, retry_after: str = "") -> HttpFailure:
+def refused(status: int, reason: str, media_type: str, place: str, body: bytes, retry_after: str = "") -> HttpFailure:
     """Any other status that is no success."""
+    said = excerpt(body)
     named = f"HTTP status {status}" + (f" {reason}" if reason else "")
-    said = f" It says: {body}" if body and media_type != "text/html" else ""
-    page = f" with an HTML page{_titled(body)}" if media_type == "text/html" else ""
+    page = f" and an HTML page{_titled(body)}" if media_type == "text/html" else ""
+    quoted = f" It says: {said}" if said and not page else ""
     hint = f"It asks to wait {retry_after} seconds." if re.fullmatch("[0-9]{1,6}", retry_after) else ""
-    return HttpFailure(f"{place} answered with {named}{page}.{said}", hint=hint, status=status, body=body)
+    return HttpFailure(f"{place} answered with {named}{page}.{quoted}", hint=hint, status=status, body=said)
 
 
-def wrong_type(media_type: str, status: int, place: str, body: str) -> HttpBroken:
+def wrong_type(media_type: str, status: int, place: str, body: bytes) -> HttpBroken:
     """A success whose body is neither JSON nor an event stream."""
+    said = excerpt(body)
     if media_type == "text/html":
         message = f"{place} answered with an HTML page{_titled(body)} instead of JSON."
-        return HttpBroken(message, hint="Is this the address of an MCP endpoint?", status=status, body=body)
+        return HttpBroken(message, hint="Is this the address of an MCP endpoint?", status=status, body=said)
+    if not said:
+        return HttpBroken(f"{place} answered with an empty body.", status=status)
     kind = f"content of type {media_type}" if media_type else "content of no stated type"
-    said = f" It begins: {body}" if body else " It is empty."
-    return HttpBroken(f"{place} answered with {kind} instead of JSON.{said}", status=status, body=body)
+    return HttpBroken(f"{place} answered with {kind} instead of JSON: {said}", status=status, body=said)
 
 
-def _titled(body: str) -> str:
-    found = re.search(r"<title[^<>]{0,100}>([^<]{1,200})", body, re.IGNORECASE)
-    return f" (“{found[1].strip()}”)" if found else ""
+def _titled(body: bytes) -> str:
+    found = re.search(rb"<title[^<>]{0,100}>([^<]{1,200})", body[:8192], re.IGNORECASE)
+    return f" (“{excerpt(found[1])}”)" if found else ""
 
 
 def excerpt(body: bytes) -> str:

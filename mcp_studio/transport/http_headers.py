@@ -16,7 +16,9 @@ NAMED = frozenset({"tools/call", "prompts/get", "resources/read"})
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _SENTINEL = re.compile(r"=\?base64\?.*\?=")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
+_FRAMING = frozenset({"connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade"})
+_LONGEST_ID = 4096
 _SESSION = re.compile(r"[\x21-\x7e]+")
 
 
@@ -50,8 +52,13 @@ def valid_session(value: str) -> bool:
     return _SESSION.fullmatch(value) is not None
 
 
+def resumable(event_id: str) -> bool:
+    """Whether an event id can be sent back in `Last-Event-ID`."""
+    return len(event_id) <= _LONGEST_ID and event_id == event_id.strip() and _VALUE.fullmatch(event_id) is not None
+
+
 def configured(config: ServerConfig) -> list[tuple[str, str]]:
-    """The headers that the configuration asks for.
+    """The headers that the configuration asks for, without those that frame a message: HTTP sets them itself.
 
     Raises:
         ConfigError: a name or value that HTTP cannot carry; the value is not quoted.
@@ -64,7 +71,7 @@ def configured(config: ServerConfig) -> list[tuple[str, str]]:
                 file=config.source.file,
                 key=f"servers.{config.name}.headers.{name}",
             )
-    return [(name, value.strip(" \t")) for name, value in config.headers.items()]
+    return [(name, value.strip(" \t")) for name, value in config.headers.items() if name.lower() not in _FRAMING]
 
 
 def merged(*groups: list[tuple[str, str]]) -> list[tuple[str, str]]:

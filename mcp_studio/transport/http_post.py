@@ -9,8 +9,7 @@ import asyncio
 import re
 
 from mcp_studio.protocol.outgoing import Outgoing
-from mcp_studio.transport.edge import Answer
-from mcp_studio.transport.http_answers import error_frame
+from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import (
     HttpBroken,
     HttpLost,
@@ -20,6 +19,7 @@ from mcp_studio.transport.http_errors import (
     wrong_type,
 )
 from mcp_studio.transport.http_headers import valid_session
+from mcp_studio.transport.http_ids import error_frame
 from mcp_studio.transport.http_stream import follow
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire, is_json
 
@@ -46,7 +46,11 @@ async def ask(wire: Wire, waiting: Waiting) -> None:
         return
     if not cursor.last_id or out.modern:
         raise problem
-    await follow(wire, cursor, waiting)
+    try:
+        async with asyncio.timeout(wire.total):
+            await follow(wire, cursor, waiting)
+    except TimeoutError:
+        raise HttpLost(f"{wire.edge.place} did not answer within {wire.total:g} seconds.") from None
 
 
 async def _post(wire: Wire, waiting: Waiting, cursor: Cursor) -> None:
@@ -72,14 +76,14 @@ async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
     """Deliver a body that is one JSON text."""
     place, media_type = wire.edge.place, answer.media_type
     if media_type and not is_json(media_type):
-        raise wrong_type(media_type, answer.status, place, excerpt(await wire.error_body(answer)))
+        raise wrong_type(media_type, answer.status, place, await wire.error_body(answer))
     try:
         async with asyncio.timeout(wire.total):
             body = await answer.read(wire.limits.message)
     except TimeoutError:
         raise HttpLost(f"{place} did not complete its answer within {wire.total:g} seconds.") from None
     if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
-        raise wrong_type(media_type, answer.status, place, excerpt(body))
+        raise wrong_type(media_type, answer.status, place, body)
     wire.deliver(body, answer.exchange)
     if not waiting.answered:
         raise HttpBroken(
@@ -126,7 +130,7 @@ async def _refusal(wire: Wire, out: Outgoing, answer: Answer) -> None:
         wire.hand_over(frame)
         return
     retry_after = answer.header("retry-after")
-    raise refused(status, answer.reason, answer.media_type, place, excerpt(body), retry_after)
+    raise refused(status, answer.reason, answer.media_type, place, body, retry_after)
 
 
 def _session_gone(status: int, body: bytes) -> bool:

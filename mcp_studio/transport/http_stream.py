@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mcp_studio.transport.edge import Answer
+from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import (
     HttpFailure,
     HttpLost,
@@ -19,6 +19,8 @@ from mcp_studio.transport.http_errors import (
 )
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire
 
+_STEADY = 5.0
+"""A stream that was open for this many seconds was of use, whatever came on it."""
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -40,23 +42,32 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
         if pause:
             await asyncio.sleep(cursor.delay(tries, wire.limits))
         pause = True
-        began, seen = clock(), cursor.events
+        began, seen = clock(), _progress(cursor, waiting)
         try:
             async with wire.edge.exchange("GET", wire.stream_headers(cursor), head=None) as answer:
                 await _accept(wire, answer, established=established)
                 established = True
                 await wire.pump(answer, cursor, waiting)
-            problem: HttpFailure = HttpLost(f"{wire.edge.place} ended the stream without the answer.")
-        except (HttpLost, HttpUnreachable, HttpFailure) as error:
+            problem: HttpFailure = HttpLost(f"{wire.edge.place} ended the stream.")
+        except HttpFailure as error:
             if not _passing(error):
                 raise
             problem = error
         if waiting is not None and waiting.answered:
             return
-        fresh = cursor.events > seen or clock() - began > wire.limits.retry_max
+        fresh = _progress(cursor, waiting) > seen or clock() - began > _STEADY
         tries = 0 if fresh else tries + 1
         if tries > wire.limits.reconnects:
             raise problem
+
+
+def _progress(cursor: Cursor, waiting: Waiting | None) -> int:
+    """What has to grow for a reconnect to count as useful.
+
+    A server may let us poll for an answer with events that carry an id alone; the deadline of the request bounds that.
+    The listening stream has no deadline, so only messages count there.
+    """
+    return cursor.messages if waiting is None else cursor.events
 
 
 def _passing(error: HttpFailure) -> bool:
@@ -79,6 +90,6 @@ async def _accept(wire: Wire, answer: Answer, *, established: bool) -> None:
     if answer.status == 405:
         raise HttpFailure("it answers GET with status 405, which is its right", status=405)
     if 200 <= answer.status < 300:
-        raise wrong_type(answer.media_type, answer.status, place, excerpt(body))
+        raise wrong_type(answer.media_type, answer.status, place, body)
     retry_after = answer.header("retry-after")
-    raise refused(answer.status, answer.reason, answer.media_type, place, excerpt(body), retry_after)
+    raise refused(answer.status, answer.reason, answer.media_type, place, body, retry_after)

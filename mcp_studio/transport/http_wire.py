@@ -9,10 +9,11 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.transport.base import Sink
-from mcp_studio.transport.edge import Answer, Edge, HeaderList
-from mcp_studio.transport.http_answers import answered
-from mcp_studio.transport.http_errors import HttpFailure, excerpt, sign_in
-from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged, modern_headers
+from mcp_studio.transport.edge import Edge, HeaderList
+from mcp_studio.transport.http_answer import Answer
+from mcp_studio.transport.http_errors import HttpFailure, sign_in
+from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged, modern_headers, resumable
+from mcp_studio.transport.http_ids import answered
 from mcp_studio.transport.sse import SseParser
 from mcp_studio.transport.tap import Tap
 
@@ -39,10 +40,13 @@ class Cursor:
     last_id: str = ""
     retry: int | None = None
     events: int = 0
+    """Complete events so far, also those that only carry an id."""
+    messages: int = 0
+    """Events that carried something."""
 
     def follow(self, parser: SseParser) -> None:
         """Take over what the parser has learnt."""
-        self.last_id = parser.last_id
+        self.last_id = parser.last_id if resumable(parser.last_id) else ""
         self.retry = self.retry if parser.retry is None else parser.retry
         self.events += parser.events
         parser.events = 0
@@ -91,7 +95,7 @@ class Wire:
         """Note which requests a frame answers, and give it to the sink."""
         for request_id in answered(frame):
             found = self.waiting.get(request_id)
-            if found is not None and found.out.id == request_id and type(found.out.id) is type(request_id):
+            if found is not None:
                 found.answered = True
         if self.sink is not None:
             self.sink.frame(frame)
@@ -109,10 +113,12 @@ class Wire:
             async with asyncio.timeout(None) as linger:
                 while chunk := await answer.chunk():
                     for event in parser.feed(chunk):
+                        cursor.messages += 1
                         if event.kind == "message":
                             self.deliver(event.data, answer.exchange)
                         else:
-                            self.tap.received(event.data, answer.exchange)
+                            self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
+                        await answer.breathe()
                     cursor.follow(parser)
                     if waiting is not None and waiting.answered and linger.when() is None:
                         linger.reschedule(asyncio.get_running_loop().time() + _LINGER)
@@ -131,7 +137,7 @@ class Wire:
         """The error for 401 and 403."""
         challenge = answer.header("www-authenticate")
         credentials = self.edge.credentials
-        return sign_in(answer.status, challenge, self.edge.place, excerpt(body), had_credentials=credentials)
+        return sign_in(answer.status, challenge, self.edge.place, body, had_credentials=credentials)
 
 
 def is_json(media_type: str) -> bool:

@@ -27,7 +27,8 @@ _AHEAD = re.compile(
     + _VERSION
     + rb')?"(?:result|error)"'
 )
-_BEHIND = re.compile(rb'(?<=[{, \t\r\n])"id"' + _WS + rb":" + _WS + _ID + _WS + rb"\}" + _WS + rb"\Z")
+_VERSION_LAST = _WS + rb"," + _WS + rb'"jsonrpc"' + _WS + rb":" + _WS + rb'"2\.0"'
+_BEHIND = re.compile(rb"(?<=[{, \t\r\n])" + _KEY + rb"(?:" + _VERSION_LAST + rb")?" + _WS + rb"\}" + _WS + rb"\Z")
 _RESULT_FIRST = re.compile(_WS + rb"\{" + _WS + rb"(?:" + _VERSION + rb')?"(?:result|error)"')
 _TAIL = 300
 

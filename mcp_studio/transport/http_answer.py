@@ -1,0 +1,109 @@
+"""One HTTP response, read within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.transport.http_body import Breather, Plain, decoder
+from mcp_studio.transport.http_errors import HttpFailure
+from mcp_studio.transport.tap import Headers
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+class Answer:
+    """A response whose head is there: read its body once, by `chunk` or by `read`."""
+
+    def __init__(
+        self,
+        exchange: int,
+        response: httpx2.Response,
+        url: httpx2.URL,
+        problems: tuple[type[Exception], ...],
+        failed: Callable[[Answer, Exception], HttpFailure],
+    ) -> None:
+        """`problems` are the errors of the network, `failed` puts one into words and tells the tap."""
+        self.exchange = exchange
+        self.status = response.status_code
+        self.reason = text(response.extensions.get("reason_phrase", b""))
+        self.headers: Headers = tuple((text(name), text(value)) for name, value in response.headers.raw)
+        self.url = url
+        self._problems = problems
+        self._failed = failed
+        self._stream: Any = response.stream
+        self._raw: Any = aiter(self._stream)
+        self._decoder: Plain | None = None
+        self._pieces: Iterator[bytes] = iter(())
+        self.breathe = Breather()
+        """Lets other tasks run; called for every chunk."""
+
+    def header(self, name: str) -> str:
+        """All values of a header (named in lower case), joined as HTTP allows; an empty string if it is absent."""
+        return ", ".join(value for found, value in self.headers if found.lower() == name)
+
+    @property
+    def media_type(self) -> str:
+        """The content type without parameters, in lower case."""
+        return self.header("content-type").split(";", 1)[0].strip().lower()
+
+    async def chunk(self) -> bytes:
+        """The next decoded bytes, at most `http_body.PIECE`; empty at the end.
+
+        Raises:
+            HttpLost: the connection ended before the body did.
+            HttpBroken: the body's encoding cannot be read.
+        """
+        await self.breathe()
+        if self._decoder is None:
+            self._decoder = decoder(self.header("content-encoding"))
+        while True:
+            for piece in self._pieces:
+                if piece:
+                    return piece
+            try:
+                raw: bytes | None = await anext(self._raw, None)
+            except self._problems as problem:
+                raise self._failed(self, problem) from problem
+            if raw is None:
+                return b""
+            self._pieces = self._decoder.feed(raw)
+
+    async def read(self, limit: int) -> bytes:
+        """The whole decoded body.
+
+        Raises:
+            LimitExceeded: it is larger than `limit`, the bound `message`; reading stops there.
+            HttpLost: the connection ended before the body did.
+            HttpBroken: the body's encoding cannot be read.
+        """
+        parts: list[bytes] = []
+        size = 0
+        declared = self.header("content-length")
+        if declared.isdecimal() and int(declared[:20]) > limit:
+            raise _too_large(limit)
+        while part := await self.chunk():
+            size += len(part)
+            if size > limit:
+                raise _too_large(limit)
+            parts.append(part)
+        return b"".join(parts)
+
+    async def close(self) -> None:
+        """Give the connection back, or close it when the body was not read to its end."""
+        try:
+            await self._raw.aclose()
+            await self._stream.aclose()
+        except self._problems:
+            return  # What was to be closed is gone already.
+
+
+def _too_large(limit: int) -> LimitExceeded:
+    return LimitExceeded(f"The server sent a message of more than {limit:,} bytes.", limit="message")
+
+
+def text(data: bytes) -> str:
+    """Header bytes as text, lossless."""
+    return data.decode("latin-1")
