@@ -1,65 +1,21 @@
-"""The base of every list and viewer: any number of rows, of which only the visible ones are ever drawn."""
+"""Rows with a cursor on one of them, and keys and mouse to move it."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from textwrap import wrap
-from typing import ClassVar, cast
+from typing import ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.cache import LRUCache
-from textual.geometry import Region, Size
-from textual.reactive import Reactive
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
-from textual.widget import Widget
 
-from mcp_studio.safetext import safe
-from mcp_studio.tui.views.line import Line
-
-_VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
+from mcp_studio.tui.views.rows import RowsView
 
 
-class VirtualView(ScrollView, can_focus=True, inherit_bindings=False):
-    """Rows by number, a cursor on one of them, keys and mouse to move it.
+class VirtualView(RowsView):
+    """Any number of rows, one of them under the cursor.
 
-    A subclass says how many rows there are (`row_count`) and draws one (`render_row`), calls `rows_changed` when either
-    changes, and is told by `row_highlighted` and `row_chosen` what the person does.
+    `row_highlighted` and `row_chosen` tell a subclass what the person does.
     """
 
-    ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "view--cursor", "view--empty", "view--dim", "view--match", "view--strong", "view--accent", "view--ok",
-        "view--warn", "view--bad",
-    }  # fmt: skip
-    DEFAULT_CSS = """
-    VirtualView {
-        height: 1fr;
-        overflow-x: hidden;
-        scrollbar-size-vertical: 1;
-        & > .view--cursor {
-            color: $block-cursor-blurred-foreground;
-            background: $block-cursor-blurred-background;
-            text-style: $block-cursor-blurred-text-style;
-        }
-        &:focus > .view--cursor {
-            color: $block-cursor-foreground;
-            background: $block-cursor-background;
-            text-style: $block-cursor-text-style;
-        }
-        & > .view--empty { color: $foreground 60%; }
-        & > .view--dim { color: $foreground 60%; }
-        & > .view--match { color: $text-accent; text-style: bold underline; }
-        & > .view--strong { color: $foreground; text-style: bold; }
-        & > .view--accent { color: $text-primary; }
-        & > .view--ok { color: $text-success; }
-        & > .view--warn { color: $text-warning; }
-        & > .view--bad { color: $text-error; }
-    }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False, id="list-up"),
         Binding("down,j", "move(1)", "Down", show=False, id="list-down"),
@@ -68,32 +24,7 @@ class VirtualView(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("home,g", "first", "First", show=False, id="list-first"),
         Binding("end,G", "last", "Last", show=False, id="list-last"),
     ]
-
-    def __init__(
-        self, *, empty: str = "", name: str | None = None, id: str | None = None, classes: str | None = None
-    ) -> None:
-        """`empty` is said, dimmed, while there are no rows."""
-        super().__init__(name=name, id=id, classes=classes)
-        self._empty = empty
-        self._cursor = 0
-        self._width = 0
-        self._strips: LRUCache[Hashable, Strip] = LRUCache(512)
-        self._looks: dict[tuple[str, bool], Style] = {}
-
-    # What a subclass says
-
-    @property
-    def row_count(self) -> int:
-        """How many rows there are now."""
-        return 0
-
-    def render_row(self, index: int, width: int, selected: bool) -> Line:
-        """One row, at most `width` cells of it are shown; foreign text has been through `safe`."""
-        raise NotImplementedError
-
-    def row_version(self, index: int) -> Hashable:
-        """Changes with everything (but width, cursor and focus) that a row's drawing depends on."""
-        return index
+    _cursor = 0
 
     def row_highlighted(self, index: int) -> None:
         """The cursor came to this row."""
@@ -101,39 +32,19 @@ class VirtualView(ScrollView, can_focus=True, inherit_bindings=False):
     def row_chosen(self, index: int) -> None:
         """Enter, space or a double click on this row."""
 
-    # What a subclass and the owner call
+    def row_selected(self, index: int) -> bool:
+        """Whether the cursor is on this row."""
+        return index == self._cursor
 
     @property
     def cursor(self) -> int:
         """The row the cursor is on; 0 when there are none."""
         return self._cursor
 
-    @property
-    def empty(self) -> str:
-        """What is said while there are no rows."""
-        return self._empty
-
-    @empty.setter
-    def empty(self, text: str) -> None:
-        self._empty = text
-        self.redraw()
-
-    def redraw(self) -> None:
-        """Draw every visible row anew: what they show has changed, though not how many there are."""
-        self._strips.clear()
-        self.refresh()
-
-    def rows_changed(self, cursor: int | None = None, top: int | None = None, *, redraw: bool = True) -> None:
-        """The number of rows has changed: cursor and first visible row stay, or become what is given.
-
-        Without `redraw` rows already drawn stay as they are, as when rows are only added at the end.
-        """
+    def rows_changed(self, top: int | None = None, *, redraw: bool = True, cursor: int | None = None) -> None:
+        """The number of rows has changed; the cursor stays on its number, or goes to `cursor`."""
         self._cursor = max(0, min(self._cursor if cursor is None else cursor, self.row_count - 1))
-        self._set_height(self.row_count)
-        self._scroll_rows(round(self.scroll_y) if top is None else top)
-        if redraw:
-            self._strips.clear()
-        self.refresh()
+        super().rows_changed(top, redraw=redraw)
 
     def move_to(self, index: int, *, center: bool = False) -> None:
         """Put the cursor on a row and bring it into view, `center` in the middle when it was outside."""
@@ -147,91 +58,10 @@ class VirtualView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def show_cursor(self, *, center: bool = False) -> None:
         """Scroll so far that the cursor is visible."""
-        top, height = round(self.scroll_y), self.size.height
+        top, height = self.top, self.size.height
         if self._cursor < top or self._cursor >= top + height:
             above = height // 2 if center else 0 if self._cursor < top else height - 1
-            self._scroll_rows(self._cursor - above)
-
-    def look(self, name: str | Style, *, on_cursor: bool = False) -> Style:
-        """The Rich style of a component class, as the theme has it; `name` without its `view--`, "" for plain."""
-        if isinstance(name, Style):
-            return name
-        key = (name, on_cursor)
-        style = self._looks.get(key)
-        if style is None:
-            style = self._looks[key] = self._make_look(name, on_cursor)
-        return style
-
-    def _make_look(self, name: str, on_cursor: bool) -> Style:
-        base = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
-        if not name:
-            return base
-        full_name = name if "--" in name else f"view--{name}"
-        own = self.get_component_rich_style(full_name, partial=True)
-        if on_cursor and self.has_focus:
-            # The cursor's colours are made for each other; any other text colour may vanish on them.
-            return base + own.without_color
-        full = self.get_component_rich_style(full_name)
-        ground = full.bgcolor if own.bgcolor and not on_cursor else None
-        return base + Style(color=full.color, bgcolor=ground) + own.without_color
-
-    # Height and scrolling without layout
-
-    def _set_height(self, height: int) -> None:
-        size, room = Size(self.container_size.width, height), self.container_size.height
-        old = self.virtual_size.height
-        if not room or self.styles.auto_dimensions or (old > room) != (height > room):
-            self.virtual_size = size
-            return
-        # Assigning virtual_size lays the whole screen out again: far too dear for every batch of rows.
-        self.set_reactive(_VIRTUAL_SIZE, size)
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.window_virtual_size = height
-
-    def _scroll_rows(self, top: int) -> None:
-        if self.is_attached:
-            self.scroll_to(y=max(0, top), animate=False, force=True)
-
-    # Drawing
-
-    @property
-    def row_width(self) -> int:
-        """Cells that a row has: what the scrollbar leaves."""
-        return self.scrollable_size.width
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of a part of the widget."""
-        self._width = self.row_width
-        return super().render_lines(crop)
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the screen: the row that is there now."""
-        width = self._width
-        index = y + round(self.scroll_y)
-        if index >= self.row_count:
-            return self._blank(y, width)
-        selected = index == self._cursor
-        key = (self.row_version(index), width, selected, selected and self.has_focus)
-        strip = self._strips.get(key)
-        if strip is None:
-            strip = self._strips[key] = self._draw(self.render_row(index, width, selected), width, selected)
-        return strip
-
-    def _draw(self, line: Line, width: int, selected: bool) -> Strip:
-        base = self.look("", on_cursor=selected)
-        if isinstance(line, Strip):
-            return line.apply_style(base).crop_extend(0, width, base)
-        strip = Strip([Segment(text, self.look(name, on_cursor=selected)) for text, name in line if text])
-        return strip.adjust_cell_length(width, base)
-
-    def _blank(self, y: int, width: int) -> Strip:
-        if (y and self.row_count) or not self._empty or width < 4:
-            return Strip.blank(width, self.rich_style)
-        lines = [part for line in self._empty.splitlines() for part in wrap(line, width - 2) or [""]]
-        text = safe(lines[y]) if y < len(lines) else ""
-        return self._draw([(f" {text}", "empty")], width, False)
-
-    # Keys, mouse, events
+            self.scroll_rows(self._cursor - above)
 
     def action_move(self, by: int) -> None:
         """Move the cursor by some rows."""
@@ -263,24 +93,23 @@ class VirtualView(ScrollView, can_focus=True, inherit_bindings=False):
             event.stop()
             self.row_chosen(self._cursor)
 
+    def row_at(self, event: events.MouseEvent) -> int | None:
+        """The row under the mouse, None where there is none."""
+        offset = event.get_content_offset(self)
+        index = -1 if offset is None else offset.y + self.top
+        return index if 0 <= index < self.row_count else None
+
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor, a double click chooses."""
-        offset = event.get_content_offset(self)
-        index = -1 if offset is None else offset.y + round(self.scroll_y)
-        if not 0 <= index < self.row_count:
+        index = self.row_at(event)
+        if index is None:
             return
         event.stop()
         self.move_to(index)
         if event.chain == 2:
             self.row_chosen(index)
 
-    def on_resize(self) -> None:
+    def resized(self) -> None:
         """Keep the cursor on screen in the new size."""
-        self._set_height(self.row_count)
+        super().resized()
         self.show_cursor()
-
-    def notify_style_update(self) -> None:
-        """Theme, focus or classes have changed: nothing drawn before is right any more."""
-        super().notify_style_update()
-        self._looks.clear()
-        self._strips.clear()

@@ -91,8 +91,8 @@ class VirtualList(VirtualView, Generic[T]):
         cursor = self._place_of(rows, before) if keep else 0
         self._rows = rows
         # Scrolled by as much as the row moved, so that it stays where the eye is.
-        top = round(self.scroll_y) + cursor - self.cursor if keep else 0
-        self.rows_changed(cursor, top)
+        top = self.top + cursor - self.cursor if keep else 0
+        self.rows_changed(top, cursor=cursor)
         self.show_cursor()
         if (None if self.row is None else self._identity(self.row)) != before:
             self.row_highlighted(self.cursor)
