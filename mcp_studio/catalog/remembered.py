@@ -79,7 +79,7 @@ class Memories:
     def keep(self, config: ServerConfig, memory: Memory) -> Path | None:
         """Take a new state; the file that has to be written by `write`, or None when nothing changed."""
         file = memory_file(self._folder, config)
-        if self._known.get(file) == memory:
+        if self.recall(config) == memory:
             return None
         self._known[file] = memory
         return file

@@ -1,0 +1,59 @@
+"""Deadlines: progress extends, questions pause, the total ends."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mcp_studio.session.deadline import Deadline
+from tests.support import run
+
+
+async def passes(deadline: Deadline) -> str:
+    """Wait until the deadline passes; the limit it names."""
+    with pytest.raises(TimeoutError):
+        async with deadline.scope:
+            await asyncio.Event().wait()
+    return deadline.limit
+
+
+def test_the_idle_limit_passes_without_a_sign_of_life() -> None:
+    async def go() -> None:
+        assert "0.02 s without" in await passes(Deadline(0.02, 10))
+
+    run(go())
+
+
+def test_progress_extends_the_idle_limit_but_not_the_total() -> None:
+    async def go() -> None:
+        loop = asyncio.get_running_loop()
+        deadline = Deadline(0.05, 0.2)
+        began = loop.time()
+
+        async def progress() -> None:
+            while True:
+                await asyncio.sleep(0.01)
+                deadline.extend()
+
+        task = asyncio.create_task(progress())
+        assert "0.2 s in all" in await passes(deadline)
+        assert loop.time() - began >= 0.2
+        task.cancel()
+
+    run(go())
+
+
+def test_nothing_runs_while_a_person_is_asked_and_pauses_nest() -> None:
+    async def go() -> None:
+        loop = asyncio.get_running_loop()
+        deadline = Deadline(0.05, 0.1)
+        for _ in range(2):
+            loop.call_soon(deadline.pause)
+        loop.call_later(0.01, deadline.resume)
+        loop.call_later(0.2, deadline.resume)
+        began = loop.time()
+        await passes(deadline)
+        assert loop.time() - began >= 0.24
+
+    run(go())

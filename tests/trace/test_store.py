@@ -1,0 +1,49 @@
+"""The trace in memory: numbered without gaps, bounded, redacted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mcp_studio.limits import DEFAULT
+from mcp_studio.redact import Redactor
+from mcp_studio.trace.store import TraceStore
+
+
+def test_the_oldest_entries_go_first_and_are_counted() -> None:
+    store = TraceStore(Redactor(), replace(DEFAULT, trace_entries=3))
+    for number in range(10_000):
+        store.add("s", "in", "note", str(number).encode())
+    assert (store.total, store.dropped, len(store), store.first_number) == (10_000, 9_997, 3, 9_998)
+    assert [entry.number for entry in store] == [9_998, 9_999, 10_000]
+    assert store[0].body == b"9997"
+    with pytest.raises(IndexError):
+        store[3]
+
+
+def test_bytes_are_bounded_too_but_the_newest_entry_stays() -> None:
+    store = TraceStore(Redactor(), replace(DEFAULT, trace_bytes=10_000))
+    for _ in range(5):
+        store.add("s", "in", "note", b"x" * 4_000)
+    assert len(store) == 2
+    store.add("s", "in", "note", b"x" * 50_000)
+    assert len(store) == 1
+
+
+def test_secrets_never_enter() -> None:
+    redactor = Redactor()
+    redactor.learn("s3cret-value")
+    store = TraceStore(redactor)
+    entry = store.add("s", "out", "request", b'{"token":"abcdefghijk","x":"s3cret-value"}')
+    assert b"s3cret-value" not in entry.body and b"abcdefghijk" not in entry.body
+    assert entry.size == 42
+
+
+def test_percentiles_come_from_answered_requests() -> None:
+    store = TraceStore(Redactor())
+    assert store.percentile(0.5) is None
+    request = store.add("s", "out", "request", b"{}")
+    span = store.opened(request)
+    store.settled(span, store.add("s", "in", "result", b"{}"), failed=False)
+    assert span.outcome == "ok" and store.percentile(0.5) == span.ms
