@@ -64,7 +64,7 @@ class Caller:
         return call
 
     async def _plain(self, call: Call) -> None:
-        await run(call, self._send(call, ()))
+        await run(call, self._send(call, None))
         call.found(())
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
@@ -73,8 +73,7 @@ class Caller:
             call.finish(denied)
             call.found(())
             return
-        arguments = cast("dict[str, Json]", call.params["arguments"])
-        await run(call, self._send(call, param_headers(tool.input_schema, arguments) if tool else ()))
+        await run(call, self._send(call, tool))
         call.found(await self._structured_problems(call, tool))
 
     async def _approve(self, call: Call, tool: ToolView | None, origin: Origin) -> Denied | None:
@@ -99,11 +98,13 @@ class Caller:
             call.asking = False
         return None if answer.action == "accept" else Denied(rule="you said no")
 
-    async def _send(self, call: Call, headers: tuple[tuple[str, str], ...]) -> Reply:
+    async def _send(self, call: Call, tool: ToolView | None) -> Reply:
         supervisor = self._manager.supervisor(call.ref.server)
         connection = self._manager.connection(call.ref.server)
         timeouts = supervisor.config.timeouts
-        headers = headers if connection.core.modern else ()
+        headers: tuple[tuple[str, str], ...] = ()
+        if tool is not None and connection.core.modern and supervisor.config.kind == "http":
+            headers = param_headers(tool.input_schema, cast("dict[str, Json]", call.params["arguments"]))
 
         async def send(params: dict[str, Json]) -> Reply:
             return await connection.request(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import cast
 
 from mcp_studio.errors import ProtocolError, StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol import events as ev
+from mcp_studio.protocol.correlation import Correlation
 from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
 from mcp_studio.protocol.negotiation import Era, Negotiation
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
@@ -20,8 +20,6 @@ from mcp_studio.protocol.versions import (
     NAMED,
     RESULT_TYPES,
 )
-
-_REMEMBERED_IDS = 1_024
 
 
 class ClientCore:
@@ -40,10 +38,7 @@ class ClientCore:
         self._info = info
         self._capabilities = capabilities
         self._streams = streams
-        self._last_id = 0
-        self._open: dict[RequestId, str] = {}
-        self._over: deque[RequestId] = deque(maxlen=_REMEMBERED_IDS)
-        self._dropped: set[RequestId] = set()
+        self._requests = Correlation()
         self._asked: set[RequestId] = set()
         self._outbox: list[Outgoing] = []
         self._negotiation = Negotiation(self._send_negotiation, era, remembered)
@@ -65,6 +60,11 @@ class ClientCore:
         taken, self._outbox = self._outbox, []
         return taken
 
+    @property
+    def has_outgoing(self) -> bool:
+        """Whether `take` would give something."""
+        return bool(self._outbox)
+
     def start(self) -> None:
         """Begin negotiating."""
         self._negotiation.start()
@@ -84,8 +84,7 @@ class ClientCore:
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Outgoing:
         """A request with a new id; with `progress` its id is also its progress token."""
-        self._last_id += 1
-        identity = self._last_id
+        identity = self._requests.open(method)
         body: dict[str, Json] = dict(params or {})
         meta: dict[str, Json] = dict(cast("dict[str, Json]", body.get("_meta") or {}))
         if progress:
@@ -94,7 +93,6 @@ class ClientCore:
             self._stamp(meta, self.version)
         if meta:
             body["_meta"] = meta
-        self._open[identity] = method
         return self._request(identity, method, body, self.version, self.modern, headers)
 
     def notify(self, method: str, params: dict[str, Json] | None = None) -> Outgoing:
@@ -118,12 +116,8 @@ class ClientCore:
         Specification, basic/utilities/cancellation: `initialize` must not be cancelled; a modern request over HTTP
         is cancelled by closing its response stream.
         """
-        method = self._open.pop(identity, None)
-        if method is None:
-            return None
-        self._finish(identity)
-        self._dropped.add(identity)
-        if method == "initialize" or (self.modern and self._streams):
+        method = self._requests.drop(identity)
+        if method in ("", "initialize") or (self.modern and self._streams):
             return None
         return self.notify("notifications/cancelled", {"requestId": identity, "reason": reason})
 
@@ -140,7 +134,7 @@ class ClientCore:
 
     def undelivered(self, identity: RequestId | None, error: StudioError) -> list[ev.Event]:
         """The transport could not deliver a message or get its answer."""
-        if identity is None or identity not in self._open:
+        if identity is None or identity not in self._requests:
             return []
         return self._settle(ev.Broken(identity, error))
 
@@ -165,25 +159,8 @@ class ClientCore:
         return faults + self._settle(ev.Refused(identity, message.code, message.message, message.data, problems))
 
     def _match(self, identity: RequestId | None) -> tuple[RequestId | None, list[ev.Event]]:
-        """The open request that an answer is for, tolerating an id of the wrong type or a missing one."""
-        if identity in self._open:
-            return identity, []
-        if identity is None:
-            if len(self._open) == 1:
-                return next(iter(self._open)), [
-                    ev.Fault("sent an error without an id; it is taken for the open request")
-                ]
-            return None, [ev.Fault("sent an error without an id, so no request can be told about it")]
-        if isinstance(identity, str) and identity.isdigit() and int(identity) in self._open:
-            return int(identity), [
-                ev.Fault(f'answered request {identity} with the id "{identity}": a string, not the number')
-            ]
-        if identity in self._dropped:
-            self._dropped.discard(identity)
-            return None, []
-        if identity in self._over:
-            return None, [ev.Fault(f"answered request {identity} twice")]
-        return None, [ev.Fault(f"answered request {str(identity)[:40]!r}, which was never sent")]
+        matched, fault = self._requests.match(identity)
+        return matched, [ev.Fault(fault)] if fault else []
 
     def _judge(self, result: Json) -> tuple[str, ...]:
         if not isinstance(result, dict):
@@ -196,15 +173,15 @@ class ClientCore:
         return ()
 
     def _settle(self, answer: ev.Answered | ev.Refused | ev.Broken) -> list[ev.Event]:
-        del self._open[answer.id]
-        self._finish(answer.id)
+        self._requests.settle(answer.id)
         if not self._negotiation.owns(answer.id):
             return [answer]
         found = self._negotiation.settle(answer)
         for event in found:
             if isinstance(event, ev.Ready):
                 self.version, self.modern = event.version, event.modern
-                self._forget_negotiation()
+                # A probe or handshake that is still open: its answer may come late, and means nothing.
+                self._requests.drop(self._negotiation.other(answer.id))
                 if not event.modern:
                     self._outbox.append(self.notify("notifications/initialized"))
         return found
@@ -221,7 +198,7 @@ class ClientCore:
 
     def _on_progress(self, params: dict[str, Json]) -> list[ev.Event]:
         token, done, total, text = (params.get(key) for key in ("progressToken", "progress", "total", "message"))
-        if not isinstance(token, (int, str)) or token not in self._open:
+        if not isinstance(token, (int, str)) or token not in self._requests:
             return []
         known = _number(done)
         if known is None:
@@ -255,14 +232,12 @@ class ClientCore:
     # ------------------------------------------------------------------ helpers
 
     def _send_negotiation(self, method: str, version: str) -> RequestId:
-        self._last_id += 1
-        identity, modern = self._last_id, method == "server/discover"
+        identity, modern = self._requests.open(method), method == "server/discover"
         params: dict[str, Json] = {}
         if modern:
             params["_meta"] = self._stamp({}, version)
         else:
             params = {"protocolVersion": version, "capabilities": self._capabilities, "clientInfo": self._info}
-        self._open[identity] = method
         self._outbox.append(self._request(identity, method, params, version if modern else "", modern, ()))
         return identity
 
@@ -299,18 +274,6 @@ class ClientCore:
     def _push(self, out: Outgoing | None) -> None:
         if out is not None:
             self._outbox.append(out)
-
-    def _forget_negotiation(self) -> None:
-        """A probe or handshake still open when the other one settled: its answer may come, and means nothing."""
-        for identity in [identity for identity in self._open if self._negotiation.owns(identity)]:
-            del self._open[identity]
-            self._finish(identity)
-            self._dropped.add(identity)
-
-    def _finish(self, identity: RequestId) -> None:
-        if len(self._over) == _REMEMBERED_IDS:
-            self._dropped.discard(self._over[0])
-        self._over.append(identity)
 
 
 def _number(value: Json) -> float | None:

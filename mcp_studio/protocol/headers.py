@@ -14,7 +14,8 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _SENTINEL = re.compile(r"=\?base64\?.*\?=")
 _SINGLE = (
-    "items contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties not if then else contentSchema"
+    "items contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties not if then else "
+    "contentSchema"
 ).split()
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("patternProperties", "dependentSchemas", "$defs", "definitions")

@@ -61,6 +61,10 @@ class Negotiation:
         """Whether a request belongs to the negotiation."""
         return request in (self._discover, self._initialize)
 
+    def other(self, request: RequestId) -> RequestId:
+        """The negotiation's request besides this one; 0 when there is none."""
+        return (self._initialize if request == self._discover else self._discover) or 0
+
     def settle(self, answer: Answer) -> list[Event]:
         """Take the answer to one of the negotiation's requests."""
         if self.settled:
