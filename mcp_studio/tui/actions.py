@@ -76,7 +76,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "servers",
         ("server-open", "enter", "open", "Details, warnings and stderr", "Details"),
-        ("server-toggle", "space", "toggle", "Connect or disconnect", "On/off"),
+        ("server-toggle", "space", "toggle_server", "Connect or disconnect", "On/off"),
         ("server-restart", "r", "restart", "Connect again now", "Restart"),
         ("server-add", "n", "add", "Add a server", "New"),
         ("server-edit", "e", "edit", "Edit the server", "Edit"),
@@ -121,7 +121,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_scope(
         "import",
-        ("import-toggle", "space", "toggle", "Take it, or leave it", "Mark"),
+        ("import-toggle", "space", "toggle_entry", "Take it, or leave it", "Mark"),
         ("import-save", "!ctrl+j,alt+enter,enter", "save", "Add what is marked", "Add"),
         ("import-back", "escape", "back", "Back", "Back"),
     ),

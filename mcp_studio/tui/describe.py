@@ -60,11 +60,11 @@ def tone(status: Status) -> Tone:
             return "busy"
 
 
-def state_short(status: Status, tools: int, now: float | None = None) -> str:
+def state_short(status: Status, count: int, unit: str = "t", now: float | None = None) -> str:
     """The state in one or two words, for a narrow row: `9t`, `retry 4s`, `off`."""
     match status.state:
         case "ready":
-            return f"{tools}t"
+            return f"{count}{unit}"
         case "retrying":
             left = status.retry_at - (time.monotonic() if now is None else now)
             return f"retry {left:.0f}s" if left > 0.5 else "retrying"

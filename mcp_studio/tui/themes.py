@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from mcp_studio.paths import shipped_themes
+
 DEFAULT = "studio-dark"
 
 VARIABLES: dict[str, str] = {
@@ -62,17 +64,10 @@ class BadTheme(ValueError):
     """The content of a theme file cannot be used; the text says which key and why."""
 
 
-def builtin_folder() -> Path:
-    """Where the themes that come with the studio are: in the package, or beside it in a checkout."""
-    package = Path(__file__).resolve().parent.parent
-    inside = package / "themes"
-    return inside if inside.is_dir() else package.parent / "themes"
-
-
 def load_one(name: str, user: Path) -> tuple[Theme, tuple[Failed, ...]]:
     """The theme of that name, the person's own first; when it cannot be had, the default and why."""
     failed: list[Failed] = []
-    for folder in (user, builtin_folder()):
+    for folder in (user, shipped_themes()):
         file = folder / f"{name}.toml"
         if "/" not in name and file.is_file():
             theme = _read(file)
@@ -101,7 +96,7 @@ def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[Failed, ...]]:
 
 
 def _files(user: Path) -> Iterator[Path]:
-    for folder in (builtin_folder(), user):
+    for folder in (shipped_themes(), user):
         if folder.is_dir():
             yield from sorted(folder.glob("*.toml"))
 

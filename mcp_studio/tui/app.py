@@ -1,0 +1,162 @@
+"""The application: theme, keys, walls, clipboard, messages to the person. Screens do the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.filter import LineFilter
+from textual.theme import Theme
+
+from mcp_studio.errors import StudioError
+from mcp_studio.safetext import safe
+from mcp_studio.tui import actions, clipboard, themes
+from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.screens.main import MainScreen
+from mcp_studio.tui.views.glyphs import choose
+from mcp_studio.tui.walls import WALL
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from mcp_studio.studio import Studio
+
+
+class StudioApp(App[int]):
+    """The studio's screen over a running engine, which surrounds it: `run.py` opens both."""
+
+    TITLE = "mcp-studio"
+    CSS_PATH = Path(__file__).with_name("screens") / "main.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    ENABLE_COMMAND_PALETTE = False
+    COMMANDS = set()  # noqa: RUF012
+
+    def __init__(self, studio: Studio) -> None:
+        self.studio = studio
+        settings = studio.config.settings
+        self._first_theme, self._bad_themes = themes.load_one(settings.theme, studio.paths.themes)
+        # Before App makes its style sheet, which it would make twice otherwise.
+        self._reactive_theme = self._first_theme.name
+        super().__init__()
+        self.failure: Exception | None = None
+        """The mistake of our own that ended the app."""
+        self.animation_level = "none"
+        choose(ascii=settings.ascii)
+        self.keys, self._bad_keys = actions.remap(settings.keys)
+        if self.keys:
+            self.set_keymap(self.keys)
+
+    # Theme
+
+    @property
+    def available_themes(self) -> dict[str, Theme]:
+        """The chosen theme is known before the registry of `App` is there, so that styles are made once."""
+        return {self._first_theme.name: self._first_theme, **super().available_themes}
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Textual's variables and our own names."""
+        self.theme_variables = themes.complete(super().get_css_variables())
+        return self.theme_variables
+
+    def register_all_themes(self) -> tuple[themes.Failed, ...]:
+        """Read the other theme files too; returns what could not be used."""
+        loaded, failed = themes.load_all(self.studio.paths.themes)
+        for theme in loaded:
+            self.register_theme(theme)
+        return failed
+
+    # Walls
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Nothing live reaches the terminal, whatever drew it."""
+        return [*super().get_line_filters(), WALL]
+
+    def _handle_exception(self, error: Exception) -> None:
+        # Textual would print a traceback with local variables, tokens among them; `crash.py` writes a redacted one.
+        self.failure = self.failure or error
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()
+
+    # Screen
+
+    def get_default_screen(self) -> Screen[None]:
+        """The main screen is there from the start."""
+        return MainScreen(self.studio)
+
+    @property
+    def main(self) -> MainScreen:
+        """The main screen."""
+        screen = self.screen_stack[0]
+        assert isinstance(screen, MainScreen)
+        return screen
+
+    def on_mount(self) -> None:
+        """Say what of the person's own files could not be used."""
+        for bad in self._bad_themes:
+            self.say(f"{bad.file.name}: {bad.reason}", "warning")
+        for sentence in self._bad_keys:
+            self.say(sentence, "warning")
+
+    # Telling the person
+
+    def say(self, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
+        """A short message at the corner of the screen; foreign text in it does no harm."""
+        self.notify(safe(text, 600), severity=severity, timeout=4 if severity == "information" else 8, markup=False)
+
+    def fail(self, error: StudioError | OSError) -> None:
+        """Say what went wrong, and what to try."""
+        text = f"{error.message} {error.hint}".strip() if isinstance(error, StudioError) else str(error)
+        self.say(text, "error")
+
+    def copy(self, text: str) -> None:
+        """Put text on the person's clipboard and say so."""
+        self._clipboard = text
+        self.say(clipboard.copy(text, super().copy_to_clipboard))
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """What inputs and text areas copy goes the same way."""
+        self.copy(text)
+
+    # Actions
+
+    def action_help(self) -> None:
+        """Keys of the focused pane."""
+        from mcp_studio.tui.screens.help import Help
+
+        self.push_screen(Help(self))
+
+    def action_commands(self) -> None:
+        """Everything that can be done, with its key."""
+        from mcp_studio.tui.screens.palette import Palette
+
+        self.push_screen(Palette(self))
+
+    def action_questions(self) -> None:
+        """Open the oldest question of a server."""
+        self.main.asking.reopen()
+
+    def action_about(self) -> None:
+        """What is running, and on which files."""
+        from mcp_studio.tui.screens.about import About
+
+        self.push_screen(About(self.studio))
+
+    def action_theme(self) -> None:
+        """Choose a theme; moving over the list shows it."""
+        from mcp_studio.tui.screens.theme_picker import ThemePicker
+
+        self.push_screen(ThemePicker(self))
+
+    def action_help_quit(self) -> None:
+        """What ctrl+c says when there is nothing to copy."""
+        self.say(f"Nothing is selected to copy. {actions.spell(self.key_of('quit'))} quits.")
+
+    def key_of(self, action: str) -> str:
+        """The first key of an action, with the person's own changes."""
+        return self.keys.get(action, actions.BY_ID[action].keys).split(",")[0]

@@ -1,0 +1,84 @@
+"""The only place that listens to the studio's stores: it tells the screen what changed, seldom enough to draw."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.session.inbox import InputRequest
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+
+PAUSE = 0.04
+"""Seconds between two messages, at least: a storm of changes costs no more than 25 repaints a second."""
+
+
+class StudioChanged(Message):
+    """Something in the stores is another than it was."""
+
+    def __init__(self, servers: set[str], kinds: set[EntryKind], inbox: bool) -> None:
+        super().__init__()
+        self.servers = servers
+        self.kinds = kinds
+        self.inbox = inbox
+
+
+class Bridge:
+    """Collects signals and posts one `StudioChanged` for many of them: at once after a rest, then paced."""
+
+    def __init__(self, studio: Studio, target: MessagePump) -> None:
+        self._studio = studio
+        self._target = target
+        self._servers: set[str] = set()
+        self._kinds: set[EntryKind] = set()
+        self._inbox = False
+        self._handle: asyncio.Handle | None = None
+        self._last = 0.0
+        self._ends: list[Callable[[], None]] = []
+
+    def open(self) -> None:
+        """Start listening."""
+        studio = self._studio
+        self._ends = [
+            studio.manager.changed.connect(self._server_changed),
+            studio.catalog.changed.connect(self._catalog_changed),
+            studio.inbox.changed.connect(self._inbox_changed),
+        ]
+
+    def close(self) -> None:
+        """Stop listening; nothing is posted any more."""
+        for end in self._ends:
+            end()
+        self._ends = []
+        if self._handle:
+            self._handle.cancel()
+
+    def _server_changed(self, name: str) -> None:
+        self._servers.add(name)
+        self._soon()
+
+    def _catalog_changed(self, change: tuple[str, EntryKind]) -> None:
+        self._kinds.add(change[1])
+        self._soon()
+
+    def _inbox_changed(self, request: InputRequest) -> None:
+        self._inbox = True
+        self._soon()
+
+    def _soon(self) -> None:
+        if self._handle is None:
+            loop = asyncio.get_running_loop()
+            self._handle = loop.call_at(max(loop.time(), self._last + PAUSE), self._flush)
+
+    def _flush(self) -> None:
+        self._handle = None
+        self._last = asyncio.get_running_loop().time()
+        message = StudioChanged(self._servers, self._kinds, self._inbox)
+        self._servers, self._kinds, self._inbox = set(), set(), False
+        self._target.post_message(message)

@@ -1,0 +1,209 @@
+"""Pane 2: tools, resources, templates and prompts of all servers, filtered as one types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.message import Message
+
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.protocol.views import PromptView, ToolView
+from mcp_studio.safetext import safe
+from mcp_studio.tui.panels.filter_line import FilterLine
+from mcp_studio.tui.panels.pane import Pane, Tab
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, mark_matches, spread, width_of
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+_NAMES: Mapping[EntryKind, tuple[str, str]] = {
+    "tool": ("Tools", "Tools"), "resource": ("Resources", "Res"), "template": ("Templates", "Tpl"),
+    "prompt": ("Prompts", "Pr"),
+}  # fmt: skip
+RISKS = {"read": ("r", "risk-read"), "write": ("w", "risk-write"), "destructive": ("!", "risk-destructive")}
+"""Risk of a tool -> its mark and its colour."""
+
+
+class Row(NamedTuple):
+    """One entry as the list shows it."""
+
+    entry: Entry
+    twin: int
+    """1, 2 … where a server lists the same name more than once, else 0."""
+    words: str
+    """What the filter looks in."""
+
+
+def rows_of(entries: Iterable[Entry]) -> list[Row]:
+    """Rows of entries, duplicates numbered."""
+    rows: list[Row] = []
+    seen: dict[object, int] = {}
+    for entry in entries:
+        number = seen[entry.ref] = seen.get(entry.ref, 0) + 1
+        words = f"{entry.ref.server}.{entry.ref.name} {entry.view.name} {entry.view.title}".lower()
+        rows.append(Row(entry, number, words))
+    if len(seen) == len(rows):
+        return [row._replace(twin=0) for row in rows]
+    return [row if seen[row.entry.ref] > 1 else row._replace(twin=0) for row in rows]
+
+
+class EntryList(VirtualList[Row]):
+    """A list whose risk marks have the theme's colours."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"view--risk-read", "view--risk-write", "view--risk-destructive"}
+
+
+class CatalogPanel(Pane, scope="catalog"):
+    """Tabs with counts, a filter, and one list."""
+
+    number = 2
+
+    class Opened(Message):
+        """An entry is to be shown in the call pane; `enter` says that the person wants to go there."""
+
+        def __init__(self, entry: Entry, enter: bool) -> None:
+            super().__init__()
+            self.entry = entry
+            self.enter = enter
+
+    class CopyWanted(Message):
+        """The person wants the name of an entry, or the command line that calls it, on the clipboard."""
+
+        def __init__(self, entry: Entry, command: bool) -> None:
+            super().__init__()
+            self.entry = entry
+            self.command = command
+
+    def __init__(self) -> None:
+        super().__init__(id="catalog")
+        self._rows: dict[EntryKind, list[Row]] = {kind: [] for kind in KINDS}
+        self._servers = 0
+        self._words: list[str] = []
+        self.kind: EntryKind = "tool"
+        self.filter = FilterLine()
+        self.list = EntryList(self._draw_row, key=lambda row: (row.entry.ref, row.twin))
+
+    def compose(self) -> ComposeResult:
+        """A filter above a list."""
+        yield self.filter
+        yield self.list
+
+    def on_mount(self) -> None:
+        """Draw the tabs before anything is known."""
+        self._draw_tabs()
+
+    def show(self, kind: EntryKind, entries: Sequence[Entry], servers: int) -> None:
+        """Show what all servers offer of one kind."""
+        self._rows[kind] = rows_of(entries)
+        self._servers = servers
+        if kind == self.kind:
+            self._fill(keep=True)
+        self._draw_tabs()
+
+    def show_kind(self, kind: EntryKind) -> None:
+        """Go to the tab of a kind."""
+        self.kind = kind
+        self._fill(keep=False)
+        self._draw_tabs()
+
+    def teach(self, text: str) -> None:
+        """Say why the list is empty."""
+        self.list.empty = text
+
+    def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
+        """Another kind."""
+        event.stop()
+        for kind in KINDS:
+            if kind == event.tab:
+                self.show_kind(kind)
+
+    def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
+        """Show only what has all the words."""
+        event.stop()
+        self._words = event.text.lower().split()
+        self._fill(keep=not self._words)
+
+    def on_filter_line_left(self, event: FilterLine.Left) -> None:
+        """Back to the list; enter opens what is under the cursor."""
+        event.stop()
+        self.list.focus()
+        if event.how == "enter":
+            self.action_open()
+
+    def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
+        """Keep it to this pane."""
+        event.stop()
+
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
+        """A double click opens."""
+        event.stop()
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Open the entry under the cursor."""
+        if self.list.row is None:
+            self.app.notify("There is nothing to open here.", markup=False)
+        else:
+            self.post_message(self.Opened(self.list.row.entry, True))
+
+    async def action_filter(self) -> None:
+        """Start typing a filter."""
+        await self.filter.open()
+
+    def action_copy(self) -> None:
+        """Copy the name of the entry under the cursor."""
+        if self.list.row:
+            self.post_message(self.CopyWanted(self.list.row.entry, False))
+
+    def action_copy_command(self) -> None:
+        """Copy the command line for the entry under the cursor."""
+        if self.list.row:
+            self.post_message(self.CopyWanted(self.list.row.entry, True))
+
+    def _fill(self, keep: bool) -> None:
+        rows = self._rows[self.kind]
+        if self._words:
+            rows = [row for row in rows if all(word in row.words for word in self._words)]
+        self.list.set_rows(rows, keep=keep)
+        shown = f"{len(rows):,} of {len(self._rows[self.kind]):,}" if self._words else ""
+        if not shown and any(row.entry.remembered for row in rows):
+            shown = f"{glyphs().half} remembered"
+        self.show_note(Content(shown) if shown else None)
+
+    def _draw_tabs(self) -> None:
+        tabs = [Tab(kind, *_NAMES[kind], count=f"{len(self._rows[kind]):,}") for kind in KINDS]
+        self.show_tabs(tabs, self.kind)
+
+    def _draw_row(self, row: Row, width: int, selected: bool) -> Line:
+        entry, view = row.entry, row.entry.view
+        if entry.problem:
+            mark: Piece = (f"{glyphs().bad} ", "bad")
+        elif isinstance(view, ToolView):
+            sign, colour = RISKS[view.risk]
+            mark = (f"{sign} ", colour)
+        else:
+            mark = (f"{glyphs().dot} ", "dim")
+        look = "dim" if entry.remembered or entry.problem else ""
+        name = safe(entry.ref.name if self.kind in ("tool", "prompt") else view.title or view.name or entry.ref.name)
+        pieces = [mark, *mark_matches(name or "(no name)", self._words, look)]
+        if row.twin:
+            pieces.append((f" #{row.twin}", "warn"))
+        return spread(pieces, self._tail(row, width - width_of(pieces)), width)
+
+    def _tail(self, row: Row, room: int) -> list[Piece]:
+        """What stands at the right: what is wrong, the address, the server."""
+        entry = row.entry
+        pieces: list[Piece] = []
+        if entry.remembered:
+            pieces.append((f" {glyphs().half}", "dim"))
+        if entry.problem:
+            return [(f" {cut(safe(entry.problem), max(0, room - 1), more=glyphs().more)}", "bad")]
+        text = safe(entry.ref.server) if self._servers > 1 else ""
+        if isinstance(entry.view, PromptView) and entry.view.arguments and room > 30:
+            text = f"{len(entry.view.arguments)} args  {text}"
+        if text and room >= len(text) + 3:
+            pieces.insert(0, (f" {text}", "dim"))
+        return pieces

@@ -1,0 +1,75 @@
+"""One line above a list: a hint, and after `/` an input that filters as one types."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.events import Click, Key
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+
+
+class FilterLine(Widget):
+    """Becomes an input when opened; posts every change of its text."""
+
+    class Changed(Message):
+        """The text is another one."""
+
+        def __init__(self, line: FilterLine, text: str) -> None:
+            super().__init__()
+            self.line = line
+            self.text = text
+
+    class Left(Message):
+        """The person is done typing: `how` is `enter`, `down` or `escape`."""
+
+        def __init__(self, line: FilterLine, how: str) -> None:
+            super().__init__()
+            self.line = line
+            self.how = how
+
+    def __init__(self, hint: str = "filter") -> None:
+        super().__init__(classes="filter-line")
+        self._hint = hint
+        self._input: Input | None = None
+        self.text = ""
+
+    def render(self) -> Content:
+        """The hint, while there is no input."""
+        return Content.assemble(("/ ", "$quiet"), (self._hint, "$quiet"))
+
+    async def open(self) -> None:
+        """Show the input and focus it; its text is kept from before."""
+        if self._input is None:
+            self._input = Input(self.text, compact=True, select_on_focus=False)
+            await self.mount(self._input)
+        self._input.focus()
+
+    async def clear(self) -> None:
+        """Empty the text and show the hint again."""
+        had, self.text = self.text, ""
+        if self._input is not None:
+            field, self._input = self._input, None
+            await field.remove()
+        if had:
+            self.post_message(self.Changed(self, ""))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Pass the text on."""
+        event.stop()
+        if event.value != self.text:
+            self.text = event.value
+            self.post_message(self.Changed(self, self.text))
+
+    async def on_key(self, event: Key) -> None:
+        """Leave the input by enter, down or escape."""
+        if event.key in ("enter", "down", "escape"):
+            event.stop()
+            event.prevent_default()
+            if event.key == "escape":
+                await self.clear()
+            self.post_message(self.Left(self, event.key))
+
+    async def on_click(self, event: Click) -> None:
+        """A click on the hint opens the input."""
+        await self.open()

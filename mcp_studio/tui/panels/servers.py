@@ -1,0 +1,168 @@
+"""Pane 1: every server, its state in a sign and in words, and why it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import NamedTuple
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.events import Resize
+from textual.message import Message
+
+from mcp_studio.safetext import safe
+from mcp_studio.session.state import Status
+from mcp_studio.tui import describe
+from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, fit, spread
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+EMPTY = (
+    "No servers yet.\n\n"
+    "Press n and paste a command, a URL or an mcp.json snippet.\n\n"
+    "Or try everything on the bundled one: mcp-studio demo"
+)
+_REASON_LINES = 3
+
+
+class Server(NamedTuple):
+    """What the pane is given about one server."""
+
+    status: Status
+    kind: str
+    offers: int
+    """Tools, or everything else it offers where it has no tools."""
+    unit: str = "t"
+
+
+class _Row(NamedTuple):
+    server: Server
+    reason: str
+    """A line of the reason under the server's own row; empty for that row itself."""
+    line: int
+
+
+_SIGNS = {"ok": "on", "busy": "half", "bad": "bad", "off": "off"}
+_LOOKS = {"ok": "ok", "busy": "warn", "bad": "bad", "off": "dim"}
+
+
+class ServersPanel(Pane, scope="servers"):
+    """The list of servers."""
+
+    number = 1
+
+    class Wanted(Message):
+        """The person wants something done: `open toggle restart add edit delete copy`, to which server."""
+
+        def __init__(self, what: str, server: str) -> None:
+            super().__init__()
+            self.what = what
+            self.server = server
+
+    class Highlighted(Message):
+        """The cursor came to another server."""
+
+        def __init__(self, server: str) -> None:
+            super().__init__()
+            self.server = server
+
+    def __init__(self) -> None:
+        super().__init__(id="servers")
+        self._servers: Sequence[Server] = ()
+        self.list: VirtualList[_Row] = VirtualList(
+            self._draw_row, key=lambda row: (row.server.status.server, row.line), empty=EMPTY
+        )
+
+    def compose(self) -> ComposeResult:
+        """One list."""
+        yield self.list
+
+    def on_mount(self) -> None:
+        """Name the pane."""
+        self.show_title(Content("Servers"))
+
+    def show(self, servers: Sequence[Server]) -> None:
+        """Show these servers, in this order."""
+        self._servers = servers
+        self._fill()
+
+    @property
+    def current(self) -> str:
+        """The name of the server under the cursor, or an empty string."""
+        return self.list.row.server.status.server if self.list.row else ""
+
+    def go_to(self, name: str) -> None:
+        """Put the cursor on a server."""
+        self.list.go_to_key((name, 0))
+
+    def on_resize(self, event: Resize) -> None:
+        """Reasons are wrapped to the width."""
+        super().on_resize(event)
+        self._fill()
+
+    def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
+        """Say which server the cursor is on."""
+        event.stop()
+        self.post_message(self.Highlighted(self.current))
+
+    def _fill(self) -> None:
+        width = max(12, self.list.size.width - 3)
+        rows: list[_Row] = []
+        for server in self._servers:
+            rows.append(_Row(server, "", 0))
+            status = server.status
+            if status.error and status.state in ("failed", "retrying", "needs_auth"):
+                reason = safe(status.error.message, 400)
+                lines = wrap(reason, width, max_lines=_REASON_LINES, placeholder=glyphs().more) or [reason]
+                rows += [_Row(server, line, number) for number, line in enumerate(lines, 1)]
+        self.list.set_rows(rows)
+
+    def _draw_row(self, row: _Row, width: int, selected: bool) -> Line:
+        if row.reason:
+            return [("   ", ""), (cut(row.reason, width - 3, more=glyphs().more), "dim")]
+        status, signs = row.server.status, glyphs()
+        tone = describe.tone(status)
+        words = describe.state_short(status, row.server.offers, row.server.unit)
+        warned = [(f" {signs.warning}", "warn")] if status.warnings else []
+        sign: Piece = (f"{getattr(signs, _SIGNS[tone])} ", _LOOKS[tone])
+        longest = max((len(server.status.server) for server in self._servers), default=0)
+        names = max(6, min(longest, width - 18))
+        left: list[Piece] = [sign, (fit(safe(status.server), names, more=signs.more), ""), *warned]
+        state: list[Piece] = [(f" {row.server.kind:<5} ", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
+        return spread([*left, *state], [], width)
+
+    def _ask(self, what: str) -> None:
+        if self.current or what == "add":
+            self.post_message(self.Wanted(what, self.current))
+        else:
+            self.app.notify("There is no server yet; press n to add one.", markup=False)
+
+    def action_open(self) -> None:
+        """Show details of the server."""
+        self._ask("open")
+
+    def action_toggle_server(self) -> None:
+        """Connect or disconnect it."""
+        self._ask("toggle")
+
+    def action_restart(self) -> None:
+        """Connect it again now."""
+        self._ask("restart")
+
+    def action_add(self) -> None:
+        """Add a server."""
+        self._ask("add")
+
+    def action_edit(self) -> None:
+        """Edit its entry."""
+        self._ask("edit")
+
+    def action_delete(self) -> None:
+        """Remove it."""
+        self._ask("delete")
+
+    def action_copy(self) -> None:
+        """Copy its name."""
+        self._ask("copy")

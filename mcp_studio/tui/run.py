@@ -1,0 +1,79 @@
+"""Running the studio in the terminal: the engine around the app, and every way to an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mcp_studio.config.model import Config
+from mcp_studio.paths import Paths
+from mcp_studio.tui import crash, logs
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
+
+
+def run(config: Config, paths: Paths) -> int:
+    """Open the studio on the terminal until the person leaves; returns the exit code."""
+    with _quick_imports():
+        from mcp_studio.studio import Studio
+
+    redactor = None
+    failure: BaseException | None = None
+    code = 0
+
+    async def main() -> None:
+        nonlocal redactor, failure, code
+        async with Studio.open(config, paths, can_ask=True) as studio:
+            redactor = studio.redactor
+            handler = logs.install(paths.state / "mcp-studio.log", redactor)
+            try:
+                with _quick_imports():
+                    from mcp_studio.tui.app import StudioApp
+                app = StudioApp(studio)
+                with _signals(app):
+                    code = await app.run_async() or 0
+                failure = app.failure
+            finally:
+                logs.uninstall(handler)
+
+    asyncio.run(main())
+    if failure is not None:
+        from mcp_studio.redact import Redactor
+
+        sys.stderr.write(crash.report(failure, paths.state, redactor or Redactor()) + "\n")
+        return 1
+    return code
+
+
+@contextmanager
+def _quick_imports() -> Iterator[None]:
+    """Textual reads its settings when it is imported; collecting garbage meanwhile costs a tenth of the start."""
+    os.environ.setdefault("TEXTUAL_FPS", "240")
+    os.environ.setdefault("ESCDELAY", "25")
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
+def _signals(app: StudioApp) -> Iterator[None]:
+    """SIGTERM and SIGHUP end the app as the person would."""
+    loop = asyncio.get_running_loop()
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    for name in names:
+        number = getattr(signal, name)
+        loop.add_signal_handler(number, lambda number=number: app.exit(128 + number))
+    try:
+        yield
+    finally:
+        for name in names:
+            loop.remove_signal_handler(getattr(signal, name))

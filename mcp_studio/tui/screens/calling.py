@@ -1,0 +1,157 @@
+"""What is done with the entry that is open: keeping what is typed, checking, running, showing what came back."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from mcp_studio.call.call import Call
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.tui import describe
+from mcp_studio.tui.opened import Opened, open_entry
+from mcp_studio.tui.panels.pane import Pane
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.screens.main import MainScreen
+
+KEPT = 20
+"""Finished calls whose results stay at hand."""
+KEPT_BYTES = 64 * 1024 * 1024
+
+
+class Calling:
+    """The open entry and its calls."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self._screen = screen
+        self._studio = screen.studio
+        self.opened: Opened | None = None
+        self._calls: OrderedDict[str, Call] = OrderedDict()
+        self._refused: Json = None
+        self.home: Pane = screen.catalog
+
+    # The open entry
+
+    def open(self, entry: Entry, *, go: bool) -> None:
+        """Show an entry in the call pane, with what was typed into it before."""
+        self.keep_draft()
+        key = f"{entry.ref.kind}:{entry.ref.server}:{entry.ref.name}"
+        self.opened = open_entry(entry, self._studio.drafts.get(key))
+        self._refused = None
+        self._screen.call.show(self.opened)
+        self._show_result()
+        self.state_changed()
+        if go:
+            self.home = self._screen.call
+            self._screen.go_to(self._screen.call)
+
+    def edited(self, value: Json) -> None:
+        """The value is another one; it is kept at once."""
+        if self.opened is not None:
+            self.opened.value = value
+            self._refused = None
+            self._studio.drafts.put(self.opened.key, value)
+
+    def keep_draft(self) -> None:
+        """Keep what is typed."""
+        if self.opened is not None and self._screen.call.touched:
+            self._studio.drafts.put(self.opened.key, self.opened.value)
+
+    def state_changed(self) -> None:
+        """The server of the open entry may be in another state."""
+        if self.opened is not None:
+            name = self.opened.entry.ref.server
+            known = name in self._studio.manager.names()
+            status = self._studio.manager.status(name) if known else None
+            self._screen.call.show_state(status)
+
+    # Running
+
+    @property
+    def call(self) -> Call | None:
+        """The newest call of the open entry."""
+        return self._calls.get(self.opened.key) if self.opened else None
+
+    @property
+    def running(self) -> bool:
+        """Whether the open entry is being run."""
+        return self.call is not None and self.call.outcome is None
+
+    def run(self) -> None:
+        """Run what is open, once it has been checked."""
+        app = self._screen.studio_app
+        if self.opened is None:
+            app.say("Nothing is open yet. Choose something in the catalog (2) and press enter.", "warning")
+        elif self.running:
+            app.say("It is still running; x stops it.", "warning")
+        elif self.opened.entry.excluded:
+            app.say(f"It must not be used: {safe(self.opened.entry.problem)}", "warning")
+        else:
+            self._screen.run_worker(self._check_and_run(self.opened), group="call", exclusive=True)
+
+    async def _check_and_run(self, opened: Opened) -> None:
+        problems = self._screen.call.unreadable() or opened.problems()
+        if not problems and opened.schema is not None:
+            problems = await self._studio.check(opened.schema, opened.value)
+        errors = [problem for problem in problems if problem.severity == "error"]
+        insists = self._refused is not None and self._refused == (opened.value,)
+        if errors and (not insists or self._screen.call.unreadable()):
+            self._refuse(opened, errors)
+            return
+        self._screen.call.show_problems(problems)
+        self._start(opened)
+
+    def _refuse(self, opened: Opened, errors: list[SchemaProblem]) -> None:
+        self._screen.call.show_problems(errors)
+        self._screen.call.focus_problem(errors[0])
+        again = "" if self._screen.call.unreadable() else " The same key again sends it all the same."
+        self._screen.studio_app.say(f"Not sent: {safe(errors[0].message, 300)}.{again}".replace("..", "."), "warning")
+        self._refused = (opened.value,)
+
+    def _start(self, opened: Opened) -> None:
+        ref = opened.entry.ref
+        match ref.kind:
+            case "tool":
+                arguments = opened.value if isinstance(opened.value, dict) else {}
+                call = self._studio.call_tool(ref, arguments)
+            case "prompt":
+                call = self._studio.get_prompt(ref, opened.words())
+            case _:
+                call = self._studio.read_resource(ref.server, opened.uri())
+        self._calls.pop(opened.key, None)
+        self._calls[opened.key] = call
+        call.changed.connect(self._call_changed)
+        self._forget_old()
+        self._studio.drafts.put(opened.key, opened.value)
+        self._show_result()
+
+    def cancel(self) -> None:
+        """Stop what is running."""
+        if self.running and self.call is not None:
+            self.call.cancel()
+        else:
+            self._screen.studio_app.say("Nothing is running here.")
+
+    def _call_changed(self, call: Call) -> None:
+        if call is self.call:
+            self._screen.call_later(self._show_result)
+        elif call.outcome is not None and call.checked:
+            self._screen.studio_app.say(f"{call.subject}: {describe.outcome_line(call.outcome)[1]}")
+
+    def _forget_old(self) -> None:
+        done = [key for key, call in self._calls.items() if call.outcome is not None]
+        size = sum(call.outcome.size for call in self._calls.values() if call.outcome)
+        while done and (len(done) > KEPT or size > KEPT_BYTES):
+            outcome = self._calls.pop(done.pop(0)).outcome
+            size -= outcome.size if outcome else 0
+
+    def _show_result(self) -> None:
+        self._screen.result.show(self.opened, self.call)
+
+    def tick(self) -> None:
+        """Elapsed time and progress move on while something runs."""
+        if self.running:
+            self._screen.result.tick()

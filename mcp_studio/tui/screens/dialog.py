@@ -1,0 +1,69 @@
+"""The base of every dialog: a framed box over the screen, its keys in the bottom border."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+
+from mcp_studio.tui.actions import Scope, scoped, spell
+from mcp_studio.tui.bindings import bindings
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
+
+T = TypeVar("T")
+
+
+class Box(Container):
+    """The frame of a dialog; its border is drawn by us alone."""
+
+
+class Dialog(ModalScreen[T]):
+    """A modal question or view.
+
+    A subclass names its `scope` in the class statement, gives `heading` and `body`, and dismisses itself.
+    """
+
+    CSS_PATH = Path(__file__).with_name("dialogs.tcss")
+    scope: ClassVar[Scope] = "dialog"
+
+    def __init_subclass__(cls, scope: Scope | None = None, **kwargs: bool) -> None:
+        if scope:
+            cls.scope = scope
+            cls.BINDINGS = bindings(scope)
+        super().__init_subclass__(**kwargs)
+
+    def heading(self) -> Content:
+        """What stands in the top border."""
+        return Content("")
+
+    def body(self) -> Iterable[Widget]:
+        """The widgets inside."""
+        return ()
+
+    def compose(self) -> ComposeResult:
+        """The box around the body."""
+        box = Box(*self.body(), id="box")
+        box.border_title = self.heading()
+        box.border_subtitle = self.keys_line()
+        yield box
+
+    def keys_line(self) -> Content:
+        """The keys of the dialog, with the person's own changes."""
+        parts: list[str | tuple[str, str]] = []
+        for action in scoped(self.scope):
+            if action.show:
+                key = cast("StudioApp", self.app).key_of(action.id)
+                parts += ["   " if parts else "", (spell(key), "b $primary"), f" {action.short}"]
+        return Content.assemble(*parts)
+
+    def retitle(self, heading: Content) -> None:
+        """Change what stands in the top border."""
+        self.query_one("#box", Box).border_title = heading

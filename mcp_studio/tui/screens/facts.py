@@ -1,0 +1,65 @@
+"""What the panes of the main screen show, pulled out of the studio's stores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.safetext import safe
+from mcp_studio.tui import describe
+from mcp_studio.tui.panels.servers import Server
+from mcp_studio.tui.panels.status import Facts
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+
+_UNITS: dict[EntryKind, str] = {"tool": "t", "resource": "r", "template": "tpl", "prompt": "p"}
+_NOUNS: dict[EntryKind, str] = {"tool": "tools", "resource": "resources", "template": "templates", "prompt": "prompts"}
+
+
+def server_rows(studio: Studio) -> list[Server]:
+    """Every server with its state and how much it offers."""
+    rows: list[Server] = []
+    for name in studio.manager.names():
+        counts = {kind: len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
+        kind = next((kind for kind in KINDS if counts[kind]), "tool")
+        rows.append(Server(studio.manager.status(name), studio.manager.config(name).kind, counts[kind], _UNITS[kind]))
+    return rows
+
+
+def status_facts(studio: Studio) -> Facts:
+    """The line on top."""
+    names = studio.manager.names()
+    ready = sum(studio.manager.status(name).state == "ready" for name in names)
+    tools = sum(len(studio.catalog.listing(name, "tool").entries) for name in names)
+    problems = len(studio.config.problems)
+    return Facts(
+        ready, len(names), tools, len(studio.inbox.pending),
+        studio.trace.percentile(0.5), studio.trace.percentile(0.95),
+        f"{describe.plural(problems, 'problem')} in the configuration (F12)" if problems else "",
+    )  # fmt: skip
+
+
+def catalog_entries(studio: Studio, kind: EntryKind) -> tuple[Entry, ...]:
+    """All entries of a kind, servers in the order of the configuration."""
+    return studio.catalog.entries(kind, studio.manager.names())
+
+
+def teach(studio: Studio, kind: EntryKind) -> str:
+    """What an empty list of that kind says: why it is empty, and what to do."""
+    names = studio.manager.names()
+    if not names:
+        return "Nothing here yet.\n\nAdd a server first: 1, then n."
+    lines: list[str] = []
+    for name in names:
+        status = studio.manager.status(name)
+        listing = studio.catalog.listing(name, kind)
+        if listing.error:
+            lines.append(f"{safe(name)}: {safe(listing.error, 300)}")
+        elif status.state != "ready":
+            lines.append(describe.state_words(status))
+    if not lines:
+        one = len(names) == 1
+        return f"{'The server offers' if one else 'The servers offer'} no {_NOUNS[kind]}."
+    return "\n".join(lines[:8])

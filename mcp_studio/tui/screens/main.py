@@ -1,0 +1,255 @@
+"""The main screen: five panes in three arrangements, and who does what a person asks for in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.events import DescendantFocus
+from textual.screen import Screen
+from textual.widget import Widget
+
+from mcp_studio.catalog.ref import KINDS
+from mcp_studio.tui.actions import PANES, Action, scoped, spell
+from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.bridge import Bridge, StudioChanged
+from mcp_studio.tui.panels.call import CallPanel
+from mcp_studio.tui.panels.catalog import CatalogPanel
+from mcp_studio.tui.panels.keybar import KeyBar
+from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.panels.result import ResultPanel
+from mcp_studio.tui.panels.servers import ServersPanel
+from mcp_studio.tui.panels.status import StatusLine
+from mcp_studio.tui.panels.trace import TracePanel
+from mcp_studio.tui.screens.asking import Asking
+from mcp_studio.tui.screens.calling import Calling
+from mcp_studio.tui.screens.facts import catalog_entries, server_rows, status_facts, teach
+from mcp_studio.tui.screens.serving import Serving
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+    from mcp_studio.tui.app import StudioApp
+
+PULSE = 0.1
+"""Seconds between two looks at the trace, which changes too often to be told of."""
+
+
+class MainScreen(Screen[None]):
+    """The five panes. What servers, calls and questions need is done by `Serving`, `Calling` and `Asking`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("main")
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__()
+        self.studio = studio
+        self.status = StatusLine()
+        self.servers = ServersPanel()
+        self.catalog = CatalogPanel()
+        self.call = CallPanel()
+        self.result = ResultPanel()
+        self.trace = TracePanel(studio.trace)
+        self.keys = KeyBar()
+        self.bridge = Bridge(studio, self)
+        self.serving = Serving(self)
+        self.calling = Calling(self)
+        self.asking = Asking(self)
+
+    def compose(self) -> ComposeResult:
+        """Status, panes, keys."""
+        yield self.status
+        with Container(id="work"):
+            with Container(id="side"):
+                yield self.servers
+                yield self.catalog
+            with Container(id="desk"):
+                yield self.call
+                yield self.result
+        yield self.trace
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Show what is known before the first paint, then listen."""
+        self.bridge.open()
+        self.refresh_servers()
+        for kind in KINDS:
+            self.refresh_catalog(kind)
+        self.set_interval(PULSE, self._pulse)
+        self.set_interval(1, self._second)
+        (self.servers if not self.studio.manager.names() else self.catalog).entry_point().focus()
+        self.call_after_refresh(self.serving.first_questions)
+
+    def on_unmount(self) -> None:
+        """Stop listening."""
+        self.bridge.close()
+        self.calling.keep_draft()
+
+    # What changed
+
+    def on_studio_changed(self, event: StudioChanged) -> None:
+        """Pull what changed out of the stores."""
+        if event.servers or "tool" in event.kinds:
+            self.refresh_servers()
+        for kind in KINDS:
+            if kind in event.kinds or event.servers:
+                self.refresh_catalog(kind)
+        if event.inbox:
+            self.asking.inbox_changed()
+        self.calling.state_changed()
+
+    def refresh_servers(self) -> None:
+        """Show every server as it is now."""
+        self.status.show(status_facts(self.studio))
+        self.servers.show(server_rows(self.studio))
+
+    def refresh_catalog(self, kind: str) -> None:
+        """Show one kind as it is now."""
+        for known in KINDS:
+            if known == kind:
+                self.catalog.show(known, catalog_entries(self.studio, known), len(self.studio.manager.names()))
+        self.catalog.teach(teach(self.studio, self.catalog.kind))
+
+    def _pulse(self) -> None:
+        self.trace.look()
+        self.calling.tick()
+
+    def _second(self) -> None:
+        if any(self.studio.manager.status(name).state == "retrying" for name in self.studio.manager.names()):
+            self.refresh_servers()
+        else:
+            self.status.show(status_facts(self.studio))
+
+    # What panes ask for
+
+    def on_servers_panel_wanted(self, event: ServersPanel.Wanted) -> None:
+        """Something is to be done with a server."""
+        self.serving.wanted(event.what, event.server)
+
+    def on_catalog_panel_opened(self, event: CatalogPanel.Opened) -> None:
+        """An entry is to be shown."""
+        self.calling.open(event.entry, go=event.enter)
+
+    # Panes
+
+    def pane(self, name: str) -> Pane:
+        """The pane of that name."""
+        return {
+            "servers": self.servers, "catalog": self.catalog, "call": self.call, "result": self.result,
+            "trace": self.trace,
+        }[name]  # fmt: skip
+
+    @property
+    def focused_pane(self) -> Pane | None:
+        """The pane that has the focus."""
+        node: Widget | None = self.focused
+        while node is not None and not isinstance(node, Pane):
+            node = node.parent if isinstance(node.parent, Widget) else None
+        return node
+
+    def go_to(self, pane: Pane) -> None:
+        """Show a pane, also in a zoomed or narrow arrangement, and give it the focus."""
+        if self.has_class("-zoom") and not pane.has_class("-zoomed"):
+            self._zoom(pane)
+        if pane in (self.servers, self.catalog):
+            self.remove_class("-no-side")
+        if pane is self.trace:
+            self.add_class("-trace")
+        pane.entry_point().focus()
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Show the keys that act here; the trace overlay goes when something else has the focus."""
+        pane = self.focused_pane
+        if pane is not self.trace and self.has_class("-trace"):
+            self.remove_class("-trace")
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """The footer for the focused pane."""
+        pane = self.focused_pane
+        own: tuple[Action, ...] = ()
+        if pane is not None:
+            own = tuple(a for name in PANES if pane.id == name for a in scoped(name) if a.show)
+        elsewhere = tuple(a for a in scoped("main", "app") if a.show)
+        order = {"call": 0, "commands": 2, "help": 3}
+        rest = sorted(elsewhere, key=lambda a: order.get(a.id, 4))
+        chosen = (*rest[:1], *own[:3], *rest[1:])
+        keys = [self.studio_app.key_of(action.id) for action in chosen]
+        self.keys.show([(key, spell(key), action.short) for key, action in zip(keys, chosen, strict=True)])
+
+    @property
+    def studio_app(self) -> StudioApp:
+        """The app, as what it is."""
+        return cast("StudioApp", self.app)
+
+    def _zoom(self, pane: Pane | None) -> None:
+        self.set_class(pane is not None, "-zoom")
+        for name in PANES:
+            self.pane(name).set_class(self.pane(name) is pane, "-zoomed")
+        for box in self.query(Container):
+            box.set_class(pane is not None and pane in box.query(Pane), "-holds")
+
+    # Actions
+
+    def action_focus_pane(self, name: str) -> None:
+        """Go to a pane; the trace overlay goes away when it is already there."""
+        pane = self.pane(name)
+        if pane is self.trace and self.focused_pane is pane:
+            self.action_back()
+        else:
+            self.go_to(pane)
+
+    def action_turn_tab(self, step: int) -> None:
+        """The next or previous tab of the focused pane."""
+        pane = self.focused_pane
+        if pane is None or not pane.turn_tab(step):
+            self.app.notify("This pane has no tabs.", markup=False)
+
+    def action_zoom(self) -> None:
+        """Make the focused pane fill the screen, or put all panes back."""
+        pane = self.focused_pane
+        self._zoom(None if self.has_class("-zoom") else pane)
+
+    def action_sidebar(self) -> None:
+        """Hide or show servers and catalog."""
+        self.toggle_class("-no-side")
+        if self.has_class("-no-side") and self.focused_pane in (self.servers, self.catalog, None):
+            self.go_to(self.call)
+
+    def action_back(self) -> None:
+        """One step back: out of zoom, out of the trace, from the form to the catalog."""
+        pane = self.focused_pane
+        if self.has_class("-zoom"):
+            self._zoom(None)
+        elif pane is self.trace:
+            self.go_to(self.calling.home)
+        elif self.calling.running and pane in (self.call, self.result):
+            self.calling.cancel()
+        elif pane in (self.call, self.result):
+            self.go_to(self.catalog)
+        elif pane is self.catalog and self.catalog.filter.text:
+            self.run_worker(self.catalog.filter.clear())
+
+    def action_jump(self) -> None:
+        """Letters over the panes."""
+        from mcp_studio.tui.screens.jump import Jump
+
+        self.app.push_screen(Jump(self), self._jumped)
+
+    def _jumped(self, name: str | None) -> None:
+        if name:
+            self.go_to(self.pane(name))
+
+    def action_call(self) -> None:
+        """Run what is open."""
+        self.calling.run()
+
+    def action_new_server(self) -> None:
+        """Add a server."""
+        self.serving.add()
+
+    def action_refresh(self) -> None:
+        """List again what the server offers."""
+        self.serving.refresh()

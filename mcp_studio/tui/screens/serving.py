@@ -1,0 +1,137 @@
+"""What is done with servers on the main screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_studio.errors import StudioError
+from mcp_studio.tui import describe
+
+if TYPE_CHECKING:
+    from mcp_studio.config.model import ServerConfig, Untrusted
+    from mcp_studio.tui.app import StudioApp
+    from mcp_studio.tui.screens.main import MainScreen
+
+
+class Serving:
+    """Connects, edits, removes; asks first where that is due."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self._screen = screen
+        self._studio = screen.studio
+
+    @property
+    def _app(self) -> StudioApp:
+        return self._screen.studio_app
+
+    def wanted(self, what: str, name: str) -> None:
+        """Do what the servers pane asks for."""
+        match what:
+            case "toggle":
+                self.toggle(name)
+            case "restart":
+                self._studio.manager.restart(name)
+            case "add":
+                self.add()
+            case "edit":
+                self.edit(name)
+            case "delete":
+                self.delete(name)
+            case "copy":
+                self._app.copy(name)
+            case _:
+                self.details(name)
+
+    def toggle(self, name: str) -> None:
+        """Connect what is off or failed, disconnect everything else."""
+        if self._studio.manager.status(name).state in ("disabled", "failed", "needs_auth"):
+            self._studio.manager.start(name)
+        else:
+            self._screen.run_worker(self._studio.manager.stop(name), group="servers")
+
+    def refresh(self) -> None:
+        """List again what the server under the cursor, or of the open entry, offers; else of all."""
+        manager = self._studio.manager
+        ready = [name for name in manager.names() if manager.status(name).state == "ready"]
+        if not ready:
+            self._app.say("No server is connected, so there is nothing to list again.", "warning")
+            return
+        for name in ready:
+            manager.refresh(name)
+        self._app.say(f"Listing again what {describe.plural(len(ready), 'server')} offer{'s' if len(ready) == 1 else ''}.")
+
+    def details(self, name: str) -> None:
+        """Everything about one server."""
+        from mcp_studio.tui.screens.server_details import ServerDetails
+
+        self._app.push_screen(ServerDetails(self._studio, name))
+
+    def add(self) -> None:
+        """Ask for a server."""
+        self._open_dialog("")
+
+    def edit(self, name: str) -> None:
+        """Change a server's entry."""
+        source = self._studio.manager.config(name).source
+        if source.origin in ("file", "project"):
+            self._app.say(f"{name} comes from {source.file}; change it there.", "warning")
+        else:
+            self._open_dialog(name)
+
+    def _open_dialog(self, name: str) -> None:
+        from mcp_studio.tui.screens.server_dialog import ServerDialog
+
+        def saved(config: ServerConfig | None) -> None:
+            if config is not None:
+                self._screen.refresh_servers()
+                self._screen.servers.go_to(config.name)
+
+        old = self._studio.manager.config(name) if name else None
+        self._app.push_screen(ServerDialog(self._studio, old), saved)
+
+    def delete(self, name: str) -> None:
+        """Remove a server after asking."""
+        from mcp_studio.tui.screens.confirm import Confirm
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._screen.run_worker(self._forget(name), group="servers")
+
+        where = self._studio.manager.config(name).source.file
+        text = f"Remove {name}?" + (f" Its entry goes from {where}." if where else "")
+        self._app.push_screen(Confirm("Remove a server", text), answered)
+
+    async def _forget(self, name: str) -> None:
+        try:
+            await self._studio.forget_server(name)
+        except (StudioError, OSError) as error:
+            self._app.fail(error)
+        else:
+            self._app.say(f"{name} is removed.")
+
+    # Project files that nobody has agreed to yet
+
+    def first_questions(self) -> None:
+        """Ask about project files, one after another."""
+        waiting = list(self._studio.config.untrusted)
+        if waiting:
+            self._ask_trust(waiting)
+
+    def _ask_trust(self, waiting: list[Untrusted]) -> None:
+        from mcp_studio.tui.screens.trust import Trust
+
+        file = waiting.pop(0)
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._screen.run_worker(self._agree(file), group="servers")
+            if waiting:
+                self._ask_trust(waiting)
+
+        self._app.push_screen(Trust(file), answered)
+
+    async def _agree(self, file: Untrusted) -> None:
+        try:
+            await self._studio.trust(file)
+        except (StudioError, OSError) as error:
+            self._app.fail(error)
