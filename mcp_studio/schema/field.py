@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from mcp_studio.jsontext import Json
@@ -19,8 +19,12 @@ class Field:
     required: bool = False
     has_default: bool = False
     default: Json = None
+    nullable: bool = False
+    """Whether null is a value, besides what the kind of field holds."""
+    hint: str = ""
+    """The shape or the bounds in a few words, such as `object {start, end}`, `string[]` or `1 to 50`."""
     schema: Json = None
-    """The sub-schema it was made from."""
+    """The sub-schema it was made from, references followed and parts merged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,10 @@ class Number(Field):
     integer: bool = False
     minimum: float | int | None = None
     maximum: float | int | None = None
+    above_minimum: bool = False
+    """The minimum itself is excluded."""
+    below_maximum: bool = False
+    """The maximum itself is excluded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +85,13 @@ class Choices(Field):
 class JsonField(Field):
     """Anything else: edited as JSON text."""
 
-    hint: str = ""
-    """The shape in a few characters, such as `object {start, end}` or `string[]`."""
+    types: tuple[str, ...] = ()
+    """The JSON types it may have besides null; empty when the schema does not say."""
+
+    @property
+    def words(self) -> bool:
+        """Whether text that is no JSON may stand for itself."""
+        return not self.types or "string" in self.types
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +101,17 @@ class Form:
     fields: tuple[Field, ...] = ()
     whole: bool = False
     """The schema is not an object with properties: the whole value is edited as JSON."""
-    schema: Json = field(default=None)
+    schema: Json = None
+    more: int = 0
+    """How many properties are not among the fields, for there are too many: they are edited as JSON."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the schema itself, in sentences."""
+    strict: bool = False
+    """Formats are demanded, as in elicitation; otherwise a wrong one is a warning."""
+
+    def field(self, name: str) -> Field | None:
+        """The field of a property."""
+        return next((field for field in self.fields if field.name == name), None)
 
 
 Severity = Literal["error", "warning"]

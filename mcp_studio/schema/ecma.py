@@ -1,0 +1,110 @@
+"""Regular expressions of JSON Schema (ECMA-262) in Python's dialect, as far as the two differ in writing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+_PIECE = re.compile(
+    r"\\k<(?P<back>\w+)>|\\u\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\/|\\c(?P<control>[A-Za-z])|\\.|\(\?<(?P<name>\w+)>|\$|\[|\]|.",
+    re.S,
+)
+_FLAGS = re.compile(r"\(\?([imsx]+)\)")
+"""Not ECMA-262, but servers written in Python send it."""
+
+
+def to_python(pattern: str) -> str:
+    """The pattern for `re`: named groups, `$` (the very end), `\\u{…}`, and `\\d \\w` of ASCII alone.
+
+    What Python cannot say (such as `\\p{L}`) is left as it is and does not compile.
+    """
+    flags = _FLAGS.match(pattern)
+    pieces: list[str] = []
+    inside = False
+    for found in _PIECE.finditer(pattern, flags.end() if flags else 0):
+        piece = found[0]
+        if piece in "[]":
+            pieces.append("\\[" if piece == "[" and inside else piece)
+            inside = piece == "["
+        elif piece == "$" and not inside:
+            pieces.append(r"\Z")
+        else:
+            pieces.append(_piece(found))
+    return f"(?a{flags[1] if flags else ''}:{''.join(pieces)})"
+
+
+def _piece(found: re.Match[str]) -> str:
+    if found["name"]:
+        return f"(?P<{found['name']}>"
+    if found["back"]:
+        return f"(?P={found['back']})"
+    if found["code"]:
+        return re.escape(chr(min(int(found["code"], 16), 0x10FFFF)))
+    if found["control"]:
+        return re.escape(chr(ord(found["control"]) % 32))
+    return "/" if found[0] == r"\/" else found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """What became of the patterns of a schema."""
+
+    written: dict[str, str] = field(default_factory=dict[str, str])
+    """Pattern for Python -> pattern as the schema has it."""
+    lost: list[str] = field(default_factory=list[str])
+    """Those left out, for Python cannot say them."""
+
+
+def translate(schema: Any) -> tuple[Any, Patterns]:
+    """A copy of a schema with its patterns for Python.
+
+    Walks without recursion; data inside `const`, `enum`, `default` and `examples` stays untouched.
+    """
+    root: list[Any] = [schema]
+    patterns = Patterns()
+    todo: list[tuple[Any, Any, bool]] = [(root, 0, False)]
+    while todo:
+        holder, key, names = todo.pop()
+        node = holder[key]
+        if isinstance(node, dict):
+            holder[key] = dict(node) if names else _keywords(node, patterns)
+            todo += [
+                (holder[key], name, not names and name in _MAPS) for name in holder[key] if names or name not in _DATA
+            ]
+        elif isinstance(node, list):
+            holder[key] = list(node)
+            todo += [(holder[key], index, False) for index in range(len(node))]
+    return root[0], patterns
+
+
+_DATA = frozenset(("const", "enum", "default", "examples"))
+_MAPS = frozenset(("properties", "$defs", "definitions", "dependentSchemas", "patternProperties"))
+
+
+def _keywords(node: dict[str, Any], patterns: Patterns) -> dict[str, Any]:
+    node = dict(node)
+    if isinstance(node.get("pattern"), str):
+        usable = _usable(node.pop("pattern"), patterns)
+        if usable is not None:
+            node["pattern"] = usable
+    if isinstance(node.get("patternProperties"), dict):
+        pairs = [(_usable(pattern, patterns), inner) for pattern, inner in node["patternProperties"].items()]
+        node["patternProperties"] = {pattern: inner for pattern, inner in pairs if pattern is not None}
+        if len(node["patternProperties"]) < len(pairs):
+            # Which properties are additional is no longer known.
+            node.pop("additionalProperties", None)
+            node.pop("unevaluatedProperties", None)
+    return node
+
+
+def _usable(pattern: str, patterns: Patterns) -> str | None:
+    try:
+        translated = to_python(pattern)
+        re.compile(translated)
+    except (re.error, RecursionError, OverflowError):
+        if pattern not in patterns.lost:
+            patterns.lost.append(pattern)
+        return None
+    patterns.written[translated] = pattern
+    return translated

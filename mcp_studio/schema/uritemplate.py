@@ -1,0 +1,152 @@
+"""URI templates, all four levels of RFC 6570."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.wording import spell
+
+_RESERVED = ":/?#[]@!$&'()*+,;="
+_PERCENT = re.compile(r"(%[0-9A-Fa-f]{2})")
+_EXPRESSION = re.compile(r"\{([^{}]*)\}|([{}])")
+# Hyphens are not in the RFC's names, but servers use them.
+_SPEC = re.compile(r"((?:[A-Za-z0-9_-]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_-]|%[0-9A-Fa-f]{2}))*)(\*|:[1-9]\d{0,3})?")
+
+
+class TemplateError(ValueError):
+    """A template that does not follow RFC 6570, or a value that cannot stand in one; a sentence without a full stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable of an expression."""
+
+    name: str
+    operator: str
+    """One of `+ # . / ; ? &`, or empty."""
+    explode: bool
+    """`*`: each item of a list or object stands for itself."""
+    prefix: int
+    """`:n`: only the first n characters; 0 for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """The table of RFC 6570, appendix A."""
+
+    first: str
+    separator: str
+    named: bool = False
+    if_empty: str = ""
+    reserved: bool = False
+
+
+_STYLES = {
+    "": _Style("", ","),
+    "+": _Style("", ",", reserved=True),
+    "#": _Style("#", ",", reserved=True),
+    ".": _Style(".", "."),
+    "/": _Style("/", "/"),
+    ";": _Style(";", ";", named=True),
+    "?": _Style("?", "&", named=True, if_empty="="),
+    "&": _Style("&", "&", named=True, if_empty="="),
+}
+
+
+def variables(template: str) -> tuple[Variable, ...]:
+    """All variables in their order, repeated ones too.
+
+    Raises:
+        TemplateError: the template is malformed.
+    """
+    return tuple(variable for part in _parse(template) if isinstance(part, tuple) for variable in part)
+
+
+def expand(template: str, values: Mapping[str, Json]) -> str:
+    """The URI: variables without a value (absent, null, empty list or object) leave nothing behind.
+
+    Raises:
+        TemplateError: the template is malformed, or a value has lists or objects inside its items.
+    """
+    return "".join(
+        _quote(part, reserved=True) if isinstance(part, str) else _expression(part, values) for part in _parse(template)
+    )
+
+
+def _parse(template: str) -> list[str | tuple[Variable, ...]]:
+    parts: list[str | tuple[Variable, ...]] = []
+    end = 0
+    for found in _EXPRESSION.finditer(template):
+        if found[2]:
+            raise TemplateError(f"it has a stray {found[2]} at character {found.start() + 1}")
+        parts += [template[end : found.start()], _variables(found[1], found.start() + 1)]
+        end = found.end()
+    return [*parts, template[end:]]
+
+
+def _variables(text: str, place: int) -> tuple[Variable, ...]:
+    operator = text[:1] if text[:1] in _STYLES else ""
+    found: list[Variable] = []
+    for spec in text[len(operator) :].split(","):
+        match = _SPEC.fullmatch(spec)
+        if match is None:
+            raise TemplateError(f"it has no valid variable in {{{text[:40]}}} at character {place}")
+        modifier = match[2] or ""
+        found.append(Variable(match[1], operator, modifier == "*", int(modifier[1:] or 0)))
+    return tuple(found)
+
+
+def _expression(found: tuple[Variable, ...], values: Mapping[str, Json]) -> str:
+    style = _STYLES[found[0].operator]
+    pieces = [piece for variable in found for piece in _pieces(variable, values.get(variable.name), style)]
+    return style.first + style.separator.join(pieces) if pieces else ""
+
+
+def _pieces(variable: Variable, value: Json, style: _Style) -> list[str]:
+    """What a variable leaves behind, still to be joined by the expression's separator."""
+    if isinstance(value, dict):
+        pairs = [
+            (_quote(str(key), style.reserved), _quote(_text(variable, item), style.reserved))
+            for key, item in value.items()
+            if item is not None
+        ]
+        if variable.explode:
+            return [_pair(key, item, style.if_empty) if style.named else f"{key}={item}" for key, item in pairs]
+        items = [text for pair in pairs for text in pair]
+    elif isinstance(value, list):
+        items = [_quote(_text(variable, item), style.reserved) for item in value if item is not None]
+        if variable.explode:
+            return [_pair(variable.name, item, style.if_empty) if style.named else item for item in items]
+    elif value is None:
+        return []
+    else:
+        text = _text(variable, value)
+        items = [_quote(text[: variable.prefix or None], style.reserved)]
+    if not items:
+        return []
+    joined = ",".join(items)
+    return [_pair(variable.name, joined, style.if_empty) if style.named else joined]
+
+
+def _pair(name: str, value: str, if_empty: str) -> str:
+    return f"{name}={value}" if value else name + if_empty
+
+
+def _text(variable: Variable, value: Json) -> str:
+    if isinstance(value, (list, dict)):
+        raise TemplateError(f"the items of {variable.name} cannot be lists or objects themselves")
+    return value if isinstance(value, str) else spell(value)
+
+
+def _quote(text: str, reserved: bool) -> str:
+    if not reserved:
+        return quote(text, safe="", errors="replace")
+    # With reserved characters allowed, triplets that are there already stay.
+    return "".join(
+        part if index % 2 else quote(part, safe=_RESERVED, errors="replace")
+        for index, part in enumerate(_PERCENT.split(text))
+    )

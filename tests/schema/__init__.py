@@ -1,0 +1,1 @@
+"""Schemas to forms, text to values, values to problems."""

@@ -1,0 +1,107 @@
+"""The quick check: what the drawn fields say about a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_studio.jsontext import ExactFloat
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.form import build
+
+
+def messages(schema: Any, value: Any, **options: bool) -> list[str]:
+    """The problems of one property's value."""
+    return [
+        f"{p.severity[0]} {p.message}" for p in quick(build({"properties": {"it": schema}}, **options), {"it": value})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string"}, ""),
+        ({"type": "string", "minLength": 2, "maxLength": 2}, "é漢"),
+        ({"type": ["string", "null"]}, None),
+        ({"type": "integer"}, 2.0),
+        ({"type": "integer"}, 10**400),
+        ({"type": "integer"}, ExactFloat("9" * 5_000)),
+        ({"type": "number", "minimum": 1, "maximum": 1}, 1),
+        ({"type": "boolean"}, False),
+        ({"enum": [1, "a", None]}, 1.0),
+        ({"enum": [{"a": 1}]}, {"a": 1}),
+        ({"type": "array", "items": {"enum": ["a"]}, "maxItems": 2}, ["a", "a"]),
+        ({"type": "object"}, {}),
+        ({"type": ["string", "object"]}, "x"),
+        ({}, [None]),
+        ({"type": "string", "format": "made-up"}, "x"),
+    ],
+)
+def test_a_value_that_fits_has_no_problem(schema: Any, value: Any) -> None:
+    assert messages(schema, value) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "message"),
+    [
+        ({"type": "string"}, 5, "must be text, got 5"),
+        ({"type": "string"}, None, "must be text, got null"),
+        ({"type": "string", "minLength": 1}, "", "must have at least 1 character, has 0"),
+        ({"type": "string", "maxLength": 2}, "abc", "must have at most 2 characters, has 3"),
+        ({"type": "integer"}, "two", "must be a whole number, got 'two'"),
+        ({"type": "integer"}, 2.5, "must be a whole number, got 2.5"),
+        ({"type": "integer"}, True, "must be a whole number, got true"),
+        ({"type": "integer", "minimum": 1}, 0, "must be at least 1, got 0"),
+        ({"type": "number", "exclusiveMinimum": 0}, 0, "must be more than 0, got 0"),
+        ({"type": "number", "maximum": 1.5}, 2, "must be at most 1.5, got 2"),
+        ({"type": "number", "exclusiveMaximum": 1}, 1, "must be less than 1, got 1"),
+        ({"type": "boolean"}, 1, "must be true or false, got 1"),
+        ({"enum": ["a", "b"]}, "c", "must be one of a, b; got 'c'"),
+        ({"enum": [1]}, True, "must be 1, got true"),
+        ({"type": "array", "items": {"enum": ["a"]}}, ["z"], "must be a, got 'z'"),
+        ({"type": "array", "items": {"enum": ["a"]}}, "a", "must be a list, got 'a'"),
+        ({"type": "array", "items": {"enum": ["a"]}, "minItems": 1}, [], "must have at least 1 item, has 0"),
+        ({"type": ["string", "object"]}, [1], "must be text or an object, got a list of 1"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_explained(schema: Any, value: Any, message: str) -> None:
+    assert messages(schema, value) == [f"e {message}"]
+
+
+def test_what_is_missing_is_told_at_its_own_place() -> None:
+    form = build({"properties": {"a/b": {}, "c": {}}, "required": ["a/b", "d"]})
+    assert [(p.pointer, p.message) for p in quick(form, {})] == [("/a~1b", "is required"), ("/d", "is required")]
+
+
+def test_the_value_itself_must_be_an_object() -> None:
+    (problem,) = quick(build({"properties": {"a": {}}}), [1])
+    assert (problem.pointer, problem.message) == ("", "must be an object, got a list of 1")
+
+
+@pytest.mark.parametrize(
+    ("format", "good", "bad"),
+    [
+        ("email", "ada@example.com", "ada"),
+        ("email", "ada+x@localhost", "a@b@c"),
+        ("uri", "https://example.com/a?b#c", "example.com"),
+        ("uri", "urn:isbn:123", "http://a b"),
+        ("date", "2028-02-29", "2027-02-29"),
+        ("date", "0001-01-01", "27-1-1"),
+        ("date-time", "2027-01-31T09:30:00Z", "2027-01-31 09:30"),
+        ("date-time", "2027-01-31t23:59:60.123+05:30", "2027-13-01T00:00:00Z"),
+        ("date-time", "2027-01-31T09:30:00-00:00", "2027-01-31T09:30:00"),
+        ("time", "09:30:00Z", "25:00:00Z"),
+        ("uuid", "123e4567-e89b-12d3-a456-426614174000", "123e4567"),
+    ],
+)
+def test_formats_warn_and_are_errors_where_they_are_demanded(format: str, good: str, bad: str) -> None:
+    schema = {"type": "string", "format": format}
+    assert messages(schema, good, strict=True) == []
+    assert [message[:9] for message in messages(schema, bad)] == ["w must be"]
+    assert [message[:9] for message in messages(schema, bad, strict=True)] == ["e must be"]
+
+
+def test_a_long_text_does_not_trouble_the_formats() -> None:
+    for format in ("email", "uri", "date-time"):
+        assert messages({"type": "string", "format": format}, "a@b:" * 250_000)
