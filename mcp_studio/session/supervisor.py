@@ -79,6 +79,8 @@ class Supervisor:
         self.settled.clear()
         self._wake.set()
         if self._life is not None:
+            if self.status.state == "ready":
+                self.set_status(state="stopping")
             self._life.interrupt()
 
     # ------------------------------------------------------------------ the owner task

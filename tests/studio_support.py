@@ -1,0 +1,47 @@
+"""A studio for tests: on child processes and HTTP servers, with the folders of this test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp_studio.call.outcome import CallOutcome, Succeeded
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Config, ServerConfig, Settings
+from mcp_studio.paths import Paths
+from mcp_studio.studio import Studio
+
+
+def stdio(argv: list[str], name: str = "s", **more: Any) -> ServerConfig:
+    """A server that is started as a child process."""
+    return ServerConfig(name, command=argv[0], args=tuple(argv[1:]), **more)
+
+
+def http(url: str, name: str = "s", **more: Any) -> ServerConfig:
+    """A server that is reached over HTTP."""
+    return ServerConfig(name, url=url, **more)
+
+
+@asynccontextmanager
+async def opened(
+    *servers: ServerConfig, settings: Settings | None = None, can_ask: bool = True
+) -> AsyncGenerator[Studio]:
+    """A studio with these servers, all settled and listed."""
+    config = Config(settings or Settings(), {server.name: server for server in servers})
+    async with Studio.open(config, Paths.default(), can_ask=can_ask) as studio:
+        for server in servers:
+            await studio.manager.settle(server.name)
+            await studio.manager.listed(server.name)
+        yield studio
+
+
+async def call(studio: Studio, tool: str, /, **arguments: Any) -> CallOutcome:
+    """Call a tool of the server `s` as a person who has approved it."""
+    return await studio.call_tool(Ref("tool", "s", tool), arguments, approved=True).wait()
+
+
+def text(outcome: CallOutcome) -> str:
+    """The text of a successful call."""
+    assert isinstance(outcome, Succeeded), outcome
+    return outcome.result["content"][0]["text"]
