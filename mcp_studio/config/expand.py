@@ -1,0 +1,174 @@
+"""Replacing `${…}` in a server's entry, and finding out which of its values are secret.
+
+    ${NAME}            the environment variable; an error where it is not set
+    ${NAME:-default}   the same, with a default (also an empty one)
+    ${env:NAME}        the same as ${NAME}, as other clients write it
+    ${keyring:NAME}    the password kept under NAME in the operating system's keyring
+    ${workspaceFolder} ${userHome} ${pathSeparator}   as other clients write them
+    $${                a literal ${
+
+Anything else in `${…}` stays as it is: it may be meant for a shell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.table import nearest
+from mcp_studio.errors import ConfigError
+from mcp_studio.paths import home
+from mcp_studio.redact import is_secret_name
+
+Lookup = Callable[[str], str]
+"""Gives a secret by its name; raises ConfigError."""
+
+_REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z]+):(?![-=?+]))?([^{}:$]*)(?::-([^{}]*))?\}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_SCHEMES = ("env", "keyring", "input")
+_HARMLESS = frozenset(
+    "HOME USER LOGNAME PATH PWD SHELL TERM LANG TZ TMPDIR TEMP TMP HOSTNAME EDITOR USERPROFILE".split()
+)
+_FLAG = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?\Z", re.DOTALL)
+_IN_URL = re.compile(r"://([^/?#@\s]+)@|[?&]([^=&#]+)=([^&#]+)")
+
+
+class Expander:
+    """Replaces references in the strings of one server and remembers what they stood for.
+
+    Args:
+        folder: what `${workspaceFolder}` stands for, and what a relative `cwd` is relative to.
+    """
+
+    def __init__(self, environ: Mapping[str, str], keyring: Lookup, folder: str = "") -> None:
+        self._environ = environ
+        self._keyring = keyring
+        self._folder = folder
+        self.secrets: dict[str, None] = {}
+
+    def text(self, text: str, key: str) -> str:
+        """The text with its references replaced.
+
+        Raises:
+            ConfigError: names `key`: a variable is not set, a secret is not there, or a reference is mistyped.
+        """
+        return _REFERENCE.sub(lambda found: self._value(found, key), text) if "$" in text else text
+
+    def _value(self, found: re.Match[str], key: str) -> str:
+        literal, scheme, name, default = found.groups()
+        if literal:
+            return "${"
+        if scheme == "keyring":
+            return self._secret(name, key)
+        if scheme == "input":
+            raise ConfigError(
+                f"`{found[0]}` asks for a value that only its own client can ask for.",
+                key=key,
+                hint=f"Use ${{keyring:{name}}} or an environment variable instead.",
+            )
+        if scheme not in (None, "env"):
+            if hint := nearest(scheme, _SCHEMES):
+                raise ConfigError(f"`{found[0]}`: `{scheme}` is not known.", key=key, hint=hint)
+            return found[0]
+        return self._variable(found[0], name, default, key)
+
+    def _secret(self, name: str, key: str) -> str:
+        try:
+            secret = self._keyring(name)
+        except ConfigError as problem:
+            raise ConfigError(problem.message, key=key, hint=problem.hint) from None
+        self.secrets[secret] = None
+        return secret
+
+    def _variable(self, whole: str, name: str, default: str | None, key: str) -> str:
+        known = {"workspaceFolder": self._folder, "userHome": str(home(self._environ)), "pathSeparator": os.sep}
+        if name in known:
+            return known[name]
+        if not _VARIABLE.match(name):
+            return whole
+        value = self._environ.get(name) or default
+        if value is None:
+            if name in self._environ:
+                return ""
+            hint = nearest(name, (other for other in self._environ if len(other) > 3))
+            raise ConfigError(f"the environment variable {name} is not set.", key=key, hint=hint)
+        if value != default and not _harmless(name, value):
+            self.secrets[value] = None
+        return value
+
+
+def _harmless(name: str, value: str) -> bool:
+    """Whether hiding this value would only hide paths and flags from a person who debugs."""
+    if is_secret_name(name):
+        return False
+    return name in _HARMLESS or name.startswith("XDG_") or os.path.isabs(value) or value.isdigit()
+
+
+def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, folder: str = "") -> ServerConfig:
+    """The entry with all references replaced, its secrets named, and itself kept as `written`.
+
+    Raises:
+        ConfigError: names the key inside the entry; `${NAME}` is not set, or a secret is not in the keyring.
+    """
+    expander = Expander(environ, keyring, folder)
+    done = replace(
+        server,
+        command=_user(expander.text(server.command, "command"), environ),
+        args=tuple(expander.text(arg, f"args[{number}]") for number, arg in enumerate(server.args)),
+        env={name: expander.text(value, f"env.{name}") for name, value in server.env.items()},
+        cwd=_located(_user(expander.text(server.cwd, "cwd"), environ), folder),
+        url=expander.text(server.url, "url"),
+        headers={name: expander.text(value, f"headers.{name}") for name, value in server.headers.items()},
+        written=server,
+    )
+    return replace(done, secrets=tuple(dict.fromkeys((*expander.secrets, *secret_places(done)))))
+
+
+def secret_places(server: ServerConfig) -> Iterator[str]:
+    """Values that stand where secrets stand: under a telling name in env, headers, options and the URL."""
+    for name, value in (*server.env.items(), *server.headers.items()):
+        if value and is_secret_name(name):
+            yield value
+    waiting = False
+    for arg in server.args:
+        flag = _FLAG.match(arg)
+        if waiting and not flag:
+            yield arg
+        waiting = bool(flag and flag[2] is None and is_secret_name(flag[1]))
+        if flag and flag[2] and is_secret_name(flag[1]):
+            yield flag[2]
+    for user, name, value in _IN_URL.findall(server.url):
+        if user:
+            yield user
+        elif is_secret_name(name):
+            yield value
+
+
+def _user(path: str, environ: Mapping[str, str]) -> str:
+    return str(home(environ)) + path[1:] if path == "~" or path.startswith(("~/", "~" + os.sep)) else path
+
+
+def _located(path: str, folder: str) -> str:
+    return os.path.normpath(os.path.join(folder, path)) if path and folder else path
+
+
+def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ) -> ServerConfig:
+    """The entry as it can be started, made anew from how it is written; for entries that were edited or pasted.
+
+    Raises:
+        ConfigError: as `expanded`.
+    """
+    from mcp_studio.config.keyring import lookup
+
+    file = server.source.file
+    return expanded(server.written or server, environ, lookup, folder_of(file) if file else "")
+
+
+def folder_of(file: str) -> str:
+    """What `${workspaceFolder}` means in a file: its folder, or the one around `.vscode`, `.cursor` and the like."""
+    parent = Path(file).absolute().parent
+    return str(parent.parent if parent.name.startswith(".") else parent)

@@ -1,0 +1,128 @@
+"""All configuration in force: the person's file, the project's, or the ones named on the command line.
+
+Loading never fails: what is wrong is a `Problem` beside what loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcp_studio.config import keyring
+from mcp_studio.config.expand import Lookup
+from mcp_studio.config.foreign import read_document
+from mcp_studio.config.jsonc import loads_lenient
+from mcp_studio.config.model import Config, Origin, Problem, ServerConfig, Settings, Source, Untrusted
+from mcp_studio.config.servers import expand_all, read_server
+from mcp_studio.config.settings import read_settings
+from mcp_studio.config.table import Table
+from mcp_studio.config.trust import TrustStore, digest
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import JsonProblem
+from mcp_studio.paths import Paths
+
+PROJECT_FILE = ".mcp-studio.toml"
+LARGEST = 8 * 1024 * 1024
+"""Bytes of a configuration file; a larger one is none."""
+
+
+@dataclass(slots=True)
+class _Loading:
+    """What has been read so far."""
+
+    settings: Settings = Settings()
+    servers: dict[str, ServerConfig] = field(default_factory=dict[str, ServerConfig])
+    problems: list[Problem] = field(default_factory=list[Problem])
+    untrusted: list[Untrusted] = field(default_factory=list[Untrusted])
+    files: list[str] = field(default_factory=list[str])
+
+
+def load(
+    paths: Paths,
+    cwd: Path,
+    *,
+    files: Sequence[Path] = (),
+    trusted: TrustStore | None = None,
+    environ: Mapping[str, str] = os.environ,
+    secrets: Lookup = keyring.lookup,
+) -> Config:
+    """Read all configuration that is there; a later file overrides an earlier one server by server.
+
+    Args:
+        files: read only these (`--config`), in any shape, and neither the person's nor the project's file.
+        trusted: which project files were agreed to; the person's store by default.
+        secrets: gives the value of `${keyring:NAME}`; called only for servers that ask for one.
+    """
+    done = _Loading()
+    if files:
+        for file in files:
+            if (content := _content(file, done, required=True)) is not None:
+                _add(done, *_parsed(file, content, "file", done))
+    else:
+        if (content := _content(paths.config_file, done)) is not None:
+            _add(done, *_parsed(paths.config_file, content, "user", done))
+        _project(cwd.absolute() / PROJECT_FILE, trusted or TrustStore(paths.trust_file), done)
+    servers = expand_all(done.servers, environ, secrets, done.problems)
+    return Config(done.settings, servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files))
+
+
+def _project(file: Path, trusted: TrustStore, done: _Loading) -> None:
+    content = _content(file, done)
+    if content is None:
+        return
+    agreed = trusted.agreed(digest(file, content))
+    settings, servers = _parsed(file, content, "project", done)
+    if agreed:
+        _add(done, settings, servers)
+    else:
+        done.untrusted.append(Untrusted(str(file), digest(file, content), tuple(servers.values())))
+
+
+def _content(file: Path, done: _Loading, *, required: bool = False) -> bytes | None:
+    try:
+        if file.stat().st_size > LARGEST:
+            raise OSError("it is larger than 8 MB")
+        content = file.read_bytes()
+    except FileNotFoundError:
+        if required:
+            done.problems.append(Problem(str(file), "", "There is no such file."))
+        return None
+    except OSError as problem:
+        done.problems.append(Problem(str(file), "", f"It cannot be read: {problem.strerror or problem}."))
+        return None
+    done.files.append(str(file))
+    return content
+
+
+def _parsed(file: Path, content: bytes, origin: Origin, done: _Loading) -> tuple[Settings, dict[str, ServerConfig]]:
+    source = Source(origin, str(file))
+    try:
+        text = content.decode("utf-8-sig")
+        if file.suffix == ".toml" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*"))):
+            return _own(tomllib.loads(text), source, done)
+        return done.settings, read_document(loads_lenient(text), source, done.problems)
+    except UnicodeDecodeError:
+        done.problems.append(Problem(source.file, "", "It is not UTF-8 text."))
+    except tomllib.TOMLDecodeError as problem:
+        done.problems.append(Problem(source.file, "", f"It is not valid TOML: {problem}."))
+    except RecursionError:
+        done.problems.append(Problem(source.file, "", "It is nested too deeply."))
+    except (JsonProblem, LimitExceeded) as problem:
+        done.problems.append(Problem(source.file, "", f"It is not valid JSON: {problem}."))
+    return done.settings, {}
+
+
+def _own(values: Mapping[str, Any], source: Source, done: _Loading) -> tuple[Settings, dict[str, ServerConfig]]:
+    settings = read_settings(values, source.file, done.problems, done.settings)
+    entries = Table(values.get("servers", {}), source.file, "servers", done.problems)
+    servers = {name: read_server(name, entries.take(name), source, done.problems) for name in entries.keys()}
+    return settings, {name: server for name, server in servers.items() if server}
+
+
+def _add(done: _Loading, settings: Settings, servers: Mapping[str, ServerConfig]) -> None:
+    done.settings = settings
+    done.servers.update(servers)

@@ -1,0 +1,106 @@
+"""One `[servers.NAME]` table of our own files: checked key by key; any problem leaves out this server alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from mcp_studio.config.expand import Lookup, expanded, folder_of
+from mcp_studio.config.model import Era, Kind, Problem, ServerConfig, Source, Timeouts
+from mcp_studio.config.table import Table, nearest
+from mcp_studio.errors import ConfigError
+
+ERAS: tuple[Era, ...] = get_args(Era)
+KEYS = (
+    *("command", "args", "env", "inherit_env", "cwd", "url", "headers", "transport", "era", "enabled", "trust"),
+    *("group", "priority", "timeouts"),
+)
+"""The keys of a `[servers.NAME]` table."""
+
+
+def read_server(name: str, values: object, source: Source, problems: list[Problem]) -> ServerConfig | None:
+    """The entry as it is written; None, with problems noted, where anything is wrong with it."""
+    before = len(problems)
+    table = Table(values, source.file, f"servers.{name}", problems)
+    times = table.inner("timeouts")
+    server = ServerConfig(
+        name,
+        command=table.take_text("command"),
+        args=table.take_texts("args"),
+        env=table.take_pairs("env"),
+        inherit_env=table.take_texts("inherit_env"),
+        cwd=table.take_text("cwd"),
+        url=table.take_text("url"),
+        headers=table.take_pairs("headers"),
+        era=_era(table),
+        enabled=table.take_flag("enabled", True),
+        trust=table.take_flag("trust"),
+        group=table.take_text("group"),
+        priority=table.take_integer("priority"),
+        timeouts=Timeouts(times.take_seconds("connect"), times.take_seconds("idle"), times.take_seconds("total")),
+        source=source,
+    )
+    transport = table.take_text("transport", server.kind, get_args(Kind))
+    times.refuse_rest()
+    table.refuse_rest()
+    if len(problems) == before:
+        check_target(server, table)
+    if len(problems) == before and transport != server.kind:
+        table.problem("transport", f"is `{transport}`, but the entry has {'a url' if server.url else 'a command'}.")
+    return server if len(problems) == before else None
+
+
+def _era(table: Table) -> Era:
+    chosen = table.take_text("era", "auto", ERAS)
+    return next(era for era in ERAS if era == chosen)
+
+
+def check_target(server: ServerConfig, table: Table) -> None:
+    """Note what keeps an entry from being started: exactly one of command and url, and an address we can reach."""
+    if not server.name.strip():
+        table.problem("", "has an empty name.")
+    elif server.command and server.url:
+        table.problem("", "has both a command and a url.", "Keep one of them.")
+    elif not server.command and not server.url:
+        typo = next(
+            (hint for key in table.keys() if (hint := nearest(key, ("command", "url"))) and key not in KEYS), ""
+        )
+        table.problem("", "has neither a command nor a url.", typo)
+    elif server.url and not server.url.startswith(("http://", "https://", "${")):
+        table.problem("url", f"`{server.url}` does not begin with http:// or https://.")
+    elif server.url and any(character.isspace() for character in server.url):
+        table.problem("url", "has a space in it.")
+
+
+def expand_all(
+    servers: Mapping[str, ServerConfig], environ: Mapping[str, str], keyring: Lookup, problems: list[Problem]
+) -> dict[str, ServerConfig]:
+    """All entries with `${…}` replaced; those where that fails are left out with a problem noted."""
+    done: dict[str, ServerConfig] = {}
+    for name, server in servers.items():
+        file = server.source.file
+        try:
+            done[name] = expanded(server, environ, keyring, folder_of(file) if file else "")
+        except ConfigError as problem:
+            key = f"servers.{name}" + (f".{problem.key}" if problem.key else "")
+            problems.append(Problem(file, key, problem.message, problem.hint))
+    return done
+
+
+def to_table(server: ServerConfig) -> dict[str, Any]:
+    """The entry as a `[servers.NAME]` table: as it was written, without what is the default anyway."""
+    entry = server.written or server
+    table: dict[str, Any] = {}
+    for key in KEYS:
+        if key in ("timeouts", "transport"):
+            continue
+        value = getattr(entry, key)
+        if value != getattr(_BARE, key):
+            table[key] = (
+                list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+            )
+    times = {key: value for key in ("connect", "idle", "total") if (value := getattr(entry.timeouts, key)) is not None}
+    return {**table, "timeouts": times} if times else table
+
+
+_BARE = ServerConfig("bare")

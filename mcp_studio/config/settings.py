@@ -1,0 +1,109 @@
+"""Everything in our own files besides the servers; a wrong value costs only itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, get_args
+
+from mcp_studio.config.model import PolicyRule, Problem, Settings, Verdict
+from mcp_studio.config.table import Table, kind_of
+from mcp_studio.limits import Limits
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgG]i?)?[bB]?\Z")
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_LIMITS = {item.name: str(item.type) for item in fields(Limits)}
+
+
+def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem], base: Settings) -> Settings:
+    """`base` with what the file says put over it; rules and names to redact are added to those of `base`."""
+    table = Table(values, file, "", problems)
+    table.take("servers")
+    trace = table.inner("trace")
+    limits = _limits(table.inner("limits"), base.limits)
+    if (size := trace.take("max_bytes")) is not None:
+        limits = replace(limits, trace_bytes=_size(trace, "max_bytes", size) or limits.trace_bytes)
+    settings = replace(
+        base,
+        theme=table.take_text("theme", base.theme),
+        ascii=table.take_flag("ascii", base.ascii),
+        keys={**base.keys, **table.take_pairs("keys")},
+        start_processes=table.take_integer("start_processes", base.start_processes, 1),
+        start_remote=table.take_integer("start_remote", base.start_remote, 1),
+        limits=limits,
+        policy=(*base.policy, *_policy(table)),
+        redact=(*base.redact, *_patterns(trace)),
+    )
+    trace.refuse_rest()
+    table.refuse_rest()
+    return settings
+
+
+def _limits(table: Table, base: Limits) -> Limits:
+    changes: dict[str, float | int] = {}
+    for key in table.keys():
+        if key not in _LIMITS:
+            continue
+        value = table.take(key)
+        size = _size(table, key, value) if _LIMITS[key] == "int" else _seconds(table, key, value)
+        if size is not None:
+            changes[key] = size
+    table.refuse_rest(_LIMITS)
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def _size(table: Table, key: str, value: object) -> int | None:
+    found = _SIZE.match(value) if isinstance(value, str) else None
+    if found:
+        value = int(float(found[1]) * _FACTORS[(found[2] or "")[:1].lower()])
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        table.problem(key, f"must be a whole number above 0, or a size such as `64 MB`, not {_shown(value)}.")
+        return None
+    return value
+
+
+def _seconds(table: Table, key: str, value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        table.problem(key, f"must be a number of seconds above 0, not {_shown(value)}.")
+        return None
+    return float(value)
+
+
+def _shown(value: object) -> str:
+    return f"`{value}`" if isinstance(value, (str, int, float)) else kind_of(value)
+
+
+def _policy(table: Table) -> list[PolicyRule]:
+    rules: list[PolicyRule] = []
+    given = table.take("policy")
+    if given is not None and not isinstance(given, list):
+        table.problem("policy", f"must be written as [[policy]] tables, not {kind_of(given)}.")
+        return []
+    for number, values in enumerate(given or ()):
+        before = len(table.problems)
+        rule = Table(values, table.file, f"policy[{number}]", table.problems)
+        tools, word = rule.take_text("tools"), rule.take_text("verdict", "", get_args(Verdict))
+        rule.refuse_rest()
+        verdict = _verdict(word)
+        if len(table.problems) == before and (not tools or verdict is None):
+            rule.problem("", "needs `tools` (a pattern such as `*.delete_*`) and `verdict`.")
+        elif len(table.problems) == before and verdict:
+            rules.append(PolicyRule(tools, verdict))
+    return rules
+
+
+def _verdict(word: str) -> Verdict | None:
+    known: tuple[Verdict, ...] = get_args(Verdict)
+    return next((verdict for verdict in known if verdict == word), None)
+
+
+def _patterns(trace: Table) -> list[str]:
+    good: list[str] = []
+    for number, pattern in enumerate(trace.take_texts("redact")):
+        try:
+            re.compile(pattern)
+            good.append(pattern)
+        except re.error as problem:
+            trace.problem(f"redact[{number}]", f"`{pattern}` is no regular expression: {problem}.")
+    return good

@@ -1,0 +1,138 @@
+"""Reading one table of a configuration file key by key; what is wrong is collected, never raised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mcp_studio.config.model import Problem
+
+_WORDS = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a table",
+}
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence that names the most similar known word, or an empty string."""
+    from difflib import get_close_matches
+
+    folded = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), folded, 1)
+    return f"Did you mean `{folded[found[0]]}`?" if found else ""
+
+
+class Table:
+    """One table and where it stands. Every `take_…` returns the value, or the default with a problem noted.
+
+    Args:
+        values: what was read; anything but a mapping is a problem.
+        where: the dotted key of the table, empty for the whole file.
+        problems: the list that problems are added to.
+    """
+
+    def __init__(self, values: object, file: str, where: str, problems: list[Problem]) -> None:
+        self.file = file
+        self.where = where
+        self.problems = problems
+        self._asked: set[str] = set()
+        self._values: Mapping[str, Any] = {}
+        if isinstance(values, Mapping):
+            self._values = values
+        else:
+            self.problem("", f"must be a table, not {kind_of(values)}.")
+
+    def problem(self, key: str, message: str, hint: str = "") -> None:
+        """Note that something of this table is left out."""
+        self.problems.append(Problem(self.file, ".".join(part for part in (self.where, key) if part), message, hint))
+
+    def keys(self) -> tuple[str, ...]:
+        """The keys that are there, in their order."""
+        return tuple(self._values)
+
+    def take(self, key: str) -> Any:
+        """The raw value, or None where there is none."""
+        self._asked.add(key)
+        return self._values.get(key)
+
+    def take_text(self, key: str, default: str = "", choices: Iterable[str] = ()) -> str:
+        """A string; one of `choices` where any are given."""
+        value = self._typed(key, str, default)
+        known = tuple(choices)
+        if known and self._values.get(key) is not None and value not in known:
+            self.problem(key, f"must be one of {', '.join(known)}, not `{value}`.", nearest(value, known))
+            return default
+        return value
+
+    def take_flag(self, key: str, default: bool = False) -> bool:
+        """True or false."""
+        return self._typed(key, bool, default)
+
+    def take_integer(self, key: str, default: int = 0, smallest: int | None = None) -> int:
+        """A whole number."""
+        value = self._typed(key, int, default)
+        if smallest is not None and value < smallest:
+            self.problem(key, f"must be at least {smallest}, not {value}.")
+            return default
+        return value
+
+    def take_seconds(self, key: str) -> float | None:
+        """A duration in seconds above zero, or None where it is not given."""
+        value = self._typed(key, float, 0.0)
+        if value < 0 or (value == 0 and self.take(key) is not None):
+            self.problem(key, "must be a number of seconds above 0.")
+        return float(value) if value > 0 else None
+
+    def take_texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings."""
+        values = self._typed(key, list, list[Any]())
+        for number, value in enumerate(values):
+            if not isinstance(value, str):
+                self.problem(f"{key}[{number}]", f"must be a string, not {kind_of(value)}.")
+        return tuple(value for value in values if isinstance(value, str))
+
+    def take_pairs(self, key: str) -> dict[str, str]:
+        """A table of strings; numbers and booleans are taken as they are written."""
+        values = self._typed(key, dict, dict[str, Any]())
+        pairs: dict[str, str] = {}
+        for name, value in values.items():
+            if isinstance(value, (str, int, float)):
+                pairs[str(name)] = str(value).lower() if isinstance(value, bool) else str(value)
+            else:
+                self.problem(f"{key}.{name}", f"must be a string, not {kind_of(value)}.")
+        return pairs
+
+    def inner(self, key: str) -> Table:
+        """The table under a key; an empty one where there is none."""
+        value = self.take(key)
+        where = ".".join(part for part in (self.where, key) if part)
+        return Table({} if value is None else value, self.file, where, self.problems)
+
+    def refuse_rest(self, known: Iterable[str] = ()) -> None:
+        """Note every key that nobody asked for, with the nearest valid one."""
+        names = {*self._asked, *known}
+        for key in self._values:
+            if key not in names:
+                self.problem(key, "is not a known key.", nearest(key, names))
+
+    def _typed(self, key: str, kind: type[Any], default: Any) -> Any:
+        value = self.take(key)
+        if value is None:
+            return default
+        good = isinstance(value, (int, float) if kind is float else kind)
+        if not good or (isinstance(value, bool) and kind is not bool):
+            self.problem(key, f"must be {_WORDS[kind]}, not {kind_of(value)}.")
+            return default
+        return value
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in words: `a string`."""
+    for kind, words in _WORDS.items():
+        if isinstance(value, kind):
+            return words
+    return "nothing" if value is None else "a date or time"

@@ -1,0 +1,133 @@
+"""Files of other clients, as they are found in the wild."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.config.importers import foreign_files
+from mcp_studio.config.jsonc import loads_lenient
+from mcp_studio.jsontext import JsonProblem
+from tests.config.helpers import load_file
+
+CLAUDE = """{
+  "globalShortcut": "",
+  "mcpServers": {
+    "files": {"command": "npx", "args": ["-y", "x", "/tmp"], "env": {"A": "${A:-b}", "N": 1}, "autoApprove": []},
+    "remote": {"type": "http", "url": "https://h/mcp", "headers": {"Authorization": "Bearer ${T}"}},
+    "old": {"type": "sse", "url": "https://h/sse"},
+    "off": {"command": "y", "disabled": true, "alwaysAllow": ["*"], "timeout": 60}
+  }
+}"""
+VSCODE = """{
+  // the servers of this workspace
+  "inputs": [{"type": "promptString", "id": "key", "description": "Key", "password": true}],
+  "servers": {
+    "tool": {"type": "stdio", "command": "${workspaceFolder}/run", "args": ["--x", "//not a comment"],
+             "envFile": ".env", "dev": {"watch": "**"}},
+    /* remote */
+    "web": {"type": "http", "url": "http://localhost:1/mcp",},
+    "asks": {"type": "http", "url": "http://h", "headers": {"K": "${input:key}"}},
+  },
+}"""
+
+
+def test_the_claude_shape(tmp_path: Path) -> None:
+    config = load_file(tmp_path / "mcp.json", CLAUDE, {"T": "secret-token"})
+    assert config.problems == ()
+    servers = config.servers
+    assert servers["files"].args == ("-y", "x", "/tmp") and servers["files"].env == {"A": "b", "N": "1"}
+    assert servers["remote"].headers == {"Authorization": "Bearer secret-token"}
+    assert servers["old"].kind == "http" and not servers["off"].enabled
+    assert {server.source.origin for server in servers.values()} == {"file"}
+
+
+def test_the_vscode_shape_with_comments_and_commas(tmp_path: Path) -> None:
+    (tmp_path / ".vscode").mkdir()
+    (tmp_path / ".vscode" / ".env").write_text("# comment\nexport A=1\nB='two ${x}'\n\nnoise\n")
+    config = load_file(tmp_path / ".vscode" / "mcp.json", VSCODE)
+    tool = config.servers["tool"]
+    assert tool.command == f"{tmp_path}/run" and tool.args == ("--x", "//not a comment")
+    assert tool.env == {"A": "1", "B": "two ${x}"}
+    assert config.servers["web"].url == "http://localhost:1/mcp"
+    (problem,) = config.problems
+    assert problem.key == "servers.asks.headers.K" and "${keyring:key}" in problem.hint
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ('{"comand": "x"}', "Did you mean `command`?"),
+        ('{"type": "stdioo", "command": "x"}', "Did you mean `stdio`?"),
+        ('{"command": 3}', "must be a string"),
+        ("[]", "must be a table, not a list"),
+        ('{"url": "ws://h"}', "does not begin with http"),
+        ('{"command": "x", "envFile": "none.env"}', "cannot be read"),
+    ],
+)
+def test_a_wrong_entry_costs_only_itself(tmp_path: Path, entry: str, says: str) -> None:
+    config = load_file(tmp_path / "mcp.json", f'{{"mcpServers": {{"good": {{"command": "x"}}, "bad": {entry}}}}}')
+    assert list(config.servers) == ["good"]
+    (problem,) = config.problems
+    assert problem.key.startswith("mcpServers.bad") and says in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "args"),
+    [
+        ('{"mcp": {"servers": {"s": {"command": "x"}}}}', "x", ()),
+        ('{"context_servers": {"s": {"command": {"path": "x", "args": ["y"]}}}}', "x", ("y",)),
+        ('{"mcpServers": {"s": {"command": ["x", "y"]}}}', "x", ("y",)),
+        ('{"mcpServers": {"s": {"type": "stdio", "command": "x", "url": "http://h"}}}', "x", ()),
+    ],
+)
+def test_further_shapes(tmp_path: Path, text: str, command: str, args: tuple[str, ...]) -> None:
+    server = load_file(tmp_path / "x.json", text).servers["s"]
+    assert (server.command, server.args, server.url) == (command, args, "")
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "[]", "3", '{"mcpServers": []}'])
+def test_a_file_without_servers_says_so(tmp_path: Path, text: str) -> None:
+    assert "neither `mcpServers` nor `servers`" in load_file(tmp_path / "x.json", text).problems[0].message
+
+
+def test_invalid_json_says_where(tmp_path: Path) -> None:
+    (problem,) = load_file(tmp_path / "x.json", '{\n // hm\n "a": ]\n}').problems
+    assert "line 3" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": "// x", /* , } */ "b": [1, 2, /**/ ], // end\n}', {"a": "// x", "b": [1, 2]}),
+        ('"a\\"/*b*/"', 'a"/*b*/'),
+        ('\ufeff[",]"]', [",]"]),
+    ],
+)
+def test_lenient_json(text: str, value: object) -> None:
+    assert loads_lenient(text) == value
+
+
+@pytest.mark.parametrize("text", ["{,}x", "/* open", '"open', "[1,,2]"])
+def test_lenient_json_is_still_json(text: str) -> None:
+    with pytest.raises(JsonProblem):
+        loads_lenient(text)
+
+
+def test_other_clients_files_are_found(tmp_path: Path) -> None:
+    person, project = tmp_path / "home", tmp_path / "project"
+    files = [project / ".mcp.json", project / ".vscode/mcp.json", person / ".cursor/mcp.json"]
+    files += [
+        person / ".config/Claude/claude_desktop_config.json",
+        person / "Library/Application Support/Code/User/mcp.json",
+    ]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}")
+    linux = foreign_files(project, {"HOME": str(person)}, "linux")
+    assert [(found.client, found.project) for found in linux] == [
+        ("Claude Code", True), ("VS Code", True), ("Claude Desktop", False), ("Cursor", False),
+    ]  # fmt: skip
+    mac = foreign_files(project, {"HOME": str(person)}, "darwin")
+    assert [found.client for found in mac if not found.project] == ["Cursor", "VS Code"]
