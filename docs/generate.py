@@ -1,0 +1,97 @@
+"""Write the parts of the documentation that the code knows best: keys.md, and the limits in configuration.md.
+
+    python docs/generate.py
+
+A test compares the files with what this would write.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))
+
+from mcp_studio import limits  # noqa: E402 - found only after the line above
+from mcp_studio.tui.actions import table  # noqa: E402
+
+SCOPES = {
+    "app": "Everywhere",
+    "main": "On the main screen",
+    "servers": "Servers (1)",
+    "catalog": "Catalog (2)",
+    "call": "Call (3)",
+    "result": "Result (4)",
+    "trace": "Trace (5)",
+    "list": "In every list",
+    "viewer": "In every viewer",
+    "server dialog": "Adding or editing a server",
+    "import": "Importing servers",
+    "question": "When a server asks",
+    "approval": "When a call needs approval",
+    "confirm": "Yes or no",
+    "trust": "When a project file is new",
+    "dialog": "In other dialogs",
+}
+BEGIN, END = "<!-- limits: written by generate.py -->\n", "<!-- end of limits -->"
+
+
+def keys() -> str:
+    """The text of keys.md."""
+    text = ["# Keys\n"]
+    text.append("`^j` is Ctrl with J. Letters act in lists and viewers, never while you type into a field.")
+    text.append("Every key can be changed in `[keys]` of `config.toml`, by the name in the last column:")
+    text.append('`call = "ctrl+j,alt+enter"`.')
+    scope = ""
+    for where, name, pressed, title in table():
+        if where != scope:
+            scope = where
+            text.append(f"\n## {SCOPES[where]}\n\n| keys | does | name |\n|------|------|------|")
+        shown = " ".join(f"`{key.replace('|', chr(92) + '|')}`" for key in pressed.split(" "))
+        text.append(f"| {shown} | {title} | `{name}` |")
+    return "\n".join(text) + "\n"
+
+
+def limit_rows() -> str:
+    """The table of limits, with the descriptions that stand in limits.py."""
+    tree = ast.parse(Path(limits.__file__).read_text("utf-8"))
+    body = next(node for node in tree.body if isinstance(node, ast.ClassDef)).body
+    rows = ["| limit | bounds | default |", "|-------|--------|--------:|"]
+    for field, words in pairwise(body):
+        if not isinstance(field, ast.AnnAssign) or not isinstance(words, ast.Expr):
+            continue
+        assert isinstance(field.target, ast.Name) and isinstance(words.value, ast.Constant)
+        rows.append(f"| `{field.target.id}` | {str(words.value.value).rstrip('.')} | {_shown(field.target.id)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _shown(name: str) -> str:
+    value = getattr(limits.DEFAULT, name)
+    if isinstance(value, float):
+        return f"{value:g} s"
+    for unit, size in (("MB", limits.MB), ("KB", limits.KB)):
+        if value % size == 0:
+            return f"{value // size} {unit}"
+    return f"{value:,}"
+
+
+def configuration() -> str:
+    """The text of configuration.md with the limits of today."""
+    text = (HERE / "configuration.md").read_text("utf-8")
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    return f"{before}{BEGIN}{limit_rows()}{END}{after}"
+
+
+def main() -> None:
+    """Write both files."""
+    (HERE / "keys.md").write_text(keys(), "utf-8")
+    (HERE / "configuration.md").write_text(configuration(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
