@@ -38,6 +38,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         height: 1fr;
         overflow-x: hidden;
         scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
         & > .view--cursor {
             color: $block-cursor-blurred-foreground;
             background: $block-cursor-blurred-background;

@@ -138,13 +138,13 @@ def test_a_key_function_tells_which_row_is_which() -> None:
 
 def test_no_rows_say_so_and_bear_every_key() -> None:
     async def go() -> None:
-        view = Names(empty="Nothing here.\nPress n to add one, it is really quite simple to do so.")
+        view = Names(empty="Nothing here.\nPress n to add one, it is quite really simple.")
         async with staged(view) as (stage, pilot):
             await pilot.pause()
             assert [line.strip() for line in stage.lines()[:3]] == [
                 "Nothing here.",
-                "Press n to add one, it is really quite",
-                "simple to do so.",
+                "Press n to add one, it is quite",
+                "really simple.",
             ]
             await pilot.press("down", "up", "G", "g", "pagedown", "enter", "space")
             await pilot.click(view, offset=(1, 1))
@@ -205,13 +205,13 @@ def test_a_wider_terminal_draws_rows_anew_at_their_width() -> None:
         async with staged(view) as (stage, pilot):
             view.set_rows(names(5))
             await pilot.pause()
-            assert stage.lines()[0] == "row 0 on 40"
+            assert stage.lines()[0] == "row 0 on 39"
             await pilot.resize_terminal(60, 10)
             await pilot.pause()
-            assert stage.lines()[0] == "row 0 on 60"
+            assert stage.lines()[0] == "row 0 on 59"
             view.set_rows(names(50))
             await pilot.pause()
-            assert stage.lines()[0] == "row 0 on 59", "the scrollbar takes one"
+            assert stage.lines()[0] == "row 0 on 59", "the scrollbar has its place"
 
     run(go())
 
