@@ -54,9 +54,10 @@ class LineSplitter:
             self._parts.append(piece)
             if self._size <= self._limit:
                 return
-            whole = b"".join(self._parts)
+            piece = b"".join(self._parts)
             self._parts.clear()
-            self._head, piece = whole[:KEPT], whole
+            self._head = b""
+        self._head += piece[: KEPT - len(self._head)]
         self._tail = (self._tail + piece[-KEPT:])[-KEPT:]
 
     def _take(self) -> Line:
