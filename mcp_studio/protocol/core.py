@@ -221,9 +221,9 @@ class ClientCore:
 
     def _on_malformed(self, message: Malformed) -> list[ev.Event]:
         identity, _ = self._match(message.id) if message.id is not None else (None, [])
-        fault = ev.Fault(f"sent a message that cannot be read: {message.reason}")
         if identity is None:
-            return [fault]
+            return [ev.Fault(f"sent something that is no message: {message.reason}")]
+        fault = ev.Fault(f"sent an answer that cannot be read: {message.reason}")
         return [
             fault,
             *self._settle(ev.Broken(identity, ProtocolError(f"The answer cannot be read: {message.reason}."))),

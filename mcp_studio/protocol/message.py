@@ -76,11 +76,14 @@ def parse(frame: bytes) -> Parsed:
     except LimitExceeded as problem:
         return Parsed((Malformed(problem.message, _guess_id(frame)),))
     except JsonProblem as problem:
-        return Parsed((Malformed(f"The message is not JSON: {problem}", _guess_id(frame)),))
+        identity = _guess_id(frame)
+        if identity is None:
+            return Parsed((Malformed("it is not JSON; was it printed to standard output by mistake?"),))
+        return Parsed((Malformed(f"it is not JSON: {problem}", identity),))
     if isinstance(value, list):
         items = cast("list[Json]", value)
         if not items:
-            return Parsed((Malformed("The message is an empty batch"),), True)
+            return Parsed((Malformed("it is an empty batch"),), True)
         return Parsed(tuple(_sort(item) for item in items), True)
     return Parsed((_sort(value),))
 
@@ -96,7 +99,7 @@ def _guess_id(frame: bytes) -> RequestId | None:
 
 def _sort(value: Json) -> Message:
     if not isinstance(value, dict):
-        return Malformed(f"A message must be a JSON object, not {_kind(value)}")
+        return Malformed(f"a message must be a JSON object, not {_kind(value)}")
     message = cast("dict[str, Json]", value)
     if "method" in message:
         return _call(message)
@@ -105,25 +108,25 @@ def _sort(value: Json) -> Message:
     if "result" in message:
         identity = _identity(message)
         if identity is None:
-            return Malformed("The answer carries no usable id")
+            return Malformed("the answer carries no usable id")
         return Response(identity, message["result"])
-    return Malformed("The message has no method, result or error", _identity(message))
+    return Malformed("it has no method, result or error", _identity(message))
 
 
 def _call(message: dict[str, Json]) -> Message:
     method, params = message["method"], message.get("params")
     if not isinstance(method, str):
-        return Malformed(f"The method must be a string, not {_kind(method)}", _identity(message))
+        return Malformed(f"the method must be a string, not {_kind(method)}", _identity(message))
     if params is None:
         params = {}
     if not isinstance(params, dict):
-        return Malformed(f"The params of {method} must be an object, not {_kind(params)}", _identity(message))
+        return Malformed(f"the params of {method} must be an object, not {_kind(params)}", _identity(message))
     known = cast("dict[str, Json]", params)
     if "id" not in message:
         return Notification(method, known)
     identity = _identity(message)
     if identity is None:
-        return Malformed(f"The request {method} carries an id that is neither a string nor a whole number")
+        return Malformed(f"the request {method} carries an id that is neither a string nor a whole number")
     return Request(identity, method, known)
 
 

@@ -122,7 +122,7 @@ class Connection:
     async def _probe(self) -> None:
         """A server that stays silent on the probe is asked in the older way."""
         await asyncio.wait((self._ready,), timeout=self._probe_time)
-        if self.core.probing:
+        if self.core.probing and not self._ready.done():
             self._tap.note(f"no answer to server/discover within {self._probe_time:g} s: trying initialize")
             self.core.fall_back()
             await self._flush()

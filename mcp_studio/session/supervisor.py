@@ -29,6 +29,7 @@ class Supervisor:
         self._owner = owner
         self.status = Status(config.name, "idle" if config.enabled else "disabled")
         self.tap = owner.tap(config)
+        self.tap.on_stray = self._on_stray
         self.calls: list[str] = []
         """Subjects of the running calls, newest last."""
         self.answerer = Answerer(config.name, owner.inbox, owner.limits, owner.can_ask, self._subject)
@@ -69,6 +70,13 @@ class Supervisor:
         if text not in self.status.warnings and len(self.status.warnings) < _WARNINGS:
             self.set_status(warnings=(*self.status.warnings, text))
             self.tap.note(f"the server {text}")
+
+    def _on_stray(self, line: str) -> None:
+        if self.tap.stray_count == 1:
+            self.warn(
+                f'prints to standard output, which belongs to the protocol ("{line[:60]}"); '
+                "what it wants to say to people must go to standard error"
+            )
 
     def set_status(self, **changes: object) -> None:
         """Change the status and say so."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
@@ -29,6 +31,8 @@ class ServerTap:
         self.stray_lines: list[str] = []
         self.stray_count = 0
         self._stray_kept = limits.stray
+        self.on_stray: Callable[[str], None] = lambda line: None
+        """Told each stray line that is kept."""
 
     # ------------------------------------------------------------------ told by the transport
 
@@ -59,7 +63,9 @@ class ServerTap:
         """A stray line on standard output."""
         self.stray_count += 1
         if len(self.stray_lines) < self._stray_kept:
-            self.stray_lines.append(safe(self._redactor.text(line.decode("utf-8", "replace")), 500))
+            text = safe(self._redactor.text(line.decode("utf-8", "replace")), 500)
+            self.stray_lines.append(text)
+            self.on_stray(text)
         self._store.add(self._server, "in", "stray", line)
 
     def stderr(self, line: bytes) -> None:
