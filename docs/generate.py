@@ -35,6 +35,7 @@ SCOPES = {
     "approval": "When a call needs approval",
     "confirm": "Yes or no",
     "trust": "When a project file is new",
+    "choice": "Choosing one of several",
     "dialog": "In other dialogs",
 }
 BEGIN, END = "<!-- limits: written by generate.py -->\n", "<!-- end of limits -->"
@@ -50,7 +51,8 @@ def keys() -> str:
     for where, name, pressed, title in table():
         if where != scope:
             scope = where
-            text.append(f"\n## {SCOPES[where]}\n\n| keys | does | name |\n|------|------|------|")
+            text.append(f"\n## {SCOPES.get(where, where.capitalize())}\n")
+            text.append("| keys | does | name |\n|------|------|------|")
         shown = " ".join(f"`{key.replace('|', chr(92) + '|')}`" for key in pressed.split(" "))
         text.append(f"| {shown} | {title} | `{name}` |")
     return "\n".join(text) + "\n"
