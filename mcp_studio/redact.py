@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
+from urllib.parse import quote, quote_plus
 
 MARK = "‹redacted›"
 """What stands in the place of a secret."""
@@ -242,8 +243,6 @@ def _is_basic(value: bytes) -> bool:
 
 
 def _forms(secret: str) -> Iterator[bytes]:
-    from urllib.parse import quote, quote_plus
-
     raw = secret.encode("utf-8", "surrogatepass")
     yield raw
     for text in (encode_basestring(secret)[1:-1], encode_basestring_ascii(secret)[1:-1]):

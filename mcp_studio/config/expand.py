@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from mcp_studio.config.keyring import lookup
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError
@@ -162,8 +163,6 @@ def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ) -> 
     Raises:
         ConfigError: as `expanded`.
     """
-    from mcp_studio.config.keyring import lookup
-
     file = server.source.file
     return expanded(server.written or server, environ, lookup, folder_of(file) if file else "")
 

@@ -1,0 +1,222 @@
+"""The map of the house holds: who imports whom, what is imported late, and what never is.
+
+Reads every module's imports, and imports every room in a fresh process to see what came along.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support import ROOT
+
+PACKAGE = ROOT / "mcp_studio"
+
+LAYERS = (
+    "config schema protocol errors signal paths jsontext safetext redact limits atomic",
+    "transport auth",
+    "session catalog trace",
+    "call search",
+    "studio",
+    "workflow toolset",
+    "cli tui gateway servers __main__",
+)
+"""From below to above; a lower row never imports a higher one."""
+ROW = {room: row for row, rooms in enumerate(LAYERS) for room in rooms.split()}
+FRONT_ENDS = LAYERS[-1].split()
+ENGINE = [room for room in ROW if room not in FRONT_ENDS]
+DEFERRED = "mcp mcp_types pydantic httpx2 keyring rank_bm25 numpy jsonschema jsonschema_specifications referencing tomlkit".split()
+"""What may be imported inside a function: each is slow to import and not always needed."""
+DEFERRED_STDLIB = "difflib importlib urllib resource".split()
+"""The same for the standard library; `resource` is not on every system."""
+LATE = {"mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.transport.make"}
+"""Modules that may import ours inside a function: they choose what is needed at all."""
+TEXT_OUTPUT = ("textual", "rich", "argparse")
+
+
+class Import(NamedTuple):
+    """One import statement's meaning."""
+
+    importer: str
+    target: str
+    line: int
+    deferred: bool
+    typing_only: bool
+
+    def __str__(self) -> str:
+        return f"{self.importer}:{self.line} imports {self.target}"
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_package(name: str) -> bool:
+    return (ROOT.joinpath(*name.split(".")) / "__init__.py").is_file()
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    return {module_name(file): ast.parse(file.read_text("utf-8")) for file in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    return tuple(found for name, tree in modules().items() for found in _imports(name, tree))
+
+
+def _imports(name: str, tree: ast.Module) -> Iterator[Import]:
+    def walk(node: ast.AST, deferred: bool, typing_only: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.Import, ast.ImportFrom)):
+                for target in _targets(name, child):
+                    yield Import(name, target, child.lineno, deferred, typing_only)
+            inside = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            guarded = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+            yield from walk(child, deferred or inside, typing_only or guarded)
+
+    yield from walk(tree, False, False)
+
+
+def _targets(name: str, node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    base = node.module or ""
+    if node.level:
+        package = name.split(".")[: -node.level] if not is_package(name) else name.split(".")[: 1 - node.level or None]
+        base = ".".join([*package, *([base] if base else [])])
+    full = [f"{base}.{alias.name}" for alias in node.names]
+    return [target if target in modules() else base for target in full]
+
+
+def room_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "mcp_studio" else ""
+
+
+def test_every_room_is_on_the_map() -> None:
+    assert {room_of(name) for name in modules()} - {""} <= set(ROW)
+
+
+def test_a_lower_layer_never_imports_a_higher_one() -> None:
+    wrong = [
+        str(one)
+        for one in imports()
+        if (target := room_of(one.target)) and (room := room_of(one.importer)) and ROW[target] > ROW[room]
+    ]
+    assert wrong == []
+
+
+def test_front_ends_never_import_each_other() -> None:
+    wrong = [
+        str(one)
+        for one in imports()
+        if (room := room_of(one.importer)) in FRONT_ENDS
+        and (target := room_of(one.target)) in FRONT_ENDS
+        and room != target
+        and one.importer not in LATE
+    ]
+    assert wrong == []
+
+
+def test_only_what_is_named_is_imported_late() -> None:
+    allowed = {*DEFERRED, *DEFERRED_STDLIB}
+    wrong = [
+        str(one)
+        for one in imports()
+        if one.deferred
+        and not one.typing_only
+        and one.importer not in LATE
+        and one.target.split(".")[0] not in allowed
+        and room_of(one.importer) not in ("tui", "servers")
+    ]
+    assert wrong == []
+
+
+def test_there_is_no_import_cycle() -> None:
+    graph: dict[str, set[str]] = {name: set() for name in modules()}
+    for one in imports():
+        if one.target in graph and not one.typing_only and one.importer not in LATE:
+            graph[one.importer].add(one.target)
+    free = True
+    while free:
+        free = {name for name, targets in graph.items() if not targets & graph.keys()}
+        graph = {name: targets for name, targets in graph.items() if name not in free}
+    assert sorted(graph) == [], "these import each other in a circle, or stand above those who do"
+
+
+def test_the_engine_writes_to_no_terminal() -> None:
+    wrong = [
+        str(one) for one in imports() if room_of(one.importer) in ENGINE and one.target.split(".")[0] in TEXT_OUTPUT
+    ]
+    for name, tree in modules().items():
+        if room_of(name) in ENGINE:
+            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+            wrong += [f"{name}:{call.lineno} prints" for call in calls if ast.unparse(call.func) in ("print", "input")]
+    assert wrong == []
+
+
+def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = {requirement.split(">")[0].replace("-", "_") for requirement in project["dependencies"]}
+    used = {one.target.split(".")[0] for one in imports()} - set(sys.stdlib_module_names) - {"mcp_studio"}
+    assert declared == used
+
+
+def imported_with(*names: str) -> set[str]:
+    """The top-level modules in a fresh process that has imported these modules."""
+    code = f"import json, sys\nfor name in {names!r}: __import__(name)\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return {name.split(".")[0] for name in json.loads(done.stdout)}
+
+
+@pytest.mark.parametrize("room", [room for room in ENGINE if any(room_of(name) == room for name in modules())])
+def test_importing_a_room_of_the_engine_brings_nothing_heavy(room: str) -> None:
+    inside = [name for name in modules() if room_of(name) == room and not name.endswith("__main__")]
+    found = imported_with(*inside)
+    assert found & {*DEFERRED, *TEXT_OUTPUT, "anyio"} == set()
+
+
+CONNECT = """
+import asyncio, json, sys
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Config
+from mcp_studio.config.target import from_command
+from mcp_studio.paths import Paths
+from mcp_studio.studio import Studio
+
+async def main():
+    server = from_command(sys.argv[1:])
+    async with Studio.open(Config(servers={server.name: server}), Paths.default(), can_ask=True) as studio:
+        status = await studio.manager.settle(server.name)
+        assert status.state == "ready", status
+        await studio.manager.listed(server.name)
+        tools = studio.catalog.entries("tool")
+        assert tools
+        await studio.call_tool(Ref("tool", server.name, tools[0].ref.name), {}, approved=True).wait()
+
+asyncio.run(main())
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_connecting_listing_and_calling_on_stdio_import_nothing_heavy() -> None:
+    server = [sys.executable, "-m", "mcp_studio.servers.demo"]
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT, *server], capture_output=True, text=True, timeout=60, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    found = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+    assert found & {*DEFERRED, *TEXT_OUTPUT, "anyio"} == set()
