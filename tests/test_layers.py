@@ -33,7 +33,10 @@ LAYERS = (
 ROW = {room: row for row, rooms in enumerate(LAYERS) for room in rooms.split()}
 FRONT_ENDS = LAYERS[-1].split()
 ENGINE = [room for room in ROW if room not in FRONT_ENDS]
-DEFERRED = "mcp mcp_types pydantic httpx2 keyring rank_bm25 numpy jsonschema jsonschema_specifications referencing tomlkit".split()
+DEFERRED = [
+    *"mcp mcp_types pydantic httpx2 keyring rank_bm25 numpy tomlkit".split(),
+    *"jsonschema jsonschema_specifications referencing".split(),
+]
 """What may be imported inside a function: each is slow to import and not always needed."""
 DEFERRED_STDLIB = "difflib importlib urllib resource".split()
 """The same for the standard library; `resource` is not on every system."""
