@@ -52,12 +52,31 @@ def answer_to(fault: str, *options: str, **more: Any) -> tuple[CallOutcome, tupl
 @pytest.mark.parametrize(
     "fault",
     [
-        "stray", "stray-flood", "crlf", "split-writes", "invalid-utf8", "lone-surrogate", "nul", "huge-number",
-        "duplicate-keys", "duplicate-response", "orphan-response", "string-id", "batch", "no-jsonrpc",
-        "unknown-notification", "big-progress", "notification-flood", "list-changed-flood", "big-result",
-        "big-result-id-last", "unknown-content", "stderr-flood", "empty-result",
+        "stray",
+        "stray-flood",
+        "crlf",
+        "split-writes",
+        "invalid-utf8",
+        "lone-surrogate",
+        "nul",
+        "huge-number",
+        "duplicate-keys",
+        "duplicate-response",
+        "orphan-response",
+        "string-id",
+        "batch",
+        "no-jsonrpc",
+        "unknown-notification",
+        "big-progress",
+        "notification-flood",
+        "list-changed-flood",
+        "big-result",
+        "big-result-id-last",
+        "unknown-content",
+        "stderr-flood",
+        "empty-result",
     ],
-)  # fmt: skip
+)
 def test_the_answer_arrives_in_spite_of(fault: str, modern: tuple[str, ...]) -> None:
     outcome, _ = answer_to(fault, "--count", "2000", *modern)
     assert isinstance(outcome, Succeeded), outcome
@@ -81,8 +100,18 @@ def test_what_the_server_does_wrong_is_said_in_plain_words(fault: str, warning: 
 
 @pytest.mark.parametrize(
     "fault",
-    ["truncated", "raw-control", "deep-json", "nan", "no-result", "null-id", "bad-error", "bad-error-code", "result-and-error"],
-)  # fmt: skip
+    [
+        "truncated",
+        "raw-control",
+        "deep-json",
+        "nan",
+        "no-result",
+        "null-id",
+        "bad-error",
+        "bad-error-code",
+        "result-and-error",
+    ],
+)
 def test_an_unusable_answer_ends_the_call_at_once_with_a_reason(fault: str) -> None:
     began = time.monotonic()
     outcome, _ = answer_to(fault)
