@@ -1,0 +1,93 @@
+"""The engine over HTTP: sign-in, lost sessions, servers that go and come back, several calls at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from mcp_studio.call.outcome import Cancelled, Lost, Succeeded
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Timeouts
+from tests.studio_support import call, http, opened, text
+from tests.support import python_server, run, wait_until
+from tests.support_servers import http_server, running
+
+
+def test_a_server_that_wants_a_token_says_so_and_takes_it_from_a_header() -> None:
+    async def go(url: str) -> None:
+        async with opened(http(url), http(url, "known", headers={"Authorization": "Bearer let-me-in"})) as studio:
+            status = studio.manager.status("s")
+            assert status.state == "needs_auth" and status.error and status.error.exit_code == 3
+            assert "401" in status.error.message
+            assert studio.manager.status("known").state == "ready"
+            assert not [entry for entry in studio.trace if b"let-me-in" in entry.body]
+
+    with http_server("--token", "let-me-in") as url:
+        run(go(url), 20)
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_several_calls_run_at_once_and_one_is_cancelled_alone(era: str) -> None:
+    async def go(url: str) -> None:
+        async with opened(http(url, era=era)) as studio:
+            ref = Ref("tool", "s", "slow")
+            began = time.monotonic()
+            calls = [studio.call_tool(ref, {"seconds": 0.8}) for _ in range(3)]
+            long = studio.call_tool(ref, {"seconds": 30})
+            assert [text(await handle.wait()) for handle in calls] == ["done"] * 3
+            assert time.monotonic() - began < 2.2
+            long.cancel()
+            assert isinstance(await long.wait(), Cancelled)
+            assert text(await call(studio, "echo", text="on")) == "on"
+
+    with http_server() as url:
+        run(go(url), 20)
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_server_that_is_killed_loses_its_calls_with_a_reason(era: str) -> None:
+    async def go(url: str, kill: Callable[[], None]) -> None:
+        async with opened(http(url, era=era, timeouts=Timeouts(idle=5))) as studio:
+            handle = studio.call_tool(Ref("tool", "s", "slow"), {"seconds": 30})
+            await wait_until(lambda: handle.progress)
+            kill()
+            outcome = await handle.wait()
+            assert isinstance(outcome, Lost), outcome
+            assert isinstance(await call(studio, "echo", text="x"), Lost)
+
+    with running(python_server("sdk_everything", "--http")) as server:
+
+        def kill() -> None:
+            server.process.kill()
+            server.process.wait()
+
+        run(go(server.url, kill), 20)
+
+
+def test_elicitation_over_http_in_both_eras() -> None:
+    async def go(url: str, era: str) -> None:
+        async with opened(http(url, era=era)) as studio:
+            handle = studio.call_tool(Ref("tool", "s", "ask"), {})
+            await wait_until(lambda: studio.inbox.pending or handle.outcome)
+            studio.inbox.pending[0].answer("accept", {"name": "Ada", "age": 36})
+            assert text(await handle.wait()).startswith("Ada, 36")
+
+    with http_server() as url:
+        run(go(url, "legacy"), 20)
+        run(go(url, "modern"), 20)
+
+
+def test_twenty_servers_on_one_url_connect_side_by_side() -> None:
+    async def go(url: str) -> None:
+        configs = [http(url, f"s{number}") for number in range(20)]
+        async with opened(*configs) as studio:
+            assert {studio.manager.status(config.name).state for config in configs} == {"ready"}
+            calls = [studio.call_tool(Ref("tool", config.name, "echo"), {"text": "x"}) for config in configs]
+            outcomes = await asyncio.gather(*(handle.wait() for handle in calls))
+            assert all(isinstance(outcome, Succeeded) for outcome in outcomes)
+
+    with http_server() as url:
+        run(go(url), 30)
