@@ -27,6 +27,25 @@ if TYPE_CHECKING:
 
 HeaderList = list[tuple[str, str]]
 _REDIRECTS = 5
+_ABANDONED = "abandoned before its end: the connection was closed"
+
+
+class _Phases:
+    """Follows one request by httpx2's trace events, and moves its deadline along."""
+
+    def __init__(self, head: float | None) -> None:
+        self.head = head
+        self.queued = True
+        self.sent = False
+        self.deadline = asyncio.timeout(None)
+
+    async def __call__(self, event: str, info: dict[str, Any]) -> None:
+        self.queued = False
+        if event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
+            self.sent = True
+            self.deadline.reschedule(None)
+        elif event == "http11.receive_response_headers.started" and self.sent and self.head is not None:
+            self.deadline.reschedule(asyncio.get_running_loop().time() + self.head)
 
 
 class Edge:
@@ -87,6 +106,9 @@ class Edge:
                 if onward is None:
                     yield answer
                     return
+            except asyncio.CancelledError:
+                self._ended(answer, _ABANDONED)
+                raise
             finally:
                 await answer.close()
             url = onward
@@ -119,7 +141,7 @@ class Edge:
             self._tap.http_response(HttpResponse(number, 0, "", (), error=error.message))
             raise
         except asyncio.CancelledError:
-            self._tap.http_response(HttpResponse(number, 0, "", (), error="abandoned before an answer came"))
+            self._tap.http_response(HttpResponse(number, 0, "", (), error=_ABANDONED))
             raise
         answer = Answer(number, response, url, client.problems, self._broken)
         self._tap.http_response(HttpResponse(number, answer.status, answer.reason, answer.headers))
@@ -130,42 +152,33 @@ class Edge:
 
     async def _head(self, client: http_client.Client, request: httpx2.Request, head: float | None) -> httpx2.Response:
         """Connect, send, wait for the head: connecting has its own deadline, writing that of `limits.write`."""
-        clock = asyncio.get_running_loop().time
-        phase: str = "queue"
+        phases = _Phases(head)
         try:
-            async with asyncio.timeout(self.connect) as deadline:
-
-                async def progress(event: str, info: dict[str, Any]) -> None:
-                    nonlocal phase
-                    if event.startswith("connection.connect") and phase == "queue":
-                        phase = "connect"
-                    elif event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
-                        phase = "sent"
-                        deadline.reschedule(None)
-                    elif event == "http11.receive_response_headers.started" and phase == "sent" and head is not None:
-                        deadline.reschedule(clock() + head)
-
-                request.extensions["trace"] = progress
+            async with asyncio.timeout(self.connect) as phases.deadline:
+                request.extensions["trace"] = phases
                 return await client.transport.handle_async_request(request)
         except TimeoutError:
-            raise self._too_slow(phase, head) from None
+            raise self._too_slow(phases) from None
         except client.problems as problem:
             if "buffer too long" in str(problem):
                 raise self._headers_too_large() from None
-            raise network_failure(problem, self.place, under_way=phase == "sent") from problem
+            raise network_failure(problem, self.place, under_way=phases.sent) from problem
 
-    def _too_slow(self, phase: str, head: float | None) -> HttpFailure:
-        if phase == "sent":
-            return HttpLost(f"{self.place} did not answer within {head:g} seconds.")
-        if phase == "queue":
+    def _too_slow(self, phases: _Phases) -> HttpFailure:
+        if phases.sent:
+            return HttpLost(f"{self.place} did not answer within {phases.head:g} seconds.")
+        if phases.queued:
             return HttpUnreachable(f"{http_client.CONNECTIONS} requests to {self.place} are open already.")
         hint = "Is the server running, and is a firewall in between?"
         return HttpUnreachable(f"No connection to {self.place} within {self.connect:g} seconds.", hint=hint)
 
     def _broken(self, answer: Answer, problem: Exception) -> HttpFailure:
         error = network_failure(problem, self.place, under_way=True)
-        self._tap.http_response(HttpResponse(answer.exchange, answer.status, answer.reason, (), error=error.message))
+        self._ended(answer, error.message)
         return error
+
+    def _ended(self, answer: Answer, error: str) -> None:
+        self._tap.http_response(HttpResponse(answer.exchange, answer.status, answer.reason, (), error=error))
 
     def _headers_too_large(self) -> LimitExceeded:
         return LimitExceeded(f"The response headers of {self.place} are larger than allowed.", limit="headers")

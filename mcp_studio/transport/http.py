@@ -38,6 +38,11 @@ class HttpTransport:
         self._initialized = False
         self._closing: asyncio.Task[None] | None = None
 
+    @property
+    def busy(self) -> bool:
+        """Whether a request is under way."""
+        return bool(self._wire.waiting)
+
     async def open(self, sink: Sink) -> Opened:
         """Prepare the connections; nothing is sent, so a server that refuses shows with the first message.
 

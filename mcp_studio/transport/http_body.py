@@ -43,8 +43,8 @@ class Inflated(Plain):
     """A body that the server compressed although it was asked not to: gzip (several members too) or deflate."""
 
     def __init__(self, *, deflate: bool) -> None:
-        self._maybe_raw = deflate
-        self._start(zlib.MAX_WBITS if deflate else zlib.MAX_WBITS | 16)
+        self._undecided = b"" if deflate else None
+        self._start(zlib.MAX_WBITS | 16)
 
     def _start(self, bits: int) -> None:
         self._bits = bits
@@ -56,6 +56,12 @@ class Inflated(Plain):
         Raises:
             HttpBroken: the data is not what its header says.
         """
+        if self._undecided is not None:
+            data = self._undecided + data
+            self._undecided = data if len(data) < 2 else None
+            if len(data) < 2:
+                return
+            self._start(zlib.MAX_WBITS if _has_zlib_header(data) else -zlib.MAX_WBITS)
         if self._inflate.eof:
             self._start(self._bits)
         piece = self._next(data)
@@ -73,16 +79,14 @@ class Inflated(Plain):
 
     def _next(self, data: bytes) -> bytes:
         try:
-            piece = self._inflate.decompress(data, PIECE)
+            return self._inflate.decompress(data, PIECE)
         except zlib.error as problem:
-            # "deflate" means zlib's format (RFC 9110 8.4.1.2), but some servers send it without zlib's header.
-            if not self._maybe_raw:
-                raise HttpBroken(f"The compressed body cannot be read: {problem}.") from None
-            self._maybe_raw = False
-            self._start(-zlib.MAX_WBITS)
-            return self._next(data)
-        self._maybe_raw = False
-        return piece
+            raise HttpBroken(f"The compressed body cannot be read: {problem}.") from None
+
+
+def _has_zlib_header(data: bytes) -> bool:
+    """Whether data called "deflate" is in zlib's format (RFC 9110 8.4.1.2); some servers leave out its two bytes."""
+    return data[0] & 15 == 8 and (data[0] * 256 + data[1]) % 31 == 0
 
 
 def decoder(encoding: str) -> Plain:

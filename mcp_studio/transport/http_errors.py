@@ -97,10 +97,10 @@ def _chain(problem: BaseException) -> Iterator[BaseException]:
 
 
 def _tls(problem: ssl.SSLError, place: str) -> HttpFailure:
-    if problem.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+    reason = str(getattr(problem, "reason", None) or problem)
+    if reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
         return HttpUnreachable(f"{place} does not speak TLS.", hint="Try http:// instead of https://.")
-    reason = (problem.reason or str(problem) or "no reason given").replace("_", " ").lower()
-    return HttpUnreachable(f"TLS with {place} failed: {reason}.")
+    return HttpUnreachable(f"TLS with {place} failed: {reason.replace('_', ' ').lower() or 'no reason given'}.")
 
 
 def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> HttpFailure:

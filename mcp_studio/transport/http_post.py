@@ -5,7 +5,6 @@ Specification 2025-11-25 and 2026-07-28, basic/transports, "Sending Messages to 
 
 from __future__ import annotations
 
-import asyncio
 import re
 
 from mcp_studio.protocol.outgoing import Outgoing
@@ -30,6 +29,8 @@ _SESSION = re.compile(rb"session", re.IGNORECASE)
 async def ask(wire: Wire, waiting: Waiting) -> None:
     """Post a request and deliver all that comes until it is answered, on a resumed stream if need be.
 
+    It has no deadline of its own once the version is settled: cancel it.
+
     Raises:
         StudioError: it will not be answered; see `http_errors`.
     """
@@ -46,17 +47,14 @@ async def ask(wire: Wire, waiting: Waiting) -> None:
         return
     if not cursor.last_id or out.modern:
         raise problem
-    try:
-        async with asyncio.timeout(wire.total):
-            await follow(wire, cursor, waiting)
-    except TimeoutError:
-        raise HttpLost(f"{wire.edge.place} did not answer within {wire.total:g} seconds.") from None
+    await follow(wire, cursor, waiting)
 
 
 async def _post(wire: Wire, waiting: Waiting, cursor: Cursor) -> None:
     out = waiting.out
-    # Until the version is settled the exchange is part of connecting, and has its deadline.
-    head = wire.total if wire.version else wire.edge.connect
+    # Until the version is settled the exchange is part of connecting. After that the deadline is the request's own,
+    # which progress renews and a question to a person suspends: whoever waits ends it by `abandon`.
+    head = None if wire.version else wire.edge.connect
     async with wire.edge.exchange("POST", wire.headers(out), out.frame, head=head) as answer:
         if not 200 <= answer.status < 300:
             await _refusal(wire, out, answer)
@@ -77,11 +75,7 @@ async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
     place, media_type = wire.edge.place, answer.media_type
     if media_type and not is_json(media_type):
         raise wrong_type(media_type, answer.status, place, await wire.error_body(answer))
-    try:
-        async with asyncio.timeout(wire.total):
-            body = await answer.read(wire.limits.message)
-    except TimeoutError:
-        raise HttpLost(f"{place} did not complete its answer within {wire.total:g} seconds.") from None
+    body = await answer.read(wire.limits.message)
     if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
         raise wrong_type(media_type, answer.status, place, body)
     wire.deliver(body, answer.exchange)

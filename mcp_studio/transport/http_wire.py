@@ -69,8 +69,6 @@ class Wire:
         self.session = ""
         self.version = ""
         self.waiting: dict[RequestId, Waiting] = {}
-        self.total = config.timeouts.total or limits.call_total
-        """Seconds that a request may take in all."""
 
     def headers(self, out: Outgoing) -> HeaderList:
         """Headers of the POST that carries `out`."""
@@ -95,6 +93,8 @@ class Wire:
         """Note which requests a frame answers, and give it to the sink."""
         for request_id in answered(frame):
             found = self.waiting.get(request_id)
+            if found is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
+                found = self.waiting.get(int(request_id))  # As tolerant as the core, which names the fault.
             if found is not None:
                 found.answered = True
         if self.sink is not None:
@@ -126,12 +126,15 @@ class Wire:
             return
 
     async def error_body(self, answer: Answer) -> bytes:
-        """The body of a failure as far as it comes in a short time; empty when it is none or too large."""
+        """The body of a failure, as much as comes in a short time and is bearable."""
+        body = bytearray()
         try:
             async with asyncio.timeout(_ERROR_WAIT):
-                return await answer.read(_ERROR_BODY)
+                while len(body) < _ERROR_BODY and (part := await answer.chunk()):
+                    body += part
         except (TimeoutError, HttpFailure):
-            return b""
+            self.tap.note("The body of the failure did not come to its end.")
+        return bytes(body)
 
     def sign_in(self, answer: Answer, body: bytes) -> HttpFailure:
         """The error for 401 and 403."""

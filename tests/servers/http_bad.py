@@ -1,0 +1,52 @@
+"""Asking a server that answers badly once: what tests of hostile HTTP servers share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from mcp_studio.errors import StudioError
+from mcp_studio.limits import KB, MB, Limits
+from tests.servers.http_kit import Line, modern, opened
+from tests.servers.http_raw import RawServer, Reply, Request
+from tests.support import run
+
+Bad = Callable[[Reply], Awaitable[None]]
+SMALL = Limits(message=MB, headers=8 * KB, connect=0.3, close=1)
+
+
+def meet(bad: Bad, limits: Limits = SMALL, *, settled: bool = True) -> tuple[StudioError, Line]:
+    """Ask a server that answers the first request badly; the second request must be answered all the same."""
+
+    async def main() -> tuple[StudioError, Line]:
+        async def handler(got: Request, reply: Reply) -> None:
+            if got.json["id"] == 1:
+                await bad(reply)
+            else:
+                await reply.result()
+
+        async with RawServer(handler) as server, opened(server.url, limits) as line:
+            if settled:
+                line.transport.negotiated("2026-07-28")
+            error = await line.ask(modern(1, "tools/call", target="t"))
+            assert isinstance(error, StudioError), error
+            assert len(line.box.failures) == 1 and not line.box.ends
+            assert await line.ask(modern(2, "tools/list")) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+            return error, line
+
+    return run(main())
+
+
+def body(text: str, status: str = "200 OK", kind: str = "application/json", *lines: str) -> Bad:
+    """A whole response."""
+    return lambda reply: reply.body(status, text.encode(), *lines, kind=kind)
+
+
+def raw(data: bytes, *, close: bool = True) -> Bad:
+    """Bytes as they are."""
+
+    async def bad(reply: Reply) -> None:
+        await reply.raw(data)
+        if close:
+            reply.close()
+
+    return bad

@@ -1,0 +1,165 @@
+"""What tests of the HTTP transport share: a tap and a sink that remember, messages, and servers as child processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.transport.http import HttpTransport
+from mcp_studio.transport.tap import HttpRequest, HttpResponse
+from tests.support import python_server, wait_until
+
+MODERN = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+}
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
+
+
+@dataclass
+class Recorder:
+    """A tap that remembers."""
+
+    out: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
+    came: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
+    requests: list[HttpRequest] = field(default_factory=list[HttpRequest])
+    responses: list[HttpResponse] = field(default_factory=list[HttpResponse])
+    notes: list[str] = field(default_factory=list[str])
+
+    def sent(self, frame: bytes, exchange: int = 0) -> None:
+        self.out.append((exchange, frame))
+
+    def received(self, frame: bytes, exchange: int = 0) -> None:
+        self.came.append((exchange, frame))
+
+    def stray(self, line: bytes) -> None:
+        raise AssertionError("HTTP has no stray lines")
+
+    def stderr(self, line: bytes) -> None:
+        raise AssertionError("HTTP has no standard error")
+
+    def http_request(self, request: HttpRequest) -> None:
+        self.requests.append(request)
+
+    def http_response(self, response: HttpResponse) -> None:
+        self.responses.append(response)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@dataclass
+class Box:
+    """A sink that remembers."""
+
+    frames: list[bytes] = field(default_factory=list[bytes])
+    failures: list[tuple[Outgoing, StudioError]] = field(default_factory=list[tuple[Outgoing, StudioError]])
+    ends: list[StudioError | None] = field(default_factory=list[StudioError | None])
+
+    def frame(self, data: bytes) -> None:
+        self.frames.append(data)
+
+    def undelivered(self, out: Outgoing, error: StudioError) -> None:
+        self.failures.append((out, error))
+
+    def closed(self, error: StudioError | None) -> None:
+        self.ends.append(error)
+
+    def messages(self) -> list[Any]:
+        """All frames that are JSON."""
+        found: list[Any] = []
+        for frame in self.frames:
+            with suppress(ValueError):
+                found.append(json.loads(frame))
+        return found
+
+    def answer(self, request_id: int | str) -> Any:
+        """The response to a request, None while there is none."""
+        for message in self.messages():
+            if isinstance(message, dict) and message.get("id") == request_id and "method" not in message:
+                return message
+        return None
+
+
+def request(request_id: int | str, method: str = "tools/list", params: Any = None, **about: Any) -> Outgoing:
+    """A request of an older era."""
+    message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id, "method": method}
+    if params is not None:
+        message["params"] = params
+    return Outgoing(json.dumps(message).encode(), "request", request_id, method, **about)
+
+
+def modern(request_id: int | str, method: str, params: Any = None, target: str = "", **about: Any) -> Outgoing:
+    """A request of the stateless era."""
+    about = {"version": MODERN, "modern": True, "target": target, **about}
+    return request(request_id, method, {**(params or {}), "_meta": META}, **about)
+
+
+def notification(method: str, **about: Any) -> Outgoing:
+    """A notification."""
+    return Outgoing(json.dumps({"jsonrpc": "2.0", "method": method}).encode(), "notification", None, method, **about)
+
+
+@dataclass
+class Line:
+    """An open transport with all that it told."""
+
+    transport: HttpTransport
+    box: Box
+    tap: Recorder
+
+    async def ask(self, out: Outgoing, timeout: float = 5) -> Any:
+        """Send a request and wait for what becomes of it: its answer, or the error it ended with."""
+        assert out.id is not None
+        before = len(self.box.failures)
+        await self.transport.send(out)
+        await wait_until(
+            lambda: self.box.answer(out.id or 0) or len(self.box.failures) > before, timeout, f"an end of {out.method}"
+        )
+        return self.box.answer(out.id) or self.box.failures[-1][1]
+
+    async def shake_hands(self, version: str = "2025-11-25") -> Any:
+        """The handshake of the older eras."""
+        answer = await self.ask(request("init", "initialize", {**INITIALIZE, "protocolVersion": version}))
+        assert isinstance(answer, dict), answer
+        self.transport.negotiated(version)
+        await self.transport.send(notification("notifications/initialized"))
+        return answer
+
+
+@asynccontextmanager
+async def opened(url: str, limits: Limits | None = None, **about: Any) -> AsyncGenerator[Line, None]:
+    """An open transport to a URL; afterwards it is closed, and nothing of it may be left."""
+    before = asyncio.all_tasks()
+    config = replace(ServerConfig("peer", url=url), **about)
+    line = Line(HttpTransport(config, limits or Limits(), tap := Recorder()), Box(), tap)
+    await line.transport.open(line.box)
+    try:
+        yield line
+    finally:
+        await line.transport.close()
+    mine = [task for task in asyncio.all_tasks() - before if "mcp_studio" in str(task.get_coro())]
+    assert not mine, mine
+
+
+@contextmanager
+def child(*words: str, port: int = 0) -> Generator[tuple[subprocess.Popen[str], int], None, None]:
+    """tests/servers/http_sdk.py as a process of its own, with its port."""
+    argv = python_server("http_sdk", f"port={port}", *words)
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, int(process.stdout.readline())
+        finally:
+            process.kill()

@@ -1,0 +1,194 @@
+"""The small parts below the HTTP transport: ids in frames, header values, sentences, bodies."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import ssl
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp.shared.inbound import decode_header_value
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import ConfigError, ProtocolError, SignInNeeded, StudioError, Unreachable
+from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.transport import http_errors
+from mcp_studio.transport.http_body import PIECE, decoder
+from mcp_studio.transport.http_headers import configured, encode_value, modern_headers, resumable, valid_session
+from mcp_studio.transport.http_ids import answered, error_frame
+
+NESTED = {"content": [{"id": 99, "text": '","id":98}'}], "error": None}
+
+
+@pytest.mark.parametrize(
+    ("message", "ids"),
+    [
+        ({"jsonrpc": "2.0", "id": 1, "result": NESTED}, (1,)),
+        ({"id": "x", "jsonrpc": "2.0", "error": {"id": 5}}, ("x",)),
+        ({"jsonrpc": "2.0", "result": NESTED, "id": 2}, (2,)),
+        ({"result": NESTED, "id": 3, "jsonrpc": "2.0"}, (3,)),
+        ({"result": {"id": 7}, "jsonrpc": "2.0"}, ()),
+        ({"jsonrpc": "2.0", "extra": 1, "result": NESTED, "more": 2, "id": 4}, (4,)),
+        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "result": {}}, ()),
+        ({"jsonrpc": "2.0", "method": "m", "params": {"result": 1, "id": 6}}, ()),
+        ({"jsonrpc": "2.0", "id": None, "error": {}}, ()),
+        ({"jsonrpc": "2.0", "id": True, "result": {}}, ()),
+        ({"jsonrpc": "2.0", "id": 1.0, "result": {}}, ()),
+        ([{"id": 1, "result": {}}, 5, {"id": 2, "method": "m"}, {"error": {}, "id": 3}], (1, 3)),
+        ("id", ()),
+    ],
+)
+def test_the_requests_that_a_frame_answers_are_found(message: Any, ids: tuple[int | str, ...]) -> None:
+    assert answered(json.dumps(message).encode()) == ids
+    assert answered(json.dumps(message, indent=2).encode()) == ids
+
+
+@pytest.mark.parametrize("frame", [b"", b"{", b"nonsense", b'{"a":1,"id":1,', b"[" * 5000, b"\xff\xfe", b"9" * 5000])
+def test_broken_frames_answer_nothing(frame: bytes) -> None:
+    assert answered(frame) == ()
+
+
+def test_an_unreadable_answer_counts_for_the_id_it_shows_because_the_core_says_what_is_wrong_with_it() -> None:
+    assert answered(b'{"jsonrpc":"2.0","id":1,"result":{"cut') == (1,)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "result", "a"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    st.permutations(["jsonrpc", "id", "result", "x"]),
+    JSON,
+    st.integers(-5, 10**12) | st.text(max_size=9),
+    st.booleans(),
+)
+def test_reading_the_id_at_one_end_agrees_with_reading_all(
+    order: list[str], value: Any, ident: Any, wide: bool
+) -> None:
+    parts = {"jsonrpc": "2.0", "id": ident, "result": value, "x": value}
+    keys = order if wide else [key for key in order if key != "x"]
+    frame = json.dumps({key: parts[key] for key in keys}, ensure_ascii=False)
+    assert answered(frame.encode("utf-8", "surrogatepass")) == (ident,)
+
+
+def test_an_error_body_is_made_to_answer_its_request() -> None:
+    error = {"code": -32600, "message": "no", "data": 1.10}
+    for given_id in (None, "server-error", 7, True):
+        frame = error_frame(json.dumps({"jsonrpc": "2.0", "id": given_id, "error": error}).encode(), 1)
+        assert frame is not None and json.loads(frame) == {"jsonrpc": "2.0", "id": 1, "error": error}
+    same = b'{ "jsonrpc": "2.0", "id": 1, "error": {} }'
+    assert error_frame(same, 1) is same
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[]", b'{"error":{"code":404}}', b'{"jsonrpc":"2.0","error":"no"}', b'{"jsonrpc":"2.0"}']
+)
+def test_other_bodies_are_no_json_rpc_error(body: bytes) -> None:
+    assert error_frame(body, 1) is None
+
+
+@pytest.mark.parametrize("value", ["add", "a b", "", "x" * 500, "=?base64?no", "file:///a%20b"])
+def test_printable_header_values_go_as_they_are(value: str) -> None:
+    assert encode_value(value) == value
+
+
+@given(st.text())
+def test_every_header_value_comes_back_as_it_was(value: str) -> None:
+    encoded = encode_value(value)
+    assert encoded.isascii() and encoded.isprintable()
+    assert decode_header_value(encoded) == value
+
+
+def test_only_messages_about_something_named_carry_its_name() -> None:
+    call = Outgoing(b"", "request", 1, "tools/call", "t", "2026-07-28", True, (("Mcp-Param-A", "1"),))
+    assert dict(modern_headers(call)) == {
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "t",
+        "Mcp-Param-A": "1",
+    }
+    assert "Mcp-Name" not in dict(modern_headers(Outgoing(b"", "request", 1, "tools/list", "", "2026-07-28", True)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("a b", "x"), ("", "x"), ("X", "a\r\nEvil: 1"), ("X", "\x00"), ("X", "\ud800")]
+)
+def test_a_configured_header_that_http_cannot_carry_is_a_configuration_error(name: str, value: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        configured(ServerConfig("peer", headers={name: value}))
+    assert value not in caught.value.message or value == "x"
+
+
+def test_headers_that_frame_a_message_are_not_taken_from_the_configuration() -> None:
+    config = ServerConfig("peer", headers={"Content-Length": "5", "Transfer-Encoding": "chunked", "X-Key": " ü "})
+    assert configured(config) == [("X-Key", "ü")]
+
+
+def test_session_and_event_ids_are_sent_back_only_if_http_can_carry_them() -> None:
+    assert valid_session("a-1.~") and not valid_session("a b") and not valid_session("") and not valid_session("ü")
+    assert resumable("a:1/ü") and not resumable("a\x01") and not resumable("x" * 5000) and not resumable(" a")
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (ConnectionRefusedError(111, "refused"), "refused"),
+        (socket.gaierror(-2, "Name or service not known"), "does not resolve"),
+        (OSError(113, "No route to host"), "No route to host"),
+        (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong"), "TLS with"),
+        (ExceptionGroup("all", [OSError(101, "Network is unreachable")]), "Network is unreachable"),
+    ],
+)
+def test_network_errors_are_put_into_words(problem: Exception, words: str) -> None:
+    outer = RuntimeError("All connection attempts failed")
+    outer.__cause__ = problem
+    error = http_errors.network_failure(outer, "host:1", under_way=False)
+    assert isinstance(error, Unreachable) and words in error.message and "host:1" in error.message
+
+
+def test_each_failure_keeps_its_place_in_the_tree_of_errors() -> None:
+    assert issubclass(http_errors.HttpBroken, ProtocolError)
+    assert issubclass(http_errors.HttpSignIn, SignInNeeded)
+    failure: StudioError = http_errors.HttpUnreachable("x", status=404)
+    assert failure.exit_code == 4 and failure.message == "x"
+
+
+def test_a_challenge_is_told_and_an_absurd_one_costs_nothing() -> None:
+    challenge = 'Bearer realm="r", error="invalid_token", error_description="expired", scope="a b"'
+    error = http_errors.sign_in(401, challenge, "host:1", b"", had_credentials=True)
+    assert "scheme Bearer" in error.message and "'expired'" in error.message and "'a b'" in error.message
+    http_errors.sign_in(403, 'scope="' * 9000, "host:1", b"x" * 10**6, had_credentials=False)
+
+
+@given(
+    st.binary(max_size=3 * PIECE), st.sampled_from(["gzip", "deflate", "raw", "", "identity"]), st.integers(1, 70_000)
+)
+def test_bodies_are_decoded_in_bounded_pieces(data: bytes, encoding: str, cut: int) -> None:
+    raw = zlib.compressobj(wbits=-15)
+    packed = {
+        "gzip": gzip.compress(data[:5]) + gzip.compress(data[5:]),
+        "deflate": zlib.compress(data),
+        "raw": raw.compress(data) + raw.flush(),
+    }.get(encoding, data)
+    plain = decoder("deflate" if encoding == "raw" else encoding)
+    pieces = [piece for at in range(0, len(packed), cut) for piece in plain.feed(packed[at : at + cut])]
+    assert b"".join(pieces) == data
+    assert all(len(piece) <= PIECE for piece in pieces)
+
+
+def test_an_encoding_that_was_not_asked_for_is_refused() -> None:
+    for encoding in ("br", "zstd", "gzip, gzip"):
+        with pytest.raises(http_errors.HttpBroken):
+            decoder(encoding)
+    with pytest.raises(http_errors.HttpBroken):
+        list(decoder("gzip").feed(b"this is no gzip"))

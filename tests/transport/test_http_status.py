@@ -1,0 +1,120 @@
+"""Statuses, content types and bodies that are no answer: told in plain words, with the status kept on the error."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mcp_studio.errors import ProtocolError, SignInNeeded, Unreachable
+from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpSignIn
+from tests.servers.http_bad import Bad, body, meet, raw
+from tests.servers.http_kit import modern, opened, request
+from tests.servers.http_raw import RawServer, Reply
+from tests.support import run
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (
+            body("<html><title>Welcome &amp; hi</title>", kind="text/html; charset=utf-8"),
+            "HTML page (“Welcome &amp; hi”)",
+        ),
+        (body("just text", kind="text/plain"), "text/plain instead of JSON: just text"),
+        (body("", kind="application/json"), "empty body"),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnope"), "no stated type"),
+        (lambda reply: reply.accepted(), "202"),
+        (body("{", kind="application/json"), "does not answer the request: {"),
+        (body('{"jsonrpc":"2.0","id":77,"result":{}}'), "does not answer the request"),
+        (body('{"jsonrpc":"2.0","method":"notifications/message"}'), "does not answer the request"),
+        (raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n"), "is not HTTP"),
+        (raw(b"\x15\x03\x01\x00\x02\x02\x46"), "is not HTTP"),
+        (raw(b"HTTP/1.1 999999 OK\r\n\r\n"), "is not HTTP"),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"), "is not HTTP"),
+        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), "is not HTTP"),
+        (body("x", "200 OK", "application/json", "Content-Encoding: br"), "compressed (br)"),
+        (body("no gzip at all", "200 OK", "application/json", "Content-Encoding: gzip"), "cannot be read"),
+    ],
+)
+def test_an_answer_that_breaks_the_protocol_is_named(bad: Bad, words: str) -> None:
+    error, _ = meet(bad)
+    assert isinstance(error, ProtocolError) and words in error.message, error.message
+
+
+def test_whatever_looks_like_json_is_delivered_before_it_is_judged() -> None:
+    for text in ("{", '{"jsonrpc":"2.0","id":77,"result":{}}', '[{"jsonrpc":"2.0","id":9,"result":{}},3]'):
+        _, line = meet(body(text))
+        assert line.box.frames[0] == text.encode()
+        assert line.tap.came[0] == (1, text.encode())
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 406, 429, 500, 503])
+def test_a_status_that_is_no_success_is_kept_on_the_error(status: int) -> None:
+    error, _ = meet(body('{"detail": "not\\nhere"}', f"{status} Oh no", "application/json", "Retry-After: 7"))
+    assert isinstance(error, HttpFailure) and error.status == status and "not\\nhere" in error.body
+    assert f"HTTP status {status} Oh no" in error.message and "7 seconds" in error.hint
+    assert not isinstance(error, Unreachable | ProtocolError | SignInNeeded)
+
+
+def test_an_html_error_page_is_named_by_its_title_not_quoted() -> None:
+    page = "<html>" + " " * 2000 + "<title>502 Bad Gateway</title><body>" + "x" * 100_000
+    error, _ = meet(body(page, "502 Bad Gateway", "text/html"))
+    assert isinstance(error, HttpFailure) and "HTML page (“502 Bad Gateway”)" in error.message
+    assert "xxx" not in error.message and len(error.body) < 400
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+@pytest.mark.parametrize("ident", [None, "server-error", 1])
+def test_a_json_rpc_error_with_an_error_status_is_an_answer(status: int, ident: object) -> None:
+    text = json.dumps({"jsonrpc": "2.0", "id": ident, "error": {"code": -32022, "message": "no", "data": {"a": 1.50}}})
+
+    async def main() -> None:
+        async with RawServer(lambda got, reply: reply.body(f"{status} X", text.encode())) as server:
+            async with opened(server.url) as line:
+                answer = await line.ask(modern(1, "server/discover"))
+                assert answer["error"]["code"] == -32022 and answer["id"] == 1
+                assert line.tap.came == [(1, text.encode())]
+                assert not line.box.failures
+
+    run(main())
+
+
+def test_401_says_what_the_server_asks_for() -> None:
+    challenge = 'WWW-Authenticate: Bearer error="invalid_token", scope="mcp:read", resource_metadata="https://x/y"'
+    error, _ = meet(body("", "401 Unauthorized", "text/plain", challenge))
+    assert isinstance(error, HttpSignIn) and error.exit_code == 3 and error.status == 401
+    assert "sign in" in error.message and "'mcp:read'" in error.message and "'invalid_token'" in error.message
+    assert error.challenge.startswith("Bearer error=")
+
+
+def test_403_says_what_the_server_says() -> None:
+    error, _ = meet(body("Invalid Host header", "403 Forbidden", "text/plain"))
+    assert isinstance(error, SignInNeeded) and "Invalid Host header" in error.message
+
+
+def test_refused_credentials_are_not_shown() -> None:
+    async def main() -> None:
+        async with RawServer(lambda got, reply: reply.body("401 Unauthorized", b"")) as server:
+            async with opened(server.url, headers={"Authorization": "Bearer hunter2-secret"}) as line:
+                error = await line.ask(request(1))
+                assert isinstance(error, HttpSignIn) and "does not accept the credentials" in error.message
+                assert "hunter2" not in error.message + error.hint
+                assert server.requests[0].headers["authorization"] == "Bearer hunter2-secret"
+
+    run(main())
+
+
+def test_a_body_of_an_error_that_never_ends_does_not_hide_the_status() -> None:
+    async def bad(reply: Reply) -> None:
+        await reply.head("500 Broken", "Content-Type: text/plain", "Connection: close")
+        for _ in range(200):
+            await reply.raw(b"x" * 10_000)
+
+    error, _ = meet(bad)
+    assert isinstance(error, HttpFailure) and error.status == 500
+
+
+def test_broken_answers_of_every_kind_are_protocol_errors_with_their_status() -> None:
+    error, _ = meet(body("hello", "203 Odd", "text/plain"))
+    assert isinstance(error, HttpBroken) and error.status == 203

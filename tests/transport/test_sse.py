@@ -1,0 +1,135 @@
+"""Event streams: the format's corners, any cutting into chunks, bounds, and cost."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.transport.sse import SseEvent, SseParser
+
+
+def parsed(*chunks: bytes, limit: int = 1_000_000) -> tuple[list[SseEvent], SseParser]:
+    parser = SseParser(limit)
+    return [event for chunk in chunks for event in parser.feed(chunk)], parser
+
+
+def data(*chunks: bytes) -> list[bytes]:
+    return [event.data for event in parsed(*chunks)[0]]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_every_line_ending_is_understood(end: bytes) -> None:
+    stream = end.join((b"event: message", b"data: one", b"", b"data: two", b"", b""))
+    assert data(stream) == [b"one", b"two"]
+
+
+def test_lines_of_one_event_are_joined_by_newlines() -> None:
+    assert data(b"data: a\ndata:b\ndata:  c\ndata\n\n") == [b"a\nb\n c\n"]
+
+
+def test_an_event_that_the_end_cuts_off_is_dropped() -> None:
+    events, parser = parsed(b"data: whole\n\ndata: cut\n")
+    assert [event.data for event in events] == [b"whole"]
+    assert parser.inside
+
+
+def test_a_byte_order_mark_is_skipped_at_the_beginning_only() -> None:
+    assert data(b"\xef\xbb", b"\xbfdata: x\n\n\xef\xbb\xbfdata: y\n\ndata: z\n\n") == [b"x", b"z"]
+
+
+def test_comments_and_unknown_fields_are_skipped() -> None:
+    assert data(b": hello\nfoo: bar\nnonsense\ndata: x\n:\n\n: only a comment\n\n") == [b"x"]
+
+
+def test_an_event_without_data_only_moves_the_id() -> None:
+    events, parser = parsed(b"id: 7\n\n")
+    assert (events, parser.last_id, parser.events) == ([], "7", 1)
+    assert parsed(b"id: 7\ndata:\n\n")[1].last_id == "7"
+
+
+def test_an_id_counts_when_its_event_ends_and_stays_until_another() -> None:
+    events, parser = parsed(b"id: a\ndata: 1\n\ndata: 2\n\nid: b\ndata: 3\n")
+    assert len(events) == 2
+    assert parser.last_id == "a"
+
+
+def test_an_id_with_nul_is_ignored_and_an_empty_one_forgets() -> None:
+    assert parsed(b"id: a\ndata: 1\n\nid: b\x00c\ndata: 2\n\n")[1].last_id == "a"
+    assert parsed(b"id: a\ndata: 1\n\nid\ndata: 2\n\n")[1].last_id == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "wait"), [(b"300", 300), (b"-1", None), (b"1.5", None), (b"x", None), (b"9" * 30, None)]
+)
+def test_retry_takes_digits_only(text: bytes, wait: int | None) -> None:
+    assert parsed(b"retry: " + text + b"\n\n")[1].retry == wait
+
+
+def test_the_kind_is_that_of_its_event_alone() -> None:
+    events, _ = parsed(b"event: ping\ndata: 1\n\ndata: 2\n\nevent:\ndata: 3\n\n")
+    assert [event.kind for event in events] == ["ping", "message", "message"]
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [b"data: " + b"x" * 2000, b"data: " + b"x" * 2000 + b"\n\n", b"data: x\n" * 200, b"foo: y\n" * 200, b"z" * 2000],
+)
+def test_an_event_over_the_limit_is_refused_even_before_it_ends(stream: bytes) -> None:
+    with pytest.raises(LimitExceeded) as caught:
+        parsed(stream, limit=1000)
+    assert caught.value.limit == "message"
+
+
+def test_the_limit_is_for_one_event_not_for_the_stream() -> None:
+    assert len(parsed(b"data: 0123456789\n\n" * 1000, limit=100)[0]) == 1000
+
+
+def test_an_endless_comment_is_held_nowhere() -> None:
+    parser = SseParser(1000)
+    tracemalloc.start()
+    for _ in range(1000):
+        assert not list(parser.feed(b":" + b"x" * 10_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200_000
+    assert [event.data for event in parser.feed(b"\ndata: then\n\n")] == [b"then"]
+
+
+def test_a_large_event_in_small_chunks_costs_linear_time() -> None:
+    def cost(size: int) -> float:
+        stream = b"data: " + b"x" * size + b"\n\n"
+        chunks = [stream[start : start + 1000] for start in range(0, len(stream), 1000)]
+        began = time.process_time()
+        assert len(parsed(*chunks, limit=100_000_000)[0][0].data) == size
+        return time.process_time() - began
+
+    cost(1_000_000)
+    assert cost(20_000_000) < 40 * max(cost(1_000_000), 0.005)
+
+
+LINES = st.lists(
+    st.sampled_from([b"data: a", b"data:b", b"data", b"", b"", b"id: 1", b"id", b": c", b"event: e", b"retry: 5", b"?"])
+)
+
+
+@given(LINES, st.sampled_from([b"\n", b"\r", b"\r\n"]), st.data())
+def test_cutting_a_stream_anywhere_changes_nothing(lines: list[bytes], end: bytes, draw: st.DataObject) -> None:
+    stream = end.join(lines) + end
+    cuts = sorted(draw.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    chunks = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    whole, at_once = parsed(stream)
+    cut, piecemeal = parsed(*chunks)
+    assert cut == whole
+    assert (piecemeal.last_id, piecemeal.retry, piecemeal.events) == (at_once.last_id, at_once.retry, at_once.events)
+
+
+@given(st.lists(st.binary(max_size=60), max_size=10))
+@example([b"data: \xff\xfe\n", b"\n"])
+def test_garbage_never_raises_and_keeps_within_what_came(chunks: list[bytes]) -> None:
+    events, _ = parsed(*chunks)
+    assert sum(len(event.data) for event in events) <= sum(map(len, chunks))
