@@ -178,4 +178,9 @@ def printable(value: Json, *, indent: int | None = 2) -> str:
 
     The text stays the same JSON value. Lone surrogates are escaped too, so it can always be encoded.
     """
-    return json.dumps(value, ensure_ascii=False, indent=indent).translate(_LIVE)
+    return escaped(pretty(value) if indent == 2 else json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def escaped(text: str) -> str:
+    """JSON text with live characters as `\\u` escapes; it stays the same JSON."""
+    return text.translate(_LIVE)

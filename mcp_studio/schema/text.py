@@ -6,7 +6,7 @@ import difflib
 import re
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads
+from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, escaped, loads
 from mcp_studio.schema.check import is_type
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Number, Option
 from mcp_studio.schema.wording import got, not_among, spell, wrong_type
@@ -40,14 +40,17 @@ def from_text(field: Field, text: str) -> Json:
 
 
 def to_text(field: Field, value: Json) -> str:
-    """How a value is shown for editing, on one line; `from_text` gives the same value back."""
+    """How a value is shown for editing; `from_text` gives the same value back.
+
+    JSON is on one line, live characters in it are escapes. Text is as it is: foreign, and possibly of many lines.
+    """
     if isinstance(value, str):
-        if isinstance(field, JsonField):
-            return value if _stands_for_itself(field, value) else spell(value)
+        if isinstance(field, JsonField) and not _stands_for_itself(field, value):
+            return escaped(spell(value))
         return value
     if isinstance(field, Choice):
         return _label(field, value)
-    return spell(value)
+    return escaped(spell(value))
 
 
 def _label(field: Choice, value: Json) -> str:

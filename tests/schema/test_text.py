@@ -120,6 +120,13 @@ def test_numbers_come_back_from_their_text(value: float) -> None:
     assert from_text(NUMBER, to_text(NUMBER, value)) == value
 
 
+def test_json_is_shown_without_live_characters_and_stays_the_same() -> None:
+    value = {"a": "\x1b\u202e\x9b", "b": ["\ud800"]}
+    shown = to_text(ANY, value)
+    assert shown.isascii() and shown.isprintable()
+    assert from_text(ANY, shown) == value
+
+
 def test_a_value_of_the_wrong_type_is_shown_as_json() -> None:
     assert to_text(Text("it", "/it"), 5) == "5"
     assert to_text(INTEGER, "two") == "two"
