@@ -61,33 +61,33 @@ _PLAIN = _decoder(False)
 _EXACT = _decoder(True)
 
 
-def loads(data: bytes | str, *, exact: bool = False) -> Json:
+def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth) -> Json:
     """Read one JSON value; `exact` keeps floats and very long numbers as they were written.
 
     Raises:
         JsonProblem: the text is not JSON (also NaN and Infinity), or has a number of absurd length.
-        LimitExceeded: it is nested deeper than `limits.depth`.
+        LimitExceeded: it is nested deeper than `most` levels.
     """
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:
         value = (_EXACT if exact else _PLAIN).decode(text)
     except RecursionError:
-        raise _too_deep() from None
+        raise _too_deep(most) from None
     except json.JSONDecodeError as problem:
         raise JsonProblem(problem.msg, problem.lineno, problem.colno) from None
     except JsonProblem:
         raise
     except ValueError as problem:
         if not exact and "digits" in str(problem):
-            return loads(text, exact=True)
+            return loads(text, exact=True, most=most)
         raise JsonProblem(str(problem)) from None
-    if text.count("[") + text.count("{") > DEFAULT.depth and depth(value, DEFAULT.depth) > DEFAULT.depth:
-        raise _too_deep()
+    if text.count("[") + text.count("{") > most and depth(value, most) > most:
+        raise _too_deep(most)
     return value
 
 
-def _too_deep() -> LimitExceeded:
-    return LimitExceeded(f"The JSON is nested deeper than {DEFAULT.depth} levels.", limit="depth")
+def _too_deep(most: int) -> LimitExceeded:
+    return LimitExceeded(f"The JSON is nested deeper than {most} levels.", limit="depth")
 
 
 def depth(value: Json, stop: int = 1_000_000) -> int:

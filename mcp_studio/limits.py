@@ -32,8 +32,6 @@ class Limits:
     """All headers of one HTTP response."""
     depth: int = 512
     """Nesting of one JSON message."""
-    shown: int = 8 * MB
-    """One result kept in memory for the screen."""
     stderr: int = 256 * KB
     """The newest standard error output kept per server."""
     stray: int = 20
@@ -50,8 +48,6 @@ class Limits:
     """Questions of one server a minute."""
     rounds: int = 10
     """`input_required` rounds of one request."""
-    notifications: int = 1_000
-    """Notifications of one server a second that are acted on; all are traced and the rest is counted."""
     reconnects: int = 5
     """Reconnects of one stream without progress."""
     retry_min: float = 0.25

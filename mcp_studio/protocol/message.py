@@ -8,6 +8,7 @@ from typing import cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.outgoing import RequestId
 
 
@@ -69,10 +70,10 @@ class Parsed:
     batch: bool = False
 
 
-def parse(frame: bytes) -> Parsed:
-    """Sort one frame; a batch (2025-03-26) gives several messages. Never raises."""
+def parse(frame: bytes, *, depth: int = DEFAULT.depth) -> Parsed:
+    """Sort one frame, nested `depth` deep at the most; a batch (2025-03-26) gives several messages. Never raises."""
     try:
-        value = loads(frame)
+        value = loads(frame, most=depth)
     except LimitExceeded as problem:
         return Parsed((Malformed(problem.message, _guess_id(frame)),))
     except JsonProblem as problem:

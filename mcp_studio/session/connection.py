@@ -52,7 +52,6 @@ class Opening:
 
 @dataclass(slots=True)
 class _Waiter:
-    method: str
     answer: asyncio.Future[Reply]
     deadline: Deadline
     on_progress: OnProgress | None
@@ -157,7 +156,7 @@ class Connection:
         out = self.core.request(method, params, progress=on_progress is not None, headers=headers)
         assert out.id is not None
         deadline = Deadline(idle or self._limits.call_idle, total or self._limits.call_total)
-        waiter = _Waiter(method, asyncio.get_running_loop().create_future(), deadline, on_progress)
+        waiter = _Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress)
         self._waiting[out.id] = waiter
         try:
             async with deadline.scope:
@@ -190,15 +189,11 @@ class Connection:
         for waiter in self._waiting.values():
             waiter.deadline.resume()
 
-    def open_requests(self) -> tuple[str, ...]:
-        """Methods of the requests that wait for an answer."""
-        return tuple(waiter.method for waiter in self._waiting.values())
-
     # ------------------------------------------------------------------ told by the transport
 
     def frame(self, data: bytes) -> None:
         """One frame came in."""
-        parsed = parse(data)
+        parsed = parse(data, depth=self._limits.depth)
         self._tap.understood(parsed.messages)
         self._frame_size = len(data)
         for event in self.core.receive(parsed):
