@@ -72,7 +72,9 @@ class LineReader:
         until = monotonic() + SLICE
         for line in self._lines:
             self._on_line(line)
-            if monotonic() > until and self._fd >= 0:
+            if self._fd < 0:  # closed by whom the line was handed to
+                return
+            if monotonic() > until:
                 if not (paused or self._at_end):
                     self._loop.remove_reader(self._fd)
                 self._loop.call_soon(self._hand_over, True)
@@ -112,7 +114,8 @@ class PipeWriter:
         self.stalled = False
         """Whether writing failed because nobody read for too long."""
         self.broken: asyncio.Future[None] = self._loop.create_future()
-        """Done when writing has failed by itself."""
+        """Done when writing has failed by itself, or could only fail: the other end is closed."""
+        self._loop.add_reader(fd, self._fail)  # nothing is ever read here: the event is the closing of the other end
 
     async def write(self, data: bytes) -> None:
         """Write all of `data`, in the order of the calls; it is completed even if the caller is cancelled.
@@ -178,6 +181,7 @@ class PipeWriter:
         """Close the pipe; who waits to write gets WriterClosed. Any number of times."""
         self._closed = True
         if self._fd >= 0:
+            self._loop.remove_reader(self._fd)
             self._loop.remove_writer(self._fd)
             os.close(self._fd)
             self._fd = -1

@@ -135,7 +135,7 @@ class StdioTransport:
             self._deliver(frame)
 
     def _deliver(self, frame: bytes) -> None:
-        if self._sink and self._closing is None:
+        if self._sink and self._closing is None and self._lost is None:
             self._sink.frame(frame)
 
     def _on_stderr(self, line: Line) -> None:
@@ -153,7 +153,7 @@ class StdioTransport:
             await _within(LEFTOVERS, child.gone)
             await _within(DRAIN, self._stdout.ended, self._stderr.ended)
         self._lost = self._verdict(child)
-        self._tap.note(self._lost.message)
+        self._tell(child, self._lost.message)
         if self._sink and self._closing is None:
             self._sink.closed(self._lost)
 
@@ -170,6 +170,11 @@ class StdioTransport:
         words = last_words(self._last)
         return ConnectionLost(f"{text}; it said last: {words}" if words else f"{text}.")
 
+    def _tell(self, child: GuardedChild, text: str) -> None:
+        self._tap.note(text)
+        if child.left:
+            self._tap.note(f"ended {child.left} more of its processes, which it had left behind")
+
     async def _end(self, child: GuardedChild) -> None:
         """Ask, insist, kill; what cannot wait any more is left to the keeper, who hears of it by `release`."""
         try:
@@ -184,7 +189,7 @@ class StdioTransport:
                     await _within(VERDICT, child.gone)
             await _within(VERDICT, self._stdout.ended, self._stderr.ended)
             if child.exited.done() and self._lost is None:
-                self._tap.note(f"{self._config.name} {how_it_ended(child.exited.result())}")
+                self._tell(child, f"{self._config.name} {how_it_ended(child.exited.result())}")
         finally:
             self._stdout.close()
             self._stderr.close()

@@ -1,6 +1,7 @@
 """A stdio MCP server that is right in everything but one fault. Standard library only.
 
     raw_faults.py [--fault NAME] [--modern] [--count N] [--size BYTES] [--tools N] [--depth N] [--delay SECONDS]
+    raw_faults.py --list        the names of all faults
 
 Without `--fault` it is `raw_server.py`. It speaks 2025-11-25; with `--modern` 2026-07-28 only. Tool faults show at any
 tool call. Options: `--count` messages of a flood (default 10,000), `--size` of a big result (20,000,000), `--tools`
@@ -167,7 +168,12 @@ def main():
     parser.add_argument("--tools", type=int, default=2_000)
     parser.add_argument("--depth", type=int, default=100_000)
     parser.add_argument("--delay", type=float, default=2)
-    FaultyServer(parser.parse_args()).run()
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(FAULTS))
+    else:
+        FaultyServer(options).run()
 
 
 if __name__ == "__main__":

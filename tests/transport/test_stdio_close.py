@@ -89,6 +89,7 @@ os.write(2, b"child %d\\n" % child.pid)
             (pid,) = await children(ear)
             assert "exit code 0" in (await ear.the_end()).message
             assert not alive(pid)
+            assert ear.all("note")[-1] == "ended 1 more of its processes, which it had left behind"
 
     run(go())
 
