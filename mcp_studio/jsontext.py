@@ -9,6 +9,7 @@ from typing import Any
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.limits import DEFAULT
+from mcp_studio.safetext import escape_live
 
 Json = Any
 """What `json.loads` makes: dict, list, str, int, float, bool or None."""
@@ -155,32 +156,9 @@ def _pretty(value: Json, margin: str) -> str:
     return _exact(value)
 
 
-_LIVE = {
-    code: f"\\u{code:04x}"
-    for first, last in (
-        (0x7F, 0x9F),
-        (0xAD, 0xAD),
-        (0x61C, 0x61C),
-        (0x180E, 0x180E),
-        (0x200B, 0x200F),
-        (0x2028, 0x202E),
-        (0x2060, 0x206F),
-        (0xD800, 0xDFFF),
-        (0xFEFF, 0xFEFF),
-        (0xFFF9, 0xFFFB),
-    )
-    for code in range(first, last + 1)
-} | {code: f"\\udb40\\u{0xDC00 + (code & 0x3FF):04x}" for code in range(0xE0000, 0xE0080)}
-
-
 def printable(value: Json, *, indent: int | None = 2) -> str:
-    """JSON that is safe on a terminal: C0, C1, bidi, zero-width and tag characters are `\\u` escapes.
+    """JSON that is safe on a terminal: what is live or invisible there is a `\\u` escape.
 
-    The text stays the same JSON value. Lone surrogates are escaped too, so it can always be encoded.
+    The text stays the same JSON value, and can always be encoded.
     """
-    return escaped(pretty(value) if indent == 2 else json.dumps(value, ensure_ascii=False, indent=indent))
-
-
-def escaped(text: str) -> str:
-    """JSON text with live characters as `\\u` escapes; it stays the same JSON."""
-    return text.translate(_LIVE)
+    return escape_live(json.dumps(value, ensure_ascii=False, indent=indent).replace("\x7f", "\\u007f"))

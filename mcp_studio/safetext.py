@@ -74,6 +74,15 @@ def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
     return SafeText(_visible(_breaks(raw, lines), _LINES_LIVE if lines else _LIVE) + tail)
 
 
+def escape_live(text: str) -> str:
+    """JSON text with every live character as a `\\u` escape: the same value, harmless to print. Line breaks stay."""
+    return text if text.isascii() else _LINES_LIVE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
+
+
 def _breaks(text: str, lines: bool) -> str:
     text = text.replace("\r\n", "\n")
     return text.expandtabs(_TAB) if lines else text.replace("\n", "⏎").replace("\t", " ")

@@ -1,0 +1,66 @@
+"""JSON in and out: lossless where asked, bounded, safe to print."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import JsonProblem, depth, dumps, loads, pretty, printable
+from mcp_studio.safetext import is_live
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(values)
+def test_what_goes_out_comes_in_again(value: object) -> None:
+    assert loads(dumps(value)) == value
+    assert loads(dumps(value), exact=True) == value
+    assert loads(pretty(loads(dumps(value), exact=True))) == value
+
+
+@given(values)
+def test_printed_json_is_the_same_value_without_live_characters(value: object) -> None:
+    text = printable(value)
+    assert json.loads(text) == value
+    assert not [c for c in text if c != "\n" and is_live(c)]
+
+
+@pytest.mark.parametrize("text", ["1.0", "1e400", "-0.0", "0.1000", "12345678901234567890123", "1E+2", "9" * 6_000])
+def test_numbers_stay_as_they_were_typed(text: str) -> None:
+    assert dumps(loads(text, exact=True)) == text.encode()
+    assert pretty(loads(f"[{text}]", exact=True)) == f"[\n  {text}\n]"
+
+
+def test_lone_surrogates_go_out_as_escapes() -> None:
+    assert dumps(["\ud800", "é"]) == '["\\ud800","é"]'.encode()
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "[1,]", "", "{'a':1}", "[1] 2"])
+def test_what_is_no_json_is_refused_with_a_reason(text: str) -> None:
+    with pytest.raises(JsonProblem) as caught:
+        loads(text)
+    assert caught.value.reason
+
+
+def test_problems_say_where() -> None:
+    with pytest.raises(JsonProblem) as caught:
+        loads('{\n  "a": oops\n}')
+    assert (caught.value.line, caught.value.column) == (2, 8)
+
+
+@pytest.mark.parametrize("levels", [600, 200_000])
+def test_nesting_is_bounded(levels: int) -> None:
+    with pytest.raises(LimitExceeded):
+        loads("[" * levels + "]" * levels)
+    assert loads("[" * 500 + "]" * 500)
+
+
+def test_depth_counts_containers() -> None:
+    assert [depth(value) for value in (1, [], [1], [[{}]], {"a": [1]})] == [0, 1, 1, 3, 2]
