@@ -161,4 +161,4 @@ def printable(value: Json, *, indent: int | None = 2) -> str:
 
     The text stays the same JSON value, and can always be encoded.
     """
-    return escape_live(json.dumps(value, ensure_ascii=False, indent=indent).replace("\x7f", "\\u007f"))
+    return escape_live(pretty(value) if indent == 2 else json.dumps(value, ensure_ascii=False, indent=indent))

@@ -76,11 +76,11 @@ def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
 
 def escape_live(text: str) -> str:
     """JSON text with every live character as a `\\u` escape: the same value, harmless to print. Line breaks stay."""
-    return text if text.isascii() else _LINES_LIVE.sub(_escape, text)
+    return text if text.isascii() and "\x7f" not in text else _LINES_LIVE.sub(_escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1]
+    return "\\u007f" if found[0] == "\x7f" else json.dumps(found[0])[1:-1]
 
 
 def _breaks(text: str, lines: bool) -> str:

@@ -6,7 +6,8 @@ import difflib
 import re
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, escaped, loads
+from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads
+from mcp_studio.safetext import escape_live
 from mcp_studio.schema.check import is_type
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Number, Option
 from mcp_studio.schema.wording import got, not_among, spell, wrong_type
@@ -46,11 +47,11 @@ def to_text(field: Field, value: Json) -> str:
     """
     if isinstance(value, str):
         if isinstance(field, JsonField) and not _stands_for_itself(field, value):
-            return escaped(spell(value))
+            return escape_live(spell(value))
         return value
     if isinstance(field, Choice):
         return _label(field, value)
-    return escaped(spell(value))
+    return escape_live(spell(value))
 
 
 def _label(field: Choice, value: Json) -> str:
