@@ -1,6 +1,6 @@
 """How fast the studio starts, as ratios to floors measured in the same run.
 
-    python tests/bench/start.py [--rounds 7] [--npm FOLDER]
+    python -m tests.bench.start [--rounds 7] [--npm FOLDER]
 
 Rounds are interleaved, medians compared. Nothing here is a verdict: machines are noisy.
 """
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from terminal import Terminal
+from tests.terminal import Terminal
 
 HERE = Path(__file__).resolve().parent
 PYTHON = sys.executable
