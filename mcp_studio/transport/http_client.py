@@ -98,8 +98,7 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
     import httpx2
 
     url = _address(config)
-    loopback = url.host in ("localhost", "127.0.0.1", "::1") or url.host.startswith("127.")
-    proxy = None if loopback else _proxy(url)
+    proxy = proxy_for(str(url))
     # Authorities are loaded only where TLS can come into play; without any, verification refuses everything.
     plain = url.scheme == "http" and proxy is None
     verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else httpx2.create_ssl_context()
@@ -139,12 +138,15 @@ def _no_address(config: ServerConfig, why: str) -> ConfigError:
     )
 
 
-def _proxy(url: httpx2.URL) -> str | None:
-    """The proxy that the environment names for this address; loopback never has one."""
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for a URL; loopback never has one."""
+    from urllib.parse import urlsplit
     from urllib.request import getproxies, proxy_bypass
 
-    if proxy_bypass(f"{url.host}:{_port(url)}"):
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     proxies = getproxies()
-    found = proxies.get(url.scheme) or proxies.get("all")
+    found = proxies.get(parts.scheme) or proxies.get("all")
     return found if not found or "://" in found else f"http://{found}"

@@ -100,7 +100,8 @@ def _tls(problem: ssl.SSLError, place: str) -> HttpFailure:
     reason = str(getattr(problem, "reason", None) or problem)
     if reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
         return HttpUnreachable(f"{place} does not speak TLS.", hint="Try http:// instead of https://.")
-    return HttpUnreachable(f"TLS with {place} failed: {reason.replace('_', ' ').lower() or 'no reason given'}.")
+    said = reason.replace("_", " ").lower() or "no reason given"
+    return HttpUnreachable(f"TLS with {place} failed: {said}.", hint="Does this port speak TLS (https://)?")
 
 
 def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> HttpFailure:

@@ -28,9 +28,10 @@ class Request:
 class Reply:
     """The connection's other direction, with shorthands for what tests answer most."""
 
-    def __init__(self, writer: asyncio.StreamWriter, request: Request) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, reader: asyncio.StreamReader, request: Request) -> None:
         self.request = request
         self._writer = writer
+        self._reader = reader
 
     async def raw(self, data: bytes) -> None:
         """Send bytes as they are."""
@@ -63,6 +64,10 @@ class Reply:
         """Send one event; `message` is JSON data, None for no data."""
         data = [] if message is None else [f"data: {json.dumps(message)}"]
         await self.raw("\n".join((*fields, *data, "", "")).encode())
+
+    async def closed_by_peer(self) -> None:
+        """Return when the other side has closed the connection."""
+        assert await self._reader.read() == b""
 
     def close(self) -> None:
         """End the connection."""
@@ -121,18 +126,27 @@ class RawServer:
         try:
             while not writer.is_closing() and (request := await _read(reader)) is not None:
                 self.requests.append(request)
-                await self.handler(request, Reply(writer, request))
+                await self.handler(request, Reply(writer, reader, request))
         except (ConnectionError, asyncio.IncompleteReadError):
             return
+        except NoHttp:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
         finally:
             writer.transport.abort()
 
 
+class NoHttp(Exception):
+    """What came in is no request."""
+
+
 async def _read(reader: asyncio.StreamReader) -> Request | None:
-    first = (await reader.readline()).decode()
+    first = (await reader.readline()).decode("latin-1")
     if not first:
         return None
-    method, path, _ = first.split(" ", 2)
+    method, path, version = [*first.split(" ", 2), "", ""][:3]
+    if not version.startswith("HTTP/1.1"):
+        raise NoHttp
     headers: dict[str, str] = {}
     while line := (await reader.readline()).decode("latin-1").strip():
         name, _, value = line.partition(":")
