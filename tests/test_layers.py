@@ -34,13 +34,16 @@ ROW = {room: row for row, rooms in enumerate(LAYERS) for room in rooms.split()}
 FRONT_ENDS = LAYERS[-1].split()
 ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
-    *"mcp mcp_types pydantic httpx2 keyring rank_bm25 numpy tomlkit".split(),
+    *"mcp mcp_types pydantic httpx2 keyring rank_bm25 numpy tomlkit pyperclip".split(),
     *"jsonschema jsonschema_specifications referencing".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
 DEFERRED_STDLIB = "difflib importlib urllib resource".split()
 """The same for the standard library; `resource` is not on every system."""
-LATE = {"mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.transport.make"}
+LATE = {
+    *("mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.transport.make"),
+    *("mcp_studio.tui.run", "mcp_studio.tui.late"),
+}
 """Modules that may import ours inside a function: they choose what is needed at all."""
 TEXT_OUTPUT = ("textual", "rich", "argparse")
 

@@ -7,12 +7,11 @@ Key bindings, the command palette, the footer, the help of each pane, the key ta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
-    "server dialog", "import", "question", "approval", "confirm", "trust", "dialog",
+    "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save", "dialog",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -75,8 +74,8 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_scope(
         "servers",
-        ("server-open", "enter", "open", "Details, warnings and stderr", "Details"),
-        ("server-toggle", "space", "toggle_server", "Connect or disconnect", "On/off"),
+        ("server-open", "!enter", "open", "Details, warnings and stderr", "Details"),
+        ("server-toggle", "!space", "toggle_server", "Connect or disconnect", "On/off"),
         ("server-restart", "r", "restart", "Connect again now", "Restart"),
         ("server-add", "n", "add", "Add a server", "New"),
         ("server-edit", "e", "edit", "Edit the server", "Edit"),
@@ -85,7 +84,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_scope(
         "catalog",
-        ("catalog-open", "enter", "open", "Open it", "Open"),
+        ("catalog-open", "!enter", "open", "Open it", "Open"),
         ("catalog-filter", "slash", "filter", "Filter as you type", "Filter"),
         ("catalog-copy", "y", "copy", "Copy its name", ""),
         ("catalog-command", "c", "copy_command", "Copy it as a command line", ""),
@@ -107,7 +106,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_scope(
         "trace",
-        ("trace-open", "enter", "open", "Request, response, headers, stderr around it", "Detail"),
+        ("trace-open", "!enter", "open", "Request, response, headers, stderr around it", "Detail"),
         ("trace-filter", "slash", "filter", "Filter: words, ~s server, ~m method", "Filter"),
         ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
@@ -147,6 +146,16 @@ ACTIONS: tuple[Action, ...] = (
         "trust",
         ("trust-yes", "y", "yes", "Use this file as it is now", "Use it"),
         ("trust-no", "n,escape", "no", "Do not use it", "Not now"),
+    ),
+    *_scope(
+        "choice",
+        ("choice-take", "!enter", "choose", "Take what the cursor is on", "Choose"),
+        ("choice-close", "escape", "close", "Back", "Back"),
+    ),
+    *_scope(
+        "save",
+        ("save-write", "!enter,ctrl+j", "write", "Write the files", "Save"),
+        ("save-close", "escape", "close", "Back, without saving", "Back"),
     ),
     *_scope(
         "dialog",
@@ -191,6 +200,8 @@ def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]
     for name, keys in settings.items():
         wanted = ",".join(key.strip() for key in keys.split(",") if key.strip())
         if name not in BY_ID:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, BY_ID, 1)
             problems.append(f"[keys] {name}: there is no such action" + (f"; did you mean {near[0]}?" if near else "."))
         elif not wanted:

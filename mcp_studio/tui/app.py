@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -11,15 +12,17 @@ from textual.binding import BindingType
 from textual.filter import LineFilter
 from textual.theme import Theme
 
-from mcp_studio.errors import StudioError
+from mcp_studio.config.save import set_value
+from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.tui import actions, clipboard, themes
+from mcp_studio.tui import actions, clipboard, late, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.screens.main import MainScreen
 from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.walls import WALL
 
 if TYPE_CHECKING:
+    from textual.dom import DOMNode
     from textual.screen import Screen
 
     from mcp_studio.studio import Studio
@@ -127,36 +130,55 @@ class StudioApp(App[int]):
 
     def action_help(self) -> None:
         """Keys of the focused pane."""
-        from mcp_studio.tui.screens.help import Help
-
-        self.push_screen(Help(self))
+        if self.screen is self.main:
+            pane = self.main.focused_pane
+            self.push_screen(late.help_for(pane.id or "" if pane else "", self.keys))
 
     def action_commands(self) -> None:
         """Everything that can be done, with its key."""
-        from mcp_studio.tui.screens.palette import Palette
+        if self.screen is self.main:
+            self.push_screen(late.palette(self.keys), self._perform)
 
-        self.push_screen(Palette(self))
+    async def _perform(self, action: actions.Action | None) -> None:
+        if action is None:
+            return
+        where: DOMNode = self if action.scope == "app" else self.main
+        if action.scope in actions.PANES:
+            where = self.main.pane(action.scope)
+            self.main.go_to(self.main.pane(action.scope))
+        await self.run_action(action.method, where)
 
     def action_questions(self) -> None:
         """Open the oldest question of a server."""
-        self.main.asking.reopen()
+        if self.screen is self.main:
+            self.main.asking.reopen()
 
     def action_about(self) -> None:
         """What is running, and on which files."""
-        from mcp_studio.tui.screens.about import About
-
-        self.push_screen(About(self.studio))
+        if self.screen is self.main:
+            self.push_screen(late.about(self.studio))
 
     def action_theme(self) -> None:
         """Choose a theme; moving over the list shows it."""
-        from mcp_studio.tui.screens.theme_picker import ThemePicker
+        if self.screen is self.main:
+            self.push_screen(late.theme_picker(self, self.register_all_themes()), self._keep_theme)
 
-        self.push_screen(ThemePicker(self))
+    async def _keep_theme(self, name: str | None) -> None:
+        if not name:
+            return
+        try:
+            await asyncio.to_thread(set_value, self.studio.paths.config_file, ("theme",), name)
+        except ConfigError as problem:
+            self.fail(problem)
 
     def action_help_quit(self) -> None:
         """What ctrl+c says when there is nothing to copy."""
-        self.say(f"Nothing is selected to copy. {actions.spell(self.key_of('quit'))} quits.")
+        self.say(f"Nothing is selected to copy. {self.spell('quit')} quits.")
 
     def key_of(self, action: str) -> str:
         """The first key of an action, with the person's own changes."""
         return self.keys.get(action, actions.BY_ID[action].keys).split(",")[0]
+
+    def spell(self, action: str) -> str:
+        """The first key of an action as people write it."""
+        return actions.spell(self.key_of(action))

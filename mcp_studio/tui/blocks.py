@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, cast
 
-from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
 
-MARKDOWN_MOST = 24_000
+MARKDOWN_MOST = 8_000
 """Characters; longer text is shown as it is."""
 JSON_MOST = 2_000_000
 """Characters; longer text is not tried as JSON."""
@@ -103,7 +103,9 @@ def headline(block: Block) -> str:
         case "image" | "audio" | "file":
             return " · ".join(filter(None, (block.kind, what, describe.size(block.size), name, "w saves it")))
         case "link":
-            return " · ".join(filter(None, ("link", safe(block.title, 200), safe(block.uri, 500), safe(block.mime, 100))))
+            return " · ".join(
+                filter(None, ("link", safe(block.title, 200), safe(block.uri, 500), safe(block.mime, 100)))
+            )
         case "unknown":
             return "a block of unknown type"
         case _:

@@ -7,12 +7,13 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
+from mcp_studio.redact import Redactor
 from mcp_studio.tui import crash, logs
 
 if TYPE_CHECKING:
@@ -45,15 +46,13 @@ def run(config: Config, paths: Paths) -> int:
 
     asyncio.run(main())
     if failure is not None:
-        from mcp_studio.redact import Redactor
-
         sys.stderr.write(crash.report(failure, paths.state, redactor or Redactor()) + "\n")
         return 1
     return code
 
 
 @contextmanager
-def _quick_imports() -> Iterator[None]:
+def _quick_imports() -> Generator[None]:
     """Textual reads its settings when it is imported; collecting garbage meanwhile costs a tenth of the start."""
     os.environ.setdefault("TEXTUAL_FPS", "240")
     os.environ.setdefault("ESCDELAY", "25")
@@ -65,7 +64,7 @@ def _quick_imports() -> Iterator[None]:
 
 
 @contextmanager
-def _signals(app: StudioApp) -> Iterator[None]:
+def _signals(app: StudioApp) -> Generator[None]:
     """SIGTERM and SIGHUP end the app as the person would."""
     loop = asyncio.get_running_loop()
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]

@@ -17,6 +17,7 @@ from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, mark_matches, spread, width_of
+from mcp_studio.tui.views.matcher import Matcher, words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _NAMES: Mapping[EntryKind, tuple[str, str]] = {
@@ -33,8 +34,6 @@ class Row(NamedTuple):
     entry: Entry
     twin: int
     """1, 2 … where a server lists the same name more than once, else 0."""
-    words: str
-    """What the filter looks in."""
 
 
 def rows_of(entries: Iterable[Entry]) -> list[Row]:
@@ -43,11 +42,13 @@ def rows_of(entries: Iterable[Entry]) -> list[Row]:
     seen: dict[object, int] = {}
     for entry in entries:
         number = seen[entry.ref] = seen.get(entry.ref, 0) + 1
-        words = f"{entry.ref.server}.{entry.ref.name} {entry.view.name} {entry.view.title}".lower()
-        rows.append(Row(entry, number, words))
-    if len(seen) == len(rows):
-        return [row._replace(twin=0) for row in rows]
-    return [row if seen[row.entry.ref] > 1 else row._replace(twin=0) for row in rows]
+        rows.append(Row(entry, number))
+    return [row if seen[row.entry.ref] > 1 else Row(row.entry, 0) for row in rows]
+
+
+def _searched(row: Row) -> tuple[str, str]:
+    ref, view = row.entry.ref, row.entry.view
+    return f"{ref.server}.{ref.name}", f"{view.name} {view.title}\n{view.description[:500]}"
 
 
 class EntryList(VirtualList[Row]):
@@ -81,7 +82,8 @@ class CatalogPanel(Pane, scope="catalog"):
         super().__init__(id="catalog")
         self._rows: dict[EntryKind, list[Row]] = {kind: [] for kind in KINDS}
         self._servers = 0
-        self._words: list[str] = []
+        self._query = ""
+        self._matcher: Matcher | None = None
         self.kind: EntryKind = "tool"
         self.filter = FilterLine()
         self.list = EntryList(self._draw_row, key=lambda row: (row.entry.ref, row.twin))
@@ -100,12 +102,14 @@ class CatalogPanel(Pane, scope="catalog"):
         self._rows[kind] = rows_of(entries)
         self._servers = servers
         if kind == self.kind:
+            self._matcher = None
             self._fill(keep=True)
         self._draw_tabs()
 
     def show_kind(self, kind: EntryKind) -> None:
         """Go to the tab of a kind."""
         self.kind = kind
+        self._matcher = None
         self._fill(keep=False)
         self._draw_tabs()
 
@@ -123,7 +127,7 @@ class CatalogPanel(Pane, scope="catalog"):
     def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
         """Show only what has all the words."""
         event.stop()
-        self._words = event.text.lower().split()
+        self._query = event.text
         self._fill(keep=not self._words)
 
     def on_filter_line_left(self, event: FilterLine.Left) -> None:
@@ -163,10 +167,16 @@ class CatalogPanel(Pane, scope="catalog"):
         if self.list.row:
             self.post_message(self.CopyWanted(self.list.row.entry, True))
 
+    @property
+    def _words(self) -> tuple[str, ...]:
+        return words_of(self._query)
+
     def _fill(self, keep: bool) -> None:
         rows = self._rows[self.kind]
         if self._words:
-            rows = [row for row in rows if all(word in row.words for word in self._words)]
+            if self._matcher is None:
+                self._matcher = Matcher(map(_searched, rows))
+            rows = [rows[place] for place in self._matcher.find(self._query)]
         self.list.set_rows(rows, keep=keep)
         shown = f"{len(rows):,} of {len(self._rows[self.kind]):,}" if self._words else ""
         if not shown and any(row.entry.remembered for row in rows):

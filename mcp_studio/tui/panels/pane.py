@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 from textual.events import Click, Resize
+from textual.geometry import Offset
 from textual.message import Message
 from textual.widget import Widget
 
@@ -25,9 +26,10 @@ class Tab:
         self.short = short or name
         self.count = count
 
-    def label(self, short: bool) -> str:
-        """Its text in the border."""
-        return " ".join(filter(None, (self.short if short else self.name, self.count)))
+    def label(self, level: int, current: bool) -> str:
+        """Its text in the border: whole, short, short with the count of the current tab only, short without counts."""
+        count = self.count if level < 2 or (level == 2 and current) else ""
+        return " ".join(filter(None, (self.short if level else self.name, count)))
 
 
 class Pane(Widget):
@@ -85,6 +87,13 @@ class Pane(Widget):
         self.post_message(self.TabChosen(self, names[(at + step) % len(names)]))
         return True
 
+    def jump_targets(self) -> list[tuple[str, Offset]]:
+        """Where jump mode puts its letters: the pane, and its tabs as `pane/tab`."""
+        place = self.region.offset
+        row = place.y + (self.region.height - 1 if self.tabs_at_bottom else 0)
+        tabs = [(f"{self.id}/{tab}", Offset(place.x + start - 1, row)) for start, _, tab in self._spans]
+        return [(self.id or "", place + Offset(2, 0)), *(tabs if len(tabs) > 1 else [])]
+
     def entry_point(self) -> Widget:
         """The widget that gets the focus when the pane is gone to."""
         for widget in self.query("*"):
@@ -122,10 +131,10 @@ class Pane(Widget):
             self.border_subtitle = self._note
 
     def _fit_tabs(self, room: int) -> Content:
-        for short in (False, True):
-            if sum(len(tab.label(short)) + 3 for tab in self._tabs) - 3 <= room:
+        for level in range(4):
+            self._shown = [(tab.id, tab.label(level, tab.id == self.tab)) for tab in self._tabs]
+            if sum(len(label) + len(_GAP) for _, label in self._shown) - len(_GAP) <= room:
                 break
-        self._shown = [(tab.id, tab.label(short)) for tab in self._tabs]
         parts: list[tuple[str, str]] = []
         for name, label in self._shown:
             if parts:

@@ -1,15 +1,246 @@
-"""Pane 4."""
+"""Pane 4: what came back, in three ways, and how the operation ended in one line."""
+
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static
-from mcp_studio.tui.panels.pane import Pane
+
+from mcp_studio.call.call import Call
+from mcp_studio.call.outcome import CallOutcome, Rejected, Succeeded, ToolFailed
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.safetext import safe
+from mcp_studio.tui import blocks, describe, late
+from mcp_studio.tui.opened import Opened
+from mcp_studio.tui.panels.pane import Pane, Tab
+from mcp_studio.tui.views.findable import Findable
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.messages import Copied
+from mcp_studio.tui.views.text_view import TextView
+
+TabName = Literal["text", "structured", "raw"]
+_TABS: tuple[TabName, ...] = ("text", "structured", "raw")
+_EMPTY = {"structured": "The result has no structured part.", "raw": "It is empty."}
+_PROBLEMS = 3
+_LOOKS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "b $state-failed", "off": "$quiet"}
+_SIGNS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
+_BAR = 12
+
+
 class ResultPanel(Pane, scope="result"):
+    """The newest result of the open entry."""
+
     number = 4
-    def __init__(self): super().__init__(id="result")
+
+    class Wanted(Message):
+        """The person wants something done: `save again cancel command`."""
+
+        def __init__(self, what: str) -> None:
+            super().__init__()
+            self.what = what
+
+    def __init__(self) -> None:
+        super().__init__(id="result")
+        self._head = Static(classes="head")
+        self._body = Vertical(classes="body")
+        self._views: dict[str, Widget] = {}
+        self._filled: dict[str, object] = {}
+        self._call: Call | None = None
+        self._opened: Opened | None = None
+
     def compose(self) -> ComposeResult:
-        x= Static(Content("No result")); x.can_focus=True; yield x
-    def on_mount(self): self.show_title(Content("Result"))
-    def show(self, opened, call):
-        self.query_one(Static).update(Content(repr(call and call.outcome)[:3000]))
-    def tick(self): pass
+        """A line on how it ended, above the body."""
+        yield self._head
+        yield self._body
+
+    def on_mount(self) -> None:
+        """Nothing has been run yet."""
+        self._head.can_focus = True
+        self.show_tabs([], "text")
+        self.show(None, None)
+
+    def show(self, opened: Opened | None, call: Call | None) -> None:
+        """Show the call of what is open: nothing yet, running, or ended."""
+        self._opened, self._call = opened, call
+        outcome = call.outcome if call else None
+        has_tabs = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
+        name = f"Result  {safe(call.subject, 60)}" if call else "Result"
+        self.show_title(Content(name if not has_tabs else ""))
+        tabs = [Tab("text", "Text"), Tab("structured", "Structured", "Struct"), Tab("raw", "Raw")]
+        self.show_tabs(tabs if has_tabs else [], self.tab)
+        self.tick()
+        self._body.display = has_tabs
+        self._head.can_focus = not has_tabs
+        if has_tabs:
+            self.run_worker(self._fill(outcome), group="fill", exclusive=True)
+
+    def tick(self) -> None:
+        """Draw the first line and the border: time and progress move on while it runs."""
+        call = self._call
+        tone: describe.Tone = "off"
+        if call is None:
+            self._head.update(Content(_teach(self._opened)))
+            self.show_note(None)
+        elif call.outcome is None:
+            tone = "busy"
+            self._head.update(Content.assemble(*_running(call)))
+            self.show_note(Content(_progress(call, short=True)))
+        else:
+            tone, line = describe.outcome_line(call.outcome)
+            self._head.update(Content.assemble(*_ended(call.outcome, tone, line)))
+            self.show_note(Content(describe.outcome_note(call.outcome)))
+        self.set_class(tone == "bad", "-bad")
+        self.set_class(tone == "busy", "-busy")
+
+    # Tabs
+
+    def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
+        """Another way to look at it."""
+        event.stop()
+        had_focus = self.has_focus_within
+        self.tab = event.tab
+        self.show(self._opened, self._call)
+        if had_focus:
+            self.call_after_refresh(lambda: self.entry_point().focus())
+
+    async def _fill(self, outcome: CallOutcome) -> None:
+        tab = self.tab if self.tab in _TABS else "text"
+        kind = tab
+        found: list[blocks.Block] = []
+        result: Json = _raw(outcome)
+        if tab == "text" and not isinstance(outcome, Rejected):
+            found = blocks.blocks_of(result)
+            kind = "markdown" if blocks.is_markdown(found) else "text"
+        if kind not in self._views:
+            self._views[kind] = _make(kind)
+            await self._body.mount(self._views[kind])
+        for name, view in self._views.items():
+            view.display = name == kind
+        stamp = (id(self._call), id(result))
+        if self._filled.get(kind) != stamp:
+            self._filled[kind] = stamp
+            _put(self._views[kind], kind, outcome, found)
+
+    # Actions
+
+    def on_copied(self, event: Copied) -> None:
+        """Put it on the clipboard."""
+        event.stop()
+        self.app.copy_to_clipboard(event.text)
+
+    def action_copy(self) -> None:
+        """Copy what is shown: the value under the cursor, else all of it."""
+        for view in self.query(".viewer"):
+            if view.display and isinstance(view, Findable) and view.display:
+                shown: Any = view.view
+                shown.action_copy()
+                return
+        outcome = self._call.outcome if self._call else None
+        text = "\n".join(block.text for block in blocks.blocks_of(_raw(outcome))) if outcome else ""
+        self.app.copy_to_clipboard(text or str(self._head.visual))
+
+    def action_save(self) -> None:
+        """Write it to files."""
+        self.post_message(self.Wanted("save"))
+
+    def action_again(self) -> None:
+        """Run it once more."""
+        self.post_message(self.Wanted("again"))
+
+    def action_cancel(self) -> None:
+        """Stop it."""
+        self.post_message(self.Wanted("cancel"))
+
+    def action_copy_command(self) -> None:
+        """Copy the command line that does the same."""
+        self.post_message(self.Wanted("command"))
+
+
+def _raw(outcome: CallOutcome | None) -> Json:
+    if isinstance(outcome, (Succeeded, ToolFailed)):
+        return outcome.result
+    if isinstance(outcome, Rejected):
+        return {"code": outcome.code, "message": outcome.message, "data": outcome.data}
+    return None
+
+
+def _make(kind: str) -> Widget:
+    if kind == "markdown":
+        return late.markdown()
+    view = TextView(empty="It is empty.") if kind == "text" else JsonView(empty=_EMPTY[kind])
+    return Findable(view, classes="viewer")
+
+
+def _put(view: Any, kind: str, outcome: CallOutcome, found: Sequence[blocks.Block]) -> None:
+    result = _raw(outcome)
+    if kind == "markdown":
+        view.show("\n\n".join(block.text for block in found))
+    elif kind == "text":
+        view.view.set_text(_text(outcome, found))
+    elif kind == "raw":
+        view.view.set_json(dumps(result))
+    else:
+        has, value = blocks.structured(result)
+        view.view.set_json(dumps(value) if has else b"")
+
+
+def _text(outcome: CallOutcome, found: Sequence[blocks.Block]) -> str:
+    if isinstance(outcome, Rejected):
+        data = "" if outcome.data is None else f"\n\n{blocks.describe_json(outcome.data)}"
+        return f"{outcome.code} {outcome.message}{data}"
+    parts: list[str] = []
+    for block in found:
+        line = blocks.headline(block)
+        if block.kind == "text":
+            parts.append(f"{glyphs().mark} {line}\n{block.text}" if line else block.text)
+        else:
+            title = f"{safe(block.title)}: " if block.title and block.kind != "link" else ""
+            parts.append(f"{glyphs().mark} {title}{line}" + (f"\n{block.text}" if block.text else ""))
+    return "\n\n".join(parts)
+
+
+def _teach(opened: Opened | None) -> str:
+    if opened is None:
+        return "No result yet."
+    return f"No result yet. Press ^j to {opened.verb} it."
+
+
+def _running(call: Call) -> list[str | tuple[str, str]]:
+    if call.asking:
+        return [(f"{glyphs().waiting} ", "b $accent"), "It waits for your approval: F4 opens the question."]
+    parts: list[str | tuple[str, str]] = [(f"{glyphs().half} running ", "$state-busy"), f"{call.seconds:.1f} s"]
+    if call.progress:
+        parts += [f" {glyphs().dot} ", _progress(call)]
+    return [*parts, (f" {glyphs().dot} x stops it", "$quiet")]
+
+
+def _progress(call: Call, *, short: bool = False) -> str:
+    if call.progress is None:
+        return f"{call.seconds:.0f} s" if short else ""
+    done, total = call.progress.done, call.progress.total
+    message = safe(call.progress.message, 80)
+    if not total or total <= 0:
+        return f"{done:g} {message}".strip()
+    share = min(1.0, max(0.0, done / total))
+    full = round(share * _BAR)
+    bar = glyphs().full * full + glyphs().void * (_BAR - full)
+    return f"{bar} {share:.0%}" + ("" if short or not message else f" {message}")
+
+
+def _ended(outcome: CallOutcome, tone: describe.Tone, line: str) -> list[str | tuple[str, str]]:
+    sign = getattr(glyphs(), _SIGNS[tone])
+    parts: list[str | tuple[str, str]] = [(f"{sign} {line}", _LOOKS[tone])]
+    if outcome.request_id is not None:
+        parts.append((f" {glyphs().dot} request {safe(outcome.request_id, 40)}", "$quiet"))
+    for problem in outcome.problems[:_PROBLEMS]:
+        parts.append((f"\n{glyphs().warning} {safe(problem, 300)}", "$state-busy"))
+    if len(outcome.problems) > _PROBLEMS:
+        parts.append((f"\n  and {len(outcome.problems) - _PROBLEMS} more problems", "$state-busy"))
+    return parts

@@ -107,6 +107,11 @@ class ServersPanel(Pane, scope="servers"):
         event.stop()
         self.post_message(self.Highlighted(self.current))
 
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
+        """A double click shows the details."""
+        event.stop()
+        self.action_open()
+
     def _fill(self) -> None:
         width = max(12, self.list.size.width - 3)
         rows: list[_Row] = []

@@ -6,11 +6,14 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.outcome import Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.tui import describe
+from mcp_studio.schema.uritemplate import TemplateError
+from mcp_studio.tui import describe, late
+from mcp_studio.tui.command_line import command_for
 from mcp_studio.tui.opened import Opened, open_entry
 from mcp_studio.tui.panels.pane import Pane
 
@@ -127,6 +130,52 @@ class Calling:
         self._forget_old()
         self._studio.drafts.put(opened.key, opened.value)
         self._show_result()
+
+    def wanted(self, what: str) -> None:
+        """Do what the call or the result pane asks for."""
+        match what:
+            case "again":
+                self.run()
+            case "cancel":
+                self.cancel()
+            case "command":
+                self.copy_command()
+            case "clear":
+                self.clear()
+            case _:
+                self.save()
+
+    def clear(self) -> None:
+        """Forget what was typed."""
+        if self.opened is not None:
+            self._studio.drafts.put(self.opened.key, None)
+            self.opened = open_entry(self.opened.entry, None)
+            self._screen.call.show(self.opened)
+            self.state_changed()
+
+    def copy_command(self, entry: Entry | None = None) -> None:
+        """Copy the command line that does the same as what is open, or as an entry of the catalog."""
+        opened = self.opened
+        if entry is not None and (opened is None or opened.entry.ref != entry.ref):
+            opened = open_entry(entry, None)
+        app = self._screen.studio_app
+        if opened is None:
+            app.say("Nothing is open yet.", "warning")
+            return
+        try:
+            uri = opened.uri() if opened.entry.ref.kind in ("resource", "template") else ""
+        except TemplateError as problem:
+            app.say(f"The URI cannot be made: {problem}.", "warning")
+            return
+        app.copy(command_for(opened.entry.ref, opened.value, uri, opened.words()))
+
+    def save(self) -> None:
+        """Write the result to files."""
+        call = self.call
+        if call is None or not isinstance(call.outcome, (Succeeded, ToolFailed)):
+            self._screen.studio_app.say("There is no result to save.", "warning")
+            return
+        self._screen.app.push_screen(late.save_dialog(call.ref, call.outcome.result))
 
     def cancel(self) -> None:
         """Stop what is running."""

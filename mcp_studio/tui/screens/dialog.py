@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
-from textual.containers import Container
+from textual.containers import ScrollableContainer
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Box(Container):
+class Box(ScrollableContainer, can_focus=False):
     """The frame of a dialog; its border is drawn by us alone."""
 
 

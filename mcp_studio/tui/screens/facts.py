@@ -22,8 +22,8 @@ def server_rows(studio: Studio) -> list[Server]:
     """Every server with its state and how much it offers."""
     rows: list[Server] = []
     for name in studio.manager.names():
-        counts = {kind: len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
-        kind = next((kind for kind in KINDS if counts[kind]), "tool")
+        counts: dict[EntryKind, int] = {k: len(studio.catalog.listing(name, k).entries) for k in KINDS}
+        kind = next((k for k in KINDS if counts[k]), KINDS[0])
         rows.append(Server(studio.manager.status(name), studio.manager.config(name).kind, counts[kind], _UNITS[kind]))
     return rows
 

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from mcp_studio.catalog.ref import KINDS
+from mcp_studio.tui import late
 from mcp_studio.tui.actions import PANES, Action, scoped, spell
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
@@ -132,6 +133,17 @@ class MainScreen(Screen[None]):
         """An entry is to be shown."""
         self.calling.open(event.entry, go=event.enter)
 
+    def on_catalog_panel_copy_wanted(self, event: CatalogPanel.CopyWanted) -> None:
+        """The name of an entry, or the command line for it."""
+        if event.command:
+            self.calling.copy_command(event.entry)
+        else:
+            self.studio_app.copy(event.entry.ref.name)
+
+    def on_result_panel_wanted(self, event: ResultPanel.Wanted) -> None:
+        """Something is to be done with the result."""
+        self.calling.wanted(event.what)
+
     # Panes
 
     def pane(self, name: str) -> Pane:
@@ -234,13 +246,16 @@ class MainScreen(Screen[None]):
 
     def action_jump(self) -> None:
         """Letters over the panes."""
-        from mcp_studio.tui.screens.jump import Jump
+        panes = [self.pane(name) for name in PANES]
+        targets = [target for pane in panes if pane.display and pane.region for target in pane.jump_targets()]
+        self.app.push_screen(late.jump(targets), self._jumped)
 
-        self.app.push_screen(Jump(self), self._jumped)
-
-    def _jumped(self, name: str | None) -> None:
-        if name:
+    def _jumped(self, target: str | None) -> None:
+        if target:
+            name, _, tab = target.partition("/")
             self.go_to(self.pane(name))
+            if tab:
+                self.pane(name).post_message(Pane.TabChosen(self.pane(name), tab))
 
     def action_call(self) -> None:
         """Run what is open."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcp_studio.config.expand import effective
+from mcp_studio.config.save import remove_server
+from mcp_studio.config.trust import TrustStore
 from mcp_studio.errors import StudioError
-from mcp_studio.tui import describe
+from mcp_studio.tui import describe, late
 
 if TYPE_CHECKING:
     from mcp_studio.config.model import ServerConfig, Untrusted
@@ -58,13 +63,13 @@ class Serving:
             return
         for name in ready:
             manager.refresh(name)
-        self._app.say(f"Listing again what {describe.plural(len(ready), 'server')} offer{'s' if len(ready) == 1 else ''}.")
+        self._app.say(
+            f"Listing again what {describe.plural(len(ready), 'server')} offer{'s' if len(ready) == 1 else ''}."
+        )
 
     def details(self, name: str) -> None:
         """Everything about one server."""
-        from mcp_studio.tui.screens.server_details import ServerDetails
-
-        self._app.push_screen(ServerDetails(self._studio, name))
+        self._app.push_screen(late.server_details(self._studio, name))
 
     def add(self) -> None:
         """Ask for a server."""
@@ -79,32 +84,35 @@ class Serving:
             self._open_dialog(name)
 
     def _open_dialog(self, name: str) -> None:
-        from mcp_studio.tui.screens.server_dialog import ServerDialog
-
         def saved(config: ServerConfig | None) -> None:
             if config is not None:
                 self._screen.refresh_servers()
                 self._screen.servers.go_to(config.name)
 
         old = self._studio.manager.config(name) if name else None
-        self._app.push_screen(ServerDialog(self._studio, old), saved)
+        self._app.push_screen(late.server_dialog(self._studio, old), saved)
 
     def delete(self, name: str) -> None:
         """Remove a server after asking."""
-        from mcp_studio.tui.screens.confirm import Confirm
 
         def answered(yes: bool | None) -> None:
             if yes:
                 self._screen.run_worker(self._forget(name), group="servers")
 
-        where = self._studio.manager.config(name).source.file
-        text = f"Remove {name}?" + (f" Its entry goes from {where}." if where else "")
-        self._app.push_screen(Confirm("Remove a server", text), answered)
+        source = self._studio.manager.config(name).source
+        if source.origin in ("file", "project"):
+            text = f"Put {name} away until the next start? Its entry stays in {source.file}."
+        else:
+            text = f"Remove {name}?" + (f" Its entry goes from {source.file}." if source.file else "")
+        self._app.push_screen(late.confirm("Remove a server", text), answered)
 
     async def _forget(self, name: str) -> None:
+        source = self._studio.manager.config(name).source
         try:
-            await self._studio.forget_server(name)
-        except (StudioError, OSError) as error:
+            if source.origin == "user":
+                await asyncio.to_thread(remove_server, Path(source.file), name)
+            await self._studio.manager.remove(name)
+        except StudioError as error:
             self._app.fail(error)
         else:
             self._app.say(f"{name} is removed.")
@@ -118,8 +126,6 @@ class Serving:
             self._ask_trust(waiting)
 
     def _ask_trust(self, waiting: list[Untrusted]) -> None:
-        from mcp_studio.tui.screens.trust import Trust
-
         file = waiting.pop(0)
 
         def answered(yes: bool | None) -> None:
@@ -128,10 +134,13 @@ class Serving:
             if waiting:
                 self._ask_trust(waiting)
 
-        self._app.push_screen(Trust(file), answered)
+        self._app.push_screen(late.trust(file), answered)
 
     async def _agree(self, file: Untrusted) -> None:
+        store = TrustStore(self._studio.paths.trust_file)
         try:
-            await self._studio.trust(file)
-        except (StudioError, OSError) as error:
+            await asyncio.to_thread(store.agree, file.digest, file.file)
+            for server in file.servers:
+                await self._studio.put_server(await asyncio.to_thread(effective, server))
+        except StudioError as error:
             self._app.fail(error)

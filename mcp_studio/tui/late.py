@@ -1,0 +1,111 @@
+"""Screens and widgets that are imported when they are first needed: none of them is part of the first paint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.geometry import Offset
+    from textual.screen import ModalScreen
+    from textual.widget import Widget
+
+    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.config.model import ServerConfig, Untrusted
+    from mcp_studio.jsontext import Json
+    from mcp_studio.session.inbox import Answer, InputRequest
+    from mcp_studio.studio import Studio
+    from mcp_studio.tui.actions import Action
+    from mcp_studio.tui.themes import Failed
+
+
+def palette(keys: Mapping[str, str]) -> ModalScreen[Action]:
+    """All commands."""
+    from mcp_studio.tui.screens.palette import Palette
+
+    return Palette(keys)
+
+
+def help_for(pane: str, keys: Mapping[str, str]) -> ModalScreen[None]:
+    """Keys and signs of a pane."""
+    from mcp_studio.tui.screens.help import Help
+
+    return Help(pane, keys)
+
+
+def about(studio: Studio) -> ModalScreen[None]:
+    """What is running."""
+    from mcp_studio.tui.screens.about import About
+
+    return About(studio)
+
+
+def theme_picker(app: App[int], failed: tuple[Failed, ...]) -> ModalScreen[str]:
+    """Choosing a theme."""
+    from mcp_studio.tui.screens.theme_picker import ThemePicker
+
+    return ThemePicker(app, failed)
+
+
+def jump(targets: Iterable[tuple[str, Offset]]) -> ModalScreen[str]:
+    """Letters over panes and tabs."""
+    from mcp_studio.tui.screens.jump import Jump
+
+    return Jump(targets)
+
+
+def confirm(heading: str, question: str) -> ModalScreen[bool]:
+    """Yes or no."""
+    from mcp_studio.tui.screens.confirm import Confirm
+
+    return Confirm(heading, question)
+
+
+def trust(file: Untrusted) -> ModalScreen[bool]:
+    """May a project's file be used?"""
+    from mcp_studio.tui.screens.trust import Trust
+
+    return Trust(file)
+
+
+def server_details(studio: Studio, name: str) -> ModalScreen[None]:
+    """Everything about one server."""
+    from mcp_studio.tui.screens.server_details import ServerDetails
+
+    return ServerDetails(studio, name)
+
+
+def server_dialog(studio: Studio, old: ServerConfig | None) -> ModalScreen[ServerConfig]:
+    """Adding or editing a server."""
+    from mcp_studio.tui.screens.server_dialog import ServerDialog
+
+    return ServerDialog(studio, old, import_dialog)
+
+
+def import_dialog(studio: Studio) -> ModalScreen[ServerConfig]:
+    """Taking over servers of other clients."""
+    from mcp_studio.tui.screens.import_dialog import ImportDialog
+
+    return ImportDialog(studio)
+
+
+def approval(request: InputRequest) -> ModalScreen[Answer]:
+    """May this be run?"""
+    from mcp_studio.tui.screens.approval import Approval
+
+    return Approval(request)
+
+
+def save_dialog(ref: Ref, result: Json) -> ModalScreen[None]:
+    """Where to save a result."""
+    from mcp_studio.tui.screens.save_dialog import SaveDialog
+
+    return SaveDialog(ref, result)
+
+
+def markdown() -> Widget:
+    """A viewer of rendered Markdown: its parser costs a tenth of the start."""
+    from mcp_studio.tui.panels.foreign_markdown import ForeignMarkdown
+
+    return ForeignMarkdown(classes="viewer")

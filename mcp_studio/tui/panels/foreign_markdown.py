@@ -1,0 +1,32 @@
+"""Short Markdown of a server, rendered; nothing in it is fetched or opened."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Markdown
+
+from mcp_studio.safetext import safe
+from mcp_studio.tui.views.messages import Copied
+
+
+class ForeignMarkdown(VerticalScroll):
+    """Scrolls a rendered text; a click on a link copies its address."""
+
+    def __init__(self, *, classes: str) -> None:
+        super().__init__(classes=classes)
+        self._markdown = Markdown(open_links=False)
+
+    def compose(self) -> ComposeResult:
+        """The rendered text."""
+        yield self._markdown
+
+    def show(self, text: str) -> None:
+        """Render another text."""
+        self._markdown.update(safe(text, 100_000, lines=True))
+        self.scroll_home(animate=False)
+
+    def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
+        """Copy the address, never open it."""
+        event.stop()
+        self.post_message(Copied(event.href, "link"))

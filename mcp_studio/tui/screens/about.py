@@ -1,0 +1,74 @@
+"""What is running: versions, files, what is wrong in them, limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+import mcp_studio
+from mcp_studio.safetext import safe
+from mcp_studio.tui.screens.dialog import Dialog
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+
+Part = str | tuple[str, str]
+
+
+class About(Dialog[None], scope="dialog"):
+    """Plain facts, to be copied into a report."""
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__()
+        self._content = Content.assemble(*_parts(studio))
+
+    def heading(self) -> Content:
+        """What it is."""
+        return Content("What is running")
+
+    def body(self) -> Iterable[Widget]:
+        """One text."""
+        yield Static(self._content)
+
+    def action_copy(self) -> None:
+        """Copy it all."""
+        self.app.copy_to_clipboard(self._content.plain)
+
+    def action_close(self) -> None:
+        """Leave."""
+        self.dismiss(None)
+
+
+def _parts(studio: Studio) -> list[Part]:
+    config, paths = studio.config, studio.paths
+    parts: list[Part] = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}"]
+    parts.append("".join(f", {name} {_version(name)}" for name in ("textual", "mcp", "httpx2")))
+    parts.append(f" on {platform.system()} {platform.machine()}\n")
+    if config.problems:
+        parts.append(("\nNot used from the configuration\n", "b $accent"))
+        parts += [(f"  {safe(str(problem), 1_000)}\n", "$text-error") for problem in config.problems]
+    parts.append(("\nFiles read\n", "b $accent"))
+    parts += [f"  {safe(file)}\n" for file in config.files] or ["  none\n"]
+    parts.append(("\nFolders\n", "b $accent"))
+    parts += [f"  {name:<7} {getattr(paths, name)}\n" for name in ("config", "state", "cache")]
+    trace = studio.trace
+    parts.append(("\nTrace\n", "b $accent"))
+    parts.append(f"  {trace.total:,} entries, {len(trace):,} in memory, {trace.dropped:,} dropped\n")
+    parts.append(("\nLimits\n", "b $accent"))
+    for field in dataclasses.fields(studio.limits):
+        parts.append(f"  {field.name:<16} {getattr(studio.limits, field.name):,}\n")
+    return parts
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

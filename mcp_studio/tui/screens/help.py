@@ -1,0 +1,70 @@
+"""The keys of the focused pane, those that act everywhere, and what the signs mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from mcp_studio.tui.actions import Scope, scoped, spell_all
+from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.views.glyphs import glyphs
+
+_WORDS: Mapping[str, str] = {
+    "servers": "Servers are started and watched here. {on} is connected, {half} on its way, {off} off, {bad} failed; "
+    "{warning} means that it does something wrong: enter tells what.",
+    "catalog": "What all servers offer. r only reads, w writes, ! may destroy: hints from the server, no guarantee. "
+    "{half} is remembered from an earlier run and not confirmed yet. {bad} is malformed, with the reason.",
+    "call": "Fill in the form and run it. The form, the JSON tab and what was typed before are one value; "
+    "it is kept when you leave. Fields with * are required.",
+    "result": "What came back: as text, as structured JSON, and as it came over the wire.",
+    "trace": "Every message in both directions, HTTP exchanges, stderr and stray output, in order. "
+    "{sent} is what we sent, {received} what came.",
+}
+_TITLES: Mapping[str, str] = {
+    "servers": "Servers", "catalog": "Catalog", "call": "Call", "result": "Result", "trace": "Trace",
+}  # fmt: skip
+
+
+class Help(Dialog[None], scope="dialog"):
+    """Shown over the pane that has the focus."""
+
+    def __init__(self, pane: str, keys: Mapping[str, str]) -> None:
+        super().__init__()
+        self._pane = pane
+        self._keys = keys
+        self._text = ""
+
+    def heading(self) -> Content:
+        """Which pane it is about."""
+        return Content(f"Help: {_TITLES.get(self._pane, 'everywhere')}")
+
+    def body(self) -> Iterable[Widget]:
+        """Words, then keys."""
+        signs = glyphs()
+        parts: list[str | tuple[str, str]] = []
+        if words := _WORDS.get(self._pane):
+            names = ("on", "half", "off", "bad", "warning", "sent", "received")
+            parts += [words.format(**{name: getattr(signs, name) for name in names}), "\n"]
+        for title, scopes in self._sections():
+            parts.append((f"\n{title}\n", "b $accent"))
+            for action in scoped(*scopes):
+                keys = spell_all(self._keys.get(action.id, action.keys))
+                parts += [(f"  {keys:<26}", "$primary"), f" {action.title}\n"]
+        content = Content.assemble(*parts)
+        self._text = content.plain
+        yield Static(content)
+
+    def _sections(self) -> list[tuple[str, tuple[Scope, ...]]]:
+        found: list[tuple[str, tuple[Scope, ...]]] = []
+        for name in ("servers", "catalog", "call", "result", "trace"):
+            if name == self._pane:
+                found.append(("In this pane", (name,)))
+        lists: tuple[Scope, ...] = ("list",) if self._pane in ("servers", "catalog", "trace") else ("list", "viewer")
+        return [*found, ("In lists and viewers", lists), ("Everywhere", ("main", "app"))]
+
+    def action_close(self) -> None:
+        """Leave."""
+        self.dismiss(None)

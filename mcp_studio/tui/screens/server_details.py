@@ -1,0 +1,153 @@
+"""Everything about one server: state, why, steps, capabilities, what it does wrong, stderr."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from mcp_studio.catalog.ref import KINDS
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.jsontext import printable
+from mcp_studio.safetext import safe
+from mcp_studio.session.state import Status
+from mcp_studio.tui import describe
+from mcp_studio.tui.screens.dialog import Dialog
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+
+Part = str | tuple[str, str]
+STDERR_LINES = 200
+"""Newest lines shown."""
+
+
+class ServerDetails(Dialog[None], scope="dialog"):
+    """Shown anew when the server's state changes."""
+
+    def __init__(self, studio: Studio, name: str) -> None:
+        super().__init__()
+        self._studio = studio
+        self._name = name
+        self._text = Static()
+        self._content = Content("")
+
+    def heading(self) -> Content:
+        """The server's name."""
+        return Content(safe(self._name, 60))
+
+    def body(self) -> Iterable[Widget]:
+        """One text."""
+        yield self._text
+
+    def on_mount(self) -> None:
+        """Fill it, and look again now and then."""
+        self._refresh()
+        self.set_interval(0.5, self._refresh)
+
+    def action_copy(self) -> None:
+        """Copy it all."""
+        self.app.copy_to_clipboard(self._content.plain)
+
+    def action_close(self) -> None:
+        """Leave."""
+        self.dismiss(None)
+
+    def _refresh(self) -> None:
+        if self._name not in self._studio.manager.names():
+            self.dismiss(None)
+            return
+        content = Content.assemble(*self._parts())
+        if content.plain != self._content.plain:
+            self._content = content
+            self._text.update(content)
+
+    def _parts(self) -> list[Part]:
+        manager = self._studio.manager
+        status, config = manager.status(self._name), manager.config(self._name)
+        parts: list[Part] = [(describe.state_words(status), _LOOKS[describe.tone(status)]), "\n"]
+        if status.error and status.error.hint:
+            parts += [safe(status.error.hint, 600), "\n"]
+        parts += [*_config(config), *_facts(status), *self._offers(), *_problems(status)]
+        parts += self._output()
+        return parts
+
+    def _offers(self) -> list[Part]:
+        lines: list[Part] = []
+        for kind in KINDS:
+            listing = self._studio.catalog.listing(self._name, kind)
+            if listing.entries or listing.error:
+                extra = " ".join(filter(None, (listing.state, listing.capped, listing.error)))
+                lines.append(f"  {describe.plural(len(listing.entries), kind)}, {safe(extra, 500)}\n")
+            lines += [(f"    {safe(problem, 300)}\n", "$text-error") for problem in listing.problems[:10]]
+        return [("\nOffers\n", "b $accent"), *lines] if lines else []
+
+    def _output(self) -> list[Part]:
+        stray, count = self._studio.manager.stray(self._name)
+        parts: list[Part] = []
+        if count:
+            parts.append((f"\nPrinted to stdout besides the protocol: {describe.plural(count, 'line')}\n", "b $accent"))
+            parts += [f"  {safe(line, 500)}\n" for line in stray]
+        lines = self._studio.manager.stderr(self._name)
+        if lines:
+            more = f", the newest {STDERR_LINES} of {len(lines):,} lines" if len(lines) > STDERR_LINES else ""
+            parts.append((f"\nstderr{more}\n", "b $accent"))
+            parts += [f"  {safe(line, 1_000)}\n" for line in lines[-STDERR_LINES:]]
+        return parts
+
+
+_LOOKS = {"ok": "$text-success", "busy": "$text-warning", "bad": "$text-error", "off": "$quiet"}
+
+
+def _config(config: ServerConfig) -> list[Part]:
+    if config.url:
+        parts: list[Part] = [f"\n  url      {safe(config.url, 1_000)}\n"]
+        names = ", ".join(config.headers)
+        word = "headers"
+    else:
+        parts = [f"\n  command  {safe(shlex.join((config.command, *config.args)), 4_000)}\n"]
+        if config.cwd:
+            parts.append(f"  folder   {safe(config.cwd)}\n")
+        names = ", ".join((*config.env, *config.inherit_env))
+        word = "env"
+    if names:
+        parts.append(f"  {word:<8} {safe(names)} (values are not shown)\n")
+    where = config.source.file or "the command line"
+    return [
+        *parts,
+        f"  from     {safe(where)}\n",
+        f"  trust    {'annotations are believed' if config.trust else 'no'}\n",
+    ]
+
+
+def _facts(status: Status) -> list[Part]:
+    parts: list[Part] = []
+    if status.version:
+        era = "modern, without handshake" if status.modern else "with handshake"
+        parts.append(f"  protocol {safe(status.version)} ({era})\n")
+    info = status.server_info
+    if isinstance(info, dict):
+        parts.append(f"  server   {safe(info.get('title') or info.get('name'), 200)} {safe(info.get('version'), 80)}\n")
+    if status.pid:
+        parts.append(f"  process  {status.pid}\n")
+    if status.steps:
+        parts.append(("\nSteps\n", "b $accent"))
+        parts += [f"  {s.name:<12} {describe.duration(s.ms):>9}  {safe(s.detail, 300)}\n" for s in status.steps]
+    if status.capabilities:
+        parts.append(("\nCapabilities\n", "b $accent"))
+        parts.append(safe(printable(status.capabilities), 6_000, lines=True) + "\n")
+    if status.instructions:
+        parts.append(("\nInstructions for models\n", "b $accent"))
+        parts.append(safe(status.instructions, 6_000, lines=True) + "\n")
+    return parts
+
+
+def _problems(status: Status) -> list[Part]:
+    if not status.warnings:
+        return []
+    head: list[Part] = [("\nWhat it does wrong\n", "b $accent")]
+    return [*head, *((f"  {safe(warning, 600)}\n", "$text-warning") for warning in status.warnings)]

@@ -1,0 +1,65 @@
+"""Choosing a theme: moving over the list shows it, enter keeps it, esc puts the old one back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.app import App
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from mcp_studio.safetext import safe
+from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.themes import Failed
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+
+class ThemePicker(Dialog[str], scope="choice"):
+    """Answers the name of the theme that was chosen."""
+
+    def __init__(self, app: App[int], failed: tuple[Failed, ...]) -> None:
+        super().__init__()
+        self._before = app.theme
+        self._failed = failed
+        self._names = sorted(app.available_themes)
+        self._list: VirtualList[str] = VirtualList(self._draw, key=lambda name: name)
+
+    def heading(self) -> Content:
+        """What it is."""
+        return Content("Theme")
+
+    def body(self) -> Iterable[Widget]:
+        """A list, and what could not be loaded."""
+        yield self._list
+        for bad in self._failed:
+            yield Static(Content(f"{safe(bad.file.name)}: {safe(bad.reason)}"), classes="bad")
+
+    def on_mount(self) -> None:
+        """The cursor is on the theme in use."""
+        self._list.set_rows(self._names)
+        self._list.go_to_key(self._before)
+        self._list.focus()
+
+    def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
+        """Show it."""
+        event.stop()
+        if isinstance(event.row, str):
+            self.app.theme = event.row
+
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
+        """Keep it."""
+        event.stop()
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Keep the one under the cursor."""
+        self.dismiss(self._list.row)
+
+    def action_close(self) -> None:
+        """Put the old one back."""
+        self.app.theme = self._before
+        self.dismiss(None)
+
+    def _draw(self, name: str, width: int, selected: bool) -> list[tuple[str, str]]:
+        return [(safe(name), "strong" if name == self._before else "")]
