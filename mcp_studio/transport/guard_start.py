@@ -9,7 +9,6 @@ import _socket  # `socket` takes ten times longer to import, and start-up hangs 
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from mcp_studio.errors import Unreachable
 
@@ -18,16 +17,19 @@ SCRIPT = "import sys; sys.path.append(sys.argv[1]); from guard.main import main;
 HELD_SIGNALS = (1, 2, 3, 15)  # HUP INT QUIT TERM: held back until the guard has left our session
 
 
-@dataclass(slots=True)
 class Launched:
     """A server that the guard was asked to start, and our ends of its pipes (non-blocking descriptors)."""
 
-    control: int
-    stdin: int
-    stdout: int
-    stderr: int
-    unsent: bytes
-    """What of the request did not fit into the control socket yet."""
+    # No dataclass: importing `dataclasses` would take longer than starting the guard.
+    __slots__ = ("control", "stderr", "stdin", "stdout", "unsent")
+
+    def __init__(self, control: int, stdin: int, stdout: int, stderr: int, unsent: bytes) -> None:
+        self.control = control
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+        self.unsent = unsent
+        """What of the request did not fit into the control socket yet."""
 
     def close(self) -> None:
         """Give it up: closing the control socket ends whatever was started."""
@@ -40,6 +42,7 @@ class GuardProcess:
 
     def __init__(self) -> None:
         self._socket = -1
+        self._ahead: dict[bytes, Launched] = {}
         self.pid = 0
         """The guard's pid, or 0."""
 
@@ -84,6 +87,8 @@ class GuardProcess:
             Unreachable: no guard, or no descriptors left.
         """
         request = _request(argv, env, cwd)
+        if early := self._ahead.pop(request, None):
+            return early
         self.start()
         try:
             return self._launch(request)
@@ -97,6 +102,20 @@ class GuardProcess:
             return self._launch(request)
         except OSError as error:
             raise _no_guard(error) from None
+
+    def launch_ahead(self, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
+        """Have a server started that `launch` will be asked for shortly, with the same values, to get this one.
+
+        Raises:
+            Unreachable: as `launch`.
+        """
+        early = self.launch(argv, env, cwd)
+        self._ahead[_request(argv, env, cwd)] = early
+
+    def drop_ahead(self) -> None:
+        """End what was started ahead and nobody asked for."""
+        while self._ahead:
+            self._ahead.popitem()[1].close()
 
     def _launch(self, request: bytes) -> Launched:
         control, control_end = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)

@@ -124,3 +124,28 @@ def alive(pid: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def below(root: int) -> dict[int, str]:
+    """All descendants of a process: their pids and command lines."""
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    found = [root]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return {pid: command(pid) for pid in found[1:]}
+
+
+def command(pid: int) -> str:
+    """The command line of a process, or nothing when it is gone."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""

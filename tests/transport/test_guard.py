@@ -16,7 +16,7 @@ import pytest
 from mcp_studio.transport.guard_client import Guard, GuardedChild, StartFailure
 from mcp_studio.transport.guard_start import GuardProcess
 from tests.support import ROOT, run, wait_until
-from tests.transport.stdio_kit import alive
+from tests.transport.stdio_kit import alive, below
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -226,6 +226,41 @@ def test_a_cancelled_start_leaves_nobody() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await starting
             assert len(os.listdir("/dev/fd")) == before
+
+    run(go())
+
+
+def test_a_server_started_ahead_is_the_one_that_is_spawned() -> None:
+    async def go() -> None:
+        async with guard() as subject:
+            subject.process.launch_ahead(["sh", "-c", "echo $$; cat"], ENV, "/")
+            other = await started(subject, "sh", "-c", "exit 1")
+            assert await other.exited == 1
+            child = await started(subject, "sh", "-c", "echo $$; cat")
+            os.close(child.stdin_fd)
+            assert await child.exited == 0
+            second = await started(subject, "sh", "-c", "echo $$; cat")
+            assert second.pid != child.pid
+            second.release()
+            for each in (other, second):
+                close_pipes(each)
+            os.close(child.stdout_fd)
+            os.close(child.stderr_fd)
+
+    run(go())
+
+
+def test_a_server_started_ahead_in_vain_is_ended() -> None:
+    async def go() -> None:
+        async with guard() as subject:
+            before = len(os.listdir("/dev/fd"))
+            subject.process.launch_ahead(["sleep", "600"], ENV, "/")
+            await wait_until(lambda: "sleep 600 " in below(subject.process.pid).values())
+            pids = below(subject.process.pid)
+            assert len(pids) == 2
+            subject.process.drop_ahead()
+            assert len(os.listdir("/dev/fd")) == before + 1  # the guard's own socket
+            await wait_until(lambda: not any(map(alive, pids)))
 
     run(go())
 

@@ -12,33 +12,9 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support import ROOT, python_server, run, wait_until
-from tests.transport.stdio_kit import alive, faulty
+from tests.transport.stdio_kit import alive, below, command, faulty
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
-
-
-def below(root: int) -> dict[int, str]:
-    """All descendants of a process: their pids and command lines."""
-    parents: dict[int, int] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat") as file:
-                    parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-    found = [root]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return {pid: command(pid) for pid in found[1:]}
-
-
-def command(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
 
 
 @contextmanager
