@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from mcp_studio.errors import Unreachable
 from mcp_studio.transport.guard_client import Guard, GuardedChild, StartFailure
 from mcp_studio.transport.guard_start import GuardProcess
 from tests.support import ROOT, run, wait_until
@@ -263,6 +264,14 @@ def test_a_server_started_ahead_in_vain_is_ended() -> None:
             await wait_until(lambda: not any(map(alive, pids)))
 
     run(go())
+
+
+def test_windows_is_told_that_it_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "name", "nt")
+        with pytest.raises(Unreachable, match="on Windows yet") as caught:
+            GuardProcess().start()
+    assert "URL" in caught.value.hint
 
 
 def test_starting_early_needs_no_asyncio() -> None:
