@@ -11,15 +11,16 @@ import base64
 import itertools
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.transport import http_client
 from mcp_studio.transport.http_answer import Answer, text
-from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, network_failure
+from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, network_failure, no_such_host
 from mcp_studio.transport.http_headers import configured, merged
+from mcp_studio.transport.http_names import look_up
 from mcp_studio.transport.tap import HttpRequest, HttpResponse, Tap
 
 if TYPE_CHECKING:
@@ -35,16 +36,16 @@ class _Phases:
 
     def __init__(self, head: float | None) -> None:
         self.head = head
-        self.queued = True
-        self.sent = False
+        self.stage: Literal["name", "queue", "connect", "sent"] = "name"
         self.deadline = asyncio.timeout(None)
 
     async def __call__(self, event: str, info: dict[str, Any]) -> None:
-        self.queued = False
+        if self.stage == "queue":
+            self.stage = "connect"
         if event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
-            self.sent = True
+            self.stage = "sent"
             self.deadline.reschedule(None)
-        elif event == "http11.receive_response_headers.started" and self.sent and self.head is not None:
+        elif event == "http11.receive_response_headers.started" and self.stage == "sent" and self.head is not None:
             self.deadline.reschedule(asyncio.get_running_loop().time() + self.head)
 
 
@@ -66,6 +67,8 @@ class Edge:
         self._numbers = itertools.count(1)
         self._headers: HeaderList = []
         self._client: http_client.Client | None = None
+        self._known = False
+        """Whether the host's name resolved and nothing has failed since."""
 
     async def open(self) -> None:
         """Load httpx2 and prepare the connection pool; nothing is sent.
@@ -155,19 +158,34 @@ class Edge:
         phases = _Phases(head)
         try:
             async with asyncio.timeout(self.connect) as phases.deadline:
+                await self._look_up(client.peer)
+                phases.stage = "queue"
                 request.extensions["trace"] = phases
                 return await client.transport.handle_async_request(request)
         except TimeoutError:
-            raise self._too_slow(phases) from None
+            raise self._too_slow(client, phases) from None
         except client.problems as problem:
             if "buffer too long" in str(problem):
                 raise self._headers_too_large() from None
-            raise network_failure(problem, self.place, under_way=phases.sent) from problem
+            self._known = phases.stage == "sent"
+            raise network_failure(problem, self.place, under_way=self._known) from problem
 
-    def _too_slow(self, phases: _Phases) -> HttpFailure:
-        if phases.sent:
+    async def _look_up(self, peer: str) -> None:
+        """Resolve the name that connections go to, unless it did and nothing has failed since."""
+        if peer and not self._known:
+            try:
+                await look_up(peer)
+            except (OSError, UnicodeError) as problem:
+                raise no_such_host(peer) from problem
+        self._known = True
+
+    def _too_slow(self, client: http_client.Client, phases: _Phases) -> HttpFailure:
+        if phases.stage == "sent":
             return HttpLost(f"{self.place} did not answer within {phases.head:g} seconds.")
-        if phases.queued:
+        self._known = False
+        if phases.stage == "name":
+            return HttpUnreachable(f"The host name {client.peer} did not resolve within {self.connect:g} seconds.")
+        if phases.stage == "queue":
             return HttpUnreachable(f"{http_client.CONNECTIONS} requests to {self.place} are open already.")
         hint = "Is the server running, and is a firewall in between?"
         return HttpUnreachable(f"No connection to {self.place} within {self.connect:g} seconds.", hint=hint)

@@ -36,6 +36,8 @@ class Client:
     problems: tuple[type[Exception], ...]
     """What the transport raises when the network or the peer fails."""
     timeout: dict[str, float | None]
+    peer: str
+    """The host that connections go to, the proxy's if there is one; empty when nothing has to be looked up."""
 
     @property
     def place(self) -> str:
@@ -115,6 +117,7 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
         transport=transport,
         problems=(httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError, UnicodeError),
         timeout={"connect": connect, "read": None, "write": limits.write, "pool": None},
+        peer=_name(proxy or str(url)),
     )
 
 
@@ -136,6 +139,19 @@ def _no_address(config: ServerConfig, why: str) -> ConfigError:
         file=config.source.file,
         key=f"servers.{config.name}.url",
     )
+
+
+def _name(url: str) -> str:
+    """The host of a URL if it is a name, an empty string for an IP address."""
+    from ipaddress import ip_address
+    from urllib.parse import urlsplit
+
+    host = urlsplit(url).hostname or ""
+    try:
+        ip_address(host)
+    except ValueError:
+        return host
+    return ""
 
 
 def proxy_for(url: str) -> str | None:

@@ -68,9 +68,7 @@ def network_failure(problem: BaseException, place: str, *, under_way: bool) -> H
         if isinstance(link, ssl.SSLError):
             return _tls(link, place)
         if isinstance(link, socket.gaierror | UnicodeError):
-            return HttpUnreachable(
-                f"The name of the host in {place} does not resolve.", hint="Check the spelling and the network."
-            )
+            return no_such_host(place)
         if isinstance(link, ConnectionRefusedError):
             return HttpUnreachable(
                 f"Nothing answers at {place}: the connection was refused.",
@@ -79,6 +77,11 @@ def network_failure(problem: BaseException, place: str, *, under_way: bool) -> H
     if "ProxyError" in names:
         return HttpUnreachable(f"The proxy does not lead to {place}: {_reason(chain)}.")
     return HttpUnreachable(f"No connection to {place}: {_reason(chain)}.", hint="Is the server running?")
+
+
+def no_such_host(name: str) -> HttpUnreachable:
+    """The name of the server, or of the proxy to it, means nothing."""
+    return HttpUnreachable(f"The host name {name} does not resolve.", hint="Check the spelling and the network.")
 
 
 def _chain(problem: BaseException) -> Iterator[BaseException]:

@@ -56,8 +56,9 @@ class SseParser:
         Raises:
             LimitExceeded: an event or a line is larger than the limit.
         """
-        if self._after_cr and chunk:
-            self._after_cr = False
+        if not chunk:
+            return
+        if self._after_cr:
             chunk = chunk.removeprefix(b"\n")
         for line in chunk.splitlines(keepends=True):
             content = line.rstrip(b"\r\n")
@@ -100,10 +101,14 @@ class SseParser:
             return self._end()
         if line.startswith(b":"):
             return None
-        name, _, value = line.partition(b":")
         self._size += len(line) + 1
         self._bound(self._size)
-        self._field(name, value.removeprefix(b" "))
+        # Sliced once: a value can be as large as a message may be.
+        colon = line.find(b":")
+        if colon < 0:
+            self._field(line, b"")
+        else:
+            self._field(line[:colon], line[colon + 2 :] if line[colon + 1 : colon + 2] == b" " else line[colon + 1 :])
         return None
 
     def _field(self, name: bytes, value: bytes) -> None:

@@ -99,7 +99,11 @@ def main() -> None:
     app = server.streamable_http_app(
         json_response="json" in words, stateless_http="stateless" in words, event_store=store, retry_interval=300
     )
-    listener = socket.create_server(("127.0.0.1", port))
+    # The protocol is named so that asyncio switches Nagle's algorithm off: with it every answer takes 40 ms.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen()
     print(listener.getsockname()[1], flush=True)
     config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -135,6 +138,23 @@ def test_a_host_name_that_cannot_be_one_is_unreachable() -> None:
             assert isinstance(error, HttpUnreachable) and "resolve" in error.message
 
     run(main())
+
+
+def test_a_name_that_takes_for_ever_to_look_up_holds_up_neither_the_request_nor_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: gate.wait(20))
+
+    async def main() -> None:
+        async with opened("http://slow.invalid/mcp", timeouts=Timeouts(connect=0.2)) as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpUnreachable) and "slow.invalid did not resolve" in error.message
+
+    began = time.monotonic()
+    run(main())
+    assert time.monotonic() - began < 5
+    gate.set()
 
 
 # ---------------------------------------------------------------------------------------------------- the pool

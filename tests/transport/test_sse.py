@@ -28,6 +28,10 @@ def test_every_line_ending_is_understood(end: bytes) -> None:
     assert data(stream) == [b"one", b"two"]
 
 
+def test_a_line_ending_cut_in_two_is_one_even_with_an_empty_chunk_between() -> None:
+    assert data(b"data: a\r", b"", b"\ndata: b\r", b"\n", b"\r", b"\n") == [b"a\nb"]
+
+
 def test_lines_of_one_event_are_joined_by_newlines() -> None:
     assert data(b"data: a\ndata:b\ndata:  c\ndata\n\n") == [b"a\nb\n c\n"]
 
