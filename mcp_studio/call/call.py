@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mcp_studio.call.outcome import CallOutcome, Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.call.result import problems_of
@@ -20,8 +20,7 @@ from mcp_studio.signal import Signal
 Method = Literal["tools/call", "resources/read", "prompts/get"]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """The newest progress of a call."""
 
     done: float

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import PolicyRule, Verdict
@@ -15,8 +14,7 @@ Origin = Literal["person", "program"]
 """Who wants the call: somebody who pressed Call, or a workflow, gateway or toolset."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """A verdict, and the rule and reasons behind it in words."""
 
     verdict: Verdict

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from mcp_studio.catalog.ref import EntryKind, Ref
 from mcp_studio.jsontext import Json
@@ -14,8 +13,7 @@ from mcp_studio.protocol.views import AnyView, PromptView, ResourceView, Templat
 ListingState = Literal["empty", "remembered", "loading", "fresh", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One listed thing."""
 
     ref: Ref
@@ -28,8 +26,7 @@ class Entry:
     """The specification forbids using it (invalid `x-mcp-header`, 2026-07-28)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """All entries of one kind that one server offers."""
 
     server: str

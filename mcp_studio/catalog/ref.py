@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 EntryKind = Literal["tool", "resource", "template", "prompt"]
 KINDS: tuple[EntryKind, ...] = ("tool", "resource", "template", "prompt")
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(NamedTuple):
     """Names one tool, resource, template or prompt of one server.
 
     `name` is the tool's or prompt's name, the resource's URI, the template's URI template.

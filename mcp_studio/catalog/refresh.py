@@ -116,7 +116,7 @@ class Refresher:
             self._catalog.put(Listing(server, kind, (), "loading"))
         found = await fetch(kind, _asker(connection), self._limits)
         if found.error and not found.items and before.entries:
-            self._catalog.put(replace(before, error=found.error, state="failed"))
+            self._catalog.put(before._replace(error=found.error, state="failed"))
             return kind, None
         headers = status.modern and config.kind == "http"
         entries = salvage(server, kind, found.items, headers=headers)

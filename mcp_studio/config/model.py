@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mcp_studio.limits import Limits
 
@@ -16,8 +16,7 @@ Origin = Literal["user", "project", "file", "argument"]
 """Which kind of place a server's entry came from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Where an entry was read."""
 
     origin: Origin
@@ -25,8 +24,7 @@ class Source:
     """The file, or an empty string for the command line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(NamedTuple):
     """Per-server deadlines in seconds; None means the value of `Limits`."""
 
     connect: float | None = None
@@ -71,8 +69,7 @@ class ServerConfig:
 Verdict = Literal["allow", "ask", "deny"]
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRule:
+class PolicyRule(NamedTuple):
     """One `[[policy]]` table: a glob over `server.tool`, and what happens to calls it matches."""
 
     tools: str
@@ -98,8 +95,7 @@ class Settings:
     """Further header names, key names or regular expressions whose values are secret."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something in a configuration file that was left out, and why, in a sentence that names file and key."""
 
     file: str
@@ -112,8 +108,7 @@ class Problem:
         return f"{where}: {self.message}" + (f" {self.hint}" if self.hint else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Untrusted:
+class Untrusted(NamedTuple):
     """A project file that nobody has agreed to yet: nothing of it is in use."""
 
     file: str

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.outgoing import RequestId
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(NamedTuple):
     """The era and version are settled; requests can be sent."""
 
     version: str
@@ -20,15 +19,13 @@ class Ready:
     instructions: str
 
 
-@dataclass(frozen=True, slots=True)
-class NegotiationFailed:
+class NegotiationFailed(NamedTuple):
     """No common version, or the server refused; the connection is of no use."""
 
     error: StudioError
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """A request got its result; `problems` says what is wrong with it, in words."""
 
     id: RequestId
@@ -36,8 +33,7 @@ class Answered:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """A request got a JSON-RPC error."""
 
     id: RequestId
@@ -47,16 +43,14 @@ class Refused:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(NamedTuple):
     """A request's answer cannot be read, or there will be none."""
 
     id: RequestId
     error: StudioError
 
 
-@dataclass(frozen=True, slots=True)
-class Progressed:
+class Progressed(NamedTuple):
     """Progress of a request that we wait for."""
 
     id: RequestId
@@ -65,16 +59,14 @@ class Progressed:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notified:
+class Notified(NamedTuple):
     """Any other notification."""
 
     method: str
     params: dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """The server asks for something (handshake era); it must get a response."""
 
     id: RequestId
@@ -82,15 +74,13 @@ class Asked:
     params: dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawn:
+class Withdrawn(NamedTuple):
     """The server no longer wants the answer to what it asked."""
 
     id: RequestId
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """The server breaks the protocol in a way that costs nothing but should be known; in plain words."""
 
     text: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
@@ -12,8 +11,7 @@ from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.outgoing import RequestId
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """The peer asks for something."""
 
     id: RequestId
@@ -21,24 +19,21 @@ class Request:
     params: dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(NamedTuple):
     """The peer says something."""
 
     method: str
     params: dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """The peer answers with a result."""
 
     id: RequestId | None
     result: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """The peer answers with an error; `problem` says what is wrong with the error object itself."""
 
     id: RequestId | None
@@ -48,8 +43,7 @@ class Failure:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(NamedTuple):
     """A frame, or a part of a batch, that is no JSON-RPC message; `id` is the one it seems to be about."""
 
     reason: str
@@ -62,8 +56,7 @@ _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}(?![\d.eE])|"[^"\\]{0,200}")')
 _EDGE = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """What one frame held."""
 
     messages: tuple[Message, ...]

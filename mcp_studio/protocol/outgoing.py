@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 RequestId = int | str
 """The id of a request: JSON-RPC allows both kinds."""
 OutgoingKind = Literal["request", "notification", "response"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """One frame that the protocol core wants sent.
 
     `version`, `method`, `target` and `headers` are for HTTP: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name` and
@@ -28,5 +26,5 @@ class Outgoing:
     """The protocol version this message is stamped with; empty before the handshake is done."""
     modern: bool = False
     """Whether it is a message of the stateless era."""
-    headers: tuple[tuple[str, str], ...] = field(default=())
+    headers: tuple[tuple[str, str], ...] = ()
     """`Mcp-Param-*` headers, already encoded."""

@@ -5,7 +5,6 @@ A view never raises: a value of the wrong type reads as absent. All text is fore
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from mcp_studio.jsontext import Json
@@ -20,11 +19,13 @@ def _mapping(value: Json) -> dict[str, Json]:
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
 class View:
     """What all listed things have in common (specification, basic: BaseMetadata)."""
 
-    raw: dict[str, Json]
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: dict[str, Json]) -> None:
+        self.raw = raw
 
     @property
     def name(self) -> str:
@@ -42,9 +43,10 @@ class View:
         return _text(self.raw, "description")
 
 
-@dataclass(frozen=True, slots=True)
 class ToolView(View):
     """A tool (specification, server/tools). The four hints are claims of the server."""
+
+    __slots__ = ()
 
     @property
     def title(self) -> str:
@@ -96,9 +98,10 @@ class ToolView(View):
         return "read" if self.read_only else "destructive" if self.destructive else "write"
 
 
-@dataclass(frozen=True, slots=True)
 class ResourceView(View):
     """A resource (specification, server/resources)."""
+
+    __slots__ = ()
 
     @property
     def uri(self) -> str:
@@ -117,9 +120,10 @@ class ResourceView(View):
         return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-@dataclass(frozen=True, slots=True)
 class TemplateView(View):
     """A resource template (specification, server/resources)."""
+
+    __slots__ = ()
 
     @property
     def uri_template(self) -> str:
@@ -132,9 +136,10 @@ class TemplateView(View):
         return _text(self.raw, "mimeType")
 
 
-@dataclass(frozen=True, slots=True)
 class PromptView(View):
     """A prompt (specification, server/prompts)."""
+
+    __slots__ = ()
 
     @property
     def arguments(self) -> tuple[dict[str, Json], ...]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
@@ -17,8 +16,7 @@ CAPABILITIES: dict[str, Json] = {"elicitation": {"form": {}}}
 """What a front end that can ask a person advertises; nothing that nobody answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """A question that is answered with a JSON-RPC error."""
 
     code: int

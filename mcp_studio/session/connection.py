@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json
@@ -31,8 +31,7 @@ class DeadlinePassed(StudioError):
         self.limit = limit
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """How a request was answered, and how large the frame was."""
 
     event: ev.Answered | ev.Refused
@@ -40,8 +39,7 @@ class Reply:
     request_id: RequestId
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """A connection that is ready, and how long its phases took in milliseconds."""
 
     opened: Opened

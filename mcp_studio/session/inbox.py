@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import time
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
 from mcp_studio.signal import Signal
@@ -15,8 +15,7 @@ Action = Literal["accept", "decline", "cancel"]
 """The three answers of the specification (client/elicitation); for an approval accept means run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What was answered: `content` is the value for an accepted elicitation."""
 
     action: Action

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -12,8 +11,7 @@ ConnectionState = Literal["disabled", "idle", "connecting", "ready", "retrying",
 """`disabled`: not started by itself; `idle`: waiting for its turn; `retrying`: ended by itself and starts again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One phase of connecting, for `doctor`."""
 
     name: str
@@ -22,8 +20,7 @@ class Step:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """Everything a front end shows about one connection."""
 
     server: str
@@ -36,9 +33,9 @@ class Status:
     version: str = ""
     """The negotiated protocol version."""
     modern: bool = False
-    capabilities: Json = field(default=None)
+    capabilities: Json = None
     """What the server declared."""
-    server_info: Json = field(default=None)
+    server_info: Json = None
     instructions: str = ""
     pid: int = 0
     steps: tuple[Step, ...] = ()
@@ -47,4 +44,4 @@ class Status:
 
     def having(self, **changes: object) -> Status:
         """A copy with some fields changed."""
-        return replace(self, **changes)  # type: ignore[arg-type]
+        return self._replace(**changes)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.outgoing import Outgoing
@@ -25,8 +24,7 @@ class Sink(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """What was started or reached, in words for `doctor` and the trace."""
 
     target: str

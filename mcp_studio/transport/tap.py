@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 Headers = Sequence[tuple[str, str]]
 """Header lines in their order, names as sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(NamedTuple):
     """One HTTP request as it leaves."""
 
     exchange: int
@@ -21,8 +19,7 @@ class HttpRequest:
     headers: Headers
 
 
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
+class HttpResponse(NamedTuple):
     """The head of one HTTP response, or why there was none."""
 
     exchange: int
