@@ -112,6 +112,9 @@ class Edge:
             except asyncio.CancelledError:
                 self._ended(answer, _ABANDONED)
                 raise
+            except LimitExceeded as error:
+                self._ended(answer, error.message)
+                raise
             finally:
                 await answer.close()
             url = onward

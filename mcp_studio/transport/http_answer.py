@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.transport.http_body import Breather, Plain, decoder
 from mcp_studio.transport.http_errors import HttpFailure
+from mcp_studio.transport.oversize import size_text
 from mcp_studio.transport.tap import Headers
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Answer:
 
 
 def _too_large(limit: int) -> LimitExceeded:
-    return LimitExceeded(f"The server sent a message of more than {limit:,} bytes.", limit="message")
+    return LimitExceeded(f"The server sent a message of more than {size_text(limit)}.", limit="message")
 
 
 def text(data: bytes) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mcp_studio.errors import LimitExceeded
+from mcp_studio.transport.oversize import size_text
 
 _BOM = b"\xef\xbb\xbf"
 _DIGITS = re.compile(rb"[0-9]{1,9}")
@@ -149,4 +150,4 @@ class SseParser:
 
     def _bound(self, size: int) -> None:
         if size > self._limit:
-            raise LimitExceeded(f"A server-sent event is larger than {self._limit:,} bytes.", limit="message")
+            raise LimitExceeded(f"A server-sent event is larger than {size_text(self._limit)}.", limit="message")

@@ -101,7 +101,8 @@ def test_a_body_over_the_limit_is_refused_within_little_memory(packed: bool, len
     error, line = meet(bad)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert isinstance(error, LimitExceeded) and error.limit == "message"
+    assert isinstance(error, LimitExceeded) and error.limit == "message" and "1 MB" in error.message
+    assert line.tap.responses[1].error == error.message
     assert dict(line.tap.requests[0].headers)["Accept-Encoding"] == "identity"
     # The server of this test buffers a part of what it sends; that counts here too.
     assert peak < 8 * MB
