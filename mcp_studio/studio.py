@@ -23,7 +23,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.events import Answered
 from mcp_studio.redact import Redactor
-from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.worker import Checker
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager

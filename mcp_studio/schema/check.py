@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcp_studio.jsontext import ExactFloat, Json
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Number, SchemaProblem, Text
+from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Number, Text
 from mcp_studio.schema.formats import wrong_format
+from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.wording import REQUIRED, limit, not_among, spell, wrong_type
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from mcp_studio.jsontext import Json
 
@@ -112,15 +111,3 @@ class Form:
     def field(self, name: str) -> Field | None:
         """The field of a property."""
         return next((field for field in self.fields if field.name == name), None)
-
-
-Severity = Literal["error", "warning"]
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaProblem:
-    """One thing wrong with a value, at a JSON pointer."""
-
-    pointer: str
-    message: str
-    severity: Severity = "error"

@@ -13,7 +13,7 @@ from typing import Any
 
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT, MB, Limits
-from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.schema.problem import SchemaProblem
 
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
