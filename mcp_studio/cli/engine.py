@@ -1,0 +1,108 @@
+"""Running the engine for one verb: signals, questions, and an orderly end however it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Awaitable, Callable
+
+from mcp_studio.call.call import Call
+from mcp_studio.call.outcome import CallOutcome
+from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.errors import Unreachable
+from mcp_studio.paths import Paths
+from mcp_studio.session.state import Status
+from mcp_studio.studio import Studio
+from mcp_studio.transport.guard_start import process as guard
+
+INTERRUPTED = 130
+_CANCELLING = 2.0
+"""Seconds for telling a server that its call is cancelled."""
+
+Body = Callable[[Studio], Awaitable[int]]
+
+
+def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) -> int:
+    """Open the studio on the plan's servers, run `body` in it, close everything; returns the exit code.
+
+    With an `asker`, servers may ask for input and calls for approval.
+    """
+    logging.lastResort = None  # narration is ours alone; what is logged is for the log of the studio
+    ended: list[int] = []
+
+    async def session() -> int:
+        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGHUP"):
+            if task is not None and (number := getattr(signal, name, None)) is not None:
+                loop.add_signal_handler(number, _end, task, ended, 128 + number)
+        async with Studio.open(plan.config, Paths.default(), can_ask=asker is not None) as studio:
+            out.redactor = studio.redactor
+            if asker is None:
+                return await body(studio)
+            asker.redactor = studio.redactor
+            async with asker.answering(studio.inbox):
+                return await body(studio)
+
+    try:
+        with asyncio.Runner() as runner:
+            return runner.run(session())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        out.interrupted()
+        return ended[0] if ended else INTERRUPTED
+    finally:
+        guard.drop_ahead()
+
+
+def _end(task: asyncio.Task[int], ended: list[int], code: int) -> None:
+    ended.append(code)
+    task.cancel()
+
+
+async def connected(studio: Studio, name: str, out: Output) -> Status:
+    """Wait until a server is ready and listed; says what it does wrong.
+
+    Raises:
+        StudioError: why it is not ready, in words.
+    """
+    status = await studio.manager.settle(name)
+    if status.state != "ready":
+        raise status.error or Unreachable(f"{name} is {status.state}.")
+    await studio.manager.listed(name)
+    status = studio.manager.status(name)
+    for warning in status.warnings:
+        out.note(f"{name} {warning}")
+    _, stray = studio.manager.stray(name)
+    if stray:
+        what = "a line that is" if stray == 1 else f"{stray} lines that are"
+        out.note(f"{name} prints {what} not MCP on its standard output; logs belong on standard error")
+    return status
+
+
+async def outcome_of(call: Call, out: Output) -> CallOutcome:
+    """Wait for a call and tell its progress; when we are interrupted, the server is told before this ends."""
+    told = ""
+
+    def changed(one: Call) -> None:
+        nonlocal told
+        if (progress := one.progress) is None:
+            return
+        total = f" of {progress.total:g}" if progress.total else ""
+        text = f"{progress.done:g}{total} {progress.message}".rstrip()
+        if text != told:
+            told = text
+            out.note(f"  {text}")
+
+    disconnect = call.changed.connect(changed)
+    try:
+        return await call.wait()
+    except asyncio.CancelledError:
+        call.cancel()
+        if call.task is not None:
+            await asyncio.wait((call.task,), timeout=_CANCELLING)
+        raise
+    finally:
+        disconnect()

@@ -1,0 +1,171 @@
+"""What is answered without the engine: help, version, completion scripts. Imports next to nothing: it is instant."""
+
+from __future__ import annotations
+
+import sys
+
+from mcp_studio import __version__
+
+VERBS = {
+    "list": "what servers offer: servers, tools, resources, templates, prompts",
+    "call": "call a tool",
+    "read": "read a resource",
+    "get": "get a prompt",
+    "complete": "values a server suggests for an argument",
+    "doctor": "connect, and say what was done, how long it took, what failed and what to try",
+    "config": "show and change the configuration",
+    "demo": "the studio on the bundled demo server",
+    "completion": "completion script for bash, zsh or fish",
+}
+"""Verb -> what it does, in the order of the help."""
+
+TARGETS = """\
+Servers are the configured ones, or:
+  --config FILE        those of this file instead: config.toml or any mcp.json (may be repeated)
+  --url URL            the server at this URL
+  -- COMMAND ARGS…     the server that this command starts (last on the line)
+"""
+OPTIONS = """\
+Options:
+  --server NAME        only this server
+  --header 'K: V'      send this header to servers at a URL (may be repeated; ${ENV} is replaced)
+  --era ERA            protocol era: legacy, auto or modern
+  --timeout SECONDS    give up connecting, and waiting for an answer, after this long
+  --json               print one JSON object: {"ok", "result" or "error", "server", "ms"}
+  --quiet, -q          say nothing on standard error but errors
+"""
+CODES = """\
+Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 sign-in needed, 4 unreachable, 5 tool error,
+6 input or approval needed, 130 interrupted.
+"""
+ARGUMENTS = """\
+Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.
+  --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
+"""
+_LISTS = "servers|tools|resources|templates|prompts"
+USAGE = {
+    "": f"""\
+mcp-studio {__version__} - the terminal studio for MCP servers
+
+  mcp-studio [URL | -- COMMAND ARGS…] [--config FILE]…     open the studio
+  mcp-studio demo                                          open it on the bundled demo server
+  mcp-studio VERB …
+
+Verbs (mcp-studio VERB --help):
+{chr(10).join(f"  {verb:<11}{what}" for verb, what in VERBS.items())}
+
+{TARGETS}
+{CODES}""",
+    "list": f"""\
+mcp-studio list [{_LISTS}] [options] [-- COMMAND ARGS…]
+
+Prints what servers offer, a line each; without a kind, everything but the servers. `list servers` connects to nothing.
+
+{TARGETS}
+{OPTIONS}
+{CODES}""",
+    "call": f"""\
+mcp-studio call SERVER.TOOL [key=value…] [options] [-- COMMAND ARGS…]
+
+Calls a tool and prints its result. With one server, `SERVER.` can be left out. Only the first dot divides:
+--server NAME and --tool NAME name them apart, also a tool that the server does not list.
+
+{ARGUMENTS}  --yes, -y            approve what would be asked about
+  --unchecked          send the arguments even if they do not match the schema
+
+{TARGETS}
+{OPTIONS}
+{CODES}""",
+    "read": f"""\
+mcp-studio read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]
+
+Reads a resource, listed or not. A URI template such as `file:///{{path}}` is filled with the values given.
+
+  --output FILE, -o    write the content, byte for byte, to a new file
+
+{TARGETS}
+{OPTIONS}
+{CODES}""",
+    "get": f"""\
+mcp-studio get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]
+
+Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.
+
+{TARGETS}
+{OPTIONS}
+{CODES}""",
+    "complete": f"""\
+mcp-studio complete SERVER.PROMPT ARGUMENT=START [key=value…] [options] [-- COMMAND ARGS…]
+mcp-studio complete URI-TEMPLATE VARIABLE=START [key=value…] [options] [-- COMMAND ARGS…]
+
+Prints the values that a server suggests for an argument, a line each; the other pairs are what is known already.
+
+{TARGETS}
+{OPTIONS}
+{CODES}""",
+    "doctor": f"""\
+mcp-studio doctor [SERVER…] [options] [-- COMMAND ARGS…]
+
+Connects to each server, one after the other, and says what was resolved, started, negotiated and listed, how long each
+step took, what failed and what to try.
+
+{TARGETS}
+{OPTIONS}
+{CODES}""",
+    "config": f"""\
+mcp-studio config [show]                       what is in force, from which files, and what was left out and why
+mcp-studio config path                         the file that `add`, `remove` and `set` write
+mcp-studio config keys                         all keys of the studio
+mcp-studio config add [--name NAME] URL        add a server by its URL, or by its command
+mcp-studio config add [--name NAME] -- COMMAND ARGS…
+mcp-studio config add -                        add the servers of an mcp.json snippet from standard input
+mcp-studio config remove NAME                  remove a server
+mcp-studio config set KEY VALUE                set a value, such as `theme nord` or `limits.connect 30`
+mcp-studio config trust                        use ./.mcp-studio.toml, after showing what it starts
+mcp-studio config import [FILE]                servers of other clients: which files there are; add those of one
+
+  --config FILE        the file to show or to write
+  --yes, -y            do not ask
+  --json, --quiet      as everywhere
+
+{CODES}""",
+    "demo": """\
+mcp-studio demo
+
+Opens the studio on the bundled demo server: everything to try, nothing to install. For the other verbs it is
+`-- python -m mcp_studio.servers.demo`.
+""",
+    "completion": """\
+mcp-studio completion bash|zsh|fish
+
+Prints a completion script. For bash: source <(mcp-studio completion bash)
+zsh: mcp-studio completion zsh > "${fpath[1]}/_mcp-studio"
+fish: mcp-studio completion fish > ~/.config/fish/completions/mcp-studio.fish
+""",
+}
+
+
+def answer(words: list[str]) -> int:
+    """Answer `--help`, `help`, `--version` or `completion`; returns the exit code."""
+    if words[:1] in (["--version"], ["-V"]):
+        return _print(f"mcp-studio {__version__}\n")
+    asked = [word for word in words if word not in ("--help", "-h", "help")]
+    if words[:1] == ["completion"] and len(asked) == len(words):
+        from mcp_studio.cli.shells import script
+
+        if len(words) == 2 and (text := script(words[1])):
+            return _print(text)
+        sys.stderr.write(USAGE["completion"])
+        return 2
+    return _print(USAGE[next((word for word in asked if word in USAGE), "")])
+
+
+def _print(text: str) -> int:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return 0
+    except UnicodeEncodeError:
+        sys.stdout.buffer.write(text.encode())
+    return 0

@@ -1,0 +1,90 @@
+"""Reading what a person types, a line at a time, without blocking the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+try:
+    import termios
+except ImportError:  # Windows
+    termios = None
+
+_LONGEST = 64 * 1024
+"""Bytes of one typed line."""
+
+
+class EndOfInput(Exception):
+    """The person closed the input (Ctrl-D)."""
+
+
+def can_ask() -> bool:
+    """Whether there is somebody at a terminal who sees questions and can answer them."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+class Lines:
+    """Lines of a terminal; only while `read` waits is anything taken from it."""
+
+    def __init__(self, fd: int = 0) -> None:
+        self._fd = fd
+        self._text = b""
+
+    async def read(self, *, hidden: bool = False) -> str:
+        """The next line without its end; `hidden` does not show what is typed.
+
+        Raises:
+            EndOfInput: there is no more.
+        """
+        with _silence(self._fd) if hidden else _nothing():
+            while b"\n" not in self._text:
+                data = await self._wait()
+                if not data or len(self._text) > _LONGEST:
+                    raise EndOfInput
+                self._text += data
+        if hidden:
+            sys.stderr.write("\n")
+        line, _, self._text = self._text.partition(b"\n")
+        return line.decode("utf-8", "replace").rstrip("\r")
+
+    async def _wait(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+        loop.add_reader(self._fd, _settle, ready)
+        try:
+            await ready
+        finally:
+            loop.remove_reader(self._fd)
+        try:
+            return os.read(self._fd, 4096)
+        except OSError:
+            return b""
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+@contextmanager
+def _nothing() -> Generator[None]:
+    yield
+
+
+@contextmanager
+def _silence(fd: int) -> Generator[None]:
+    """Switch the terminal's echo off."""
+    if termios is None:
+        yield
+        return
+    before = termios.tcgetattr(fd)
+    quiet = termios.tcgetattr(fd)
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(fd, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(fd, termios.TCSANOW, before)

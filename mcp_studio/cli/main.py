@@ -1,0 +1,111 @@
+"""The command line from its words to its exit code. The only module of a front end that imports others, and late:
+servers are started before the engine is imported, and each verb is imported alone.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from mcp_studio.cli.help import USAGE
+from mcp_studio.cli.options import Options, parse
+from mcp_studio.cli.output import Output
+from mcp_studio.errors import StudioError, UsageError
+
+INTERRUPTED = 130
+_MODULES = {"list": "listing"}
+"""Verbs whose module in `cli.verbs` has another name."""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run a command line; returns its exit code."""
+    # Collecting garbage while thousands of functions and classes are made finds none and costs a tenth of the start.
+    gc.disable()
+    ours = argv[: argv.index("--")] if "--" in argv else argv
+    out = Output(json="--json" in ours, quiet="--quiet" in ours or "-q" in ours)
+    try:
+        return _run(parse(argv), out)
+    except StudioError as error:
+        return out.fail(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has had enough; nothing more can be said there.
+        sys.stdout = open(os.devnull, "w")
+        return 1
+    except Exception as error:  # boundary: a mistake of ours is told in a line, not as a stack trace
+        if os.environ.get("MCP_STUDIO_DEBUG"):
+            raise
+        hint = "This is a mistake in mcp-studio. MCP_STUDIO_DEBUG=1 shows where."
+        return out.fail(StudioError(f"Something unexpected went wrong: {type(error).__name__}: {error}", hint=hint))
+    finally:
+        gc.enable()
+
+
+def _run(options: Options, out: Output) -> int:
+    if options.verb in ("", "demo"):
+        return _studio(options, out)
+    if options.verb == "config":
+        from mcp_studio.cli.verbs.config import run as configure
+
+        return configure(options, out, _keys)
+    if options.verb == "completion":
+        raise UsageError("Which shell?", hint=USAGE["completion"].splitlines()[0])
+    return _connecting(options, out)
+
+
+def _connecting(options: Options, out: Output) -> int:
+    """A verb that works on servers."""
+    from importlib import import_module
+
+    from mcp_studio.cli import plan, targets
+    from mcp_studio.config.model import Config
+    from mcp_studio.paths import Paths
+
+    if own := targets.target(options):
+        targets.start_ahead(Config(servers={own.name: own}))
+    config = targets.configuration(options, Paths.default(), own)
+    for server in config.servers.values():
+        for secret in server.secrets:
+            out.redactor.learn(secret)
+    targets.tell_problems(config, out)
+    made = plan.make(options, config)
+    if not own and made.connects:
+        targets.start_ahead(made.config)
+    return import_module(f"mcp_studio.cli.verbs.{_MODULES.get(options.verb, options.verb)}").run(made, options, out)
+
+
+def _studio(options: Options, out: Output) -> int:
+    """The studio itself."""
+    from mcp_studio.cli import targets
+    from mcp_studio.paths import Paths
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("The studio needs a terminal.", hint="For scripts there are verbs: mcp-studio --help")
+    paths = Paths.default()
+    own = targets.demo(options) if options.verb == "demo" else targets.target(options)
+    config = targets.configuration(options, paths, own)
+    targets.start_ahead(config)
+    from mcp_studio.tui.run import run as open_studio
+
+    return open_studio(config, paths)
+
+
+def _keys() -> list[tuple[str, str, str, str]]:
+    """The keys of the studio: id, keys, what they do, where."""
+    from mcp_studio.tui.actions import ACTIONS
+
+    return [(action.id, action.keys, action.title, action.scope) for action in ACTIONS]
+
+
+def leave(code: int) -> NoReturn:
+    """End the process at once: all is closed by now, and tearing the interpreter down takes as long as a small verb."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            code = code or 1
+    os._exit(code)

@@ -1,0 +1,140 @@
+"""The words of the command line: which options there are, and what they were given.
+
+Not argparse: importing it takes as long as everything that `--help` may take, and what it does with `--` and with
+option-like values is not what a front end for other programs' commands needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mcp_studio.cli.help import VERBS
+from mcp_studio.config.table import nearest
+from mcp_studio.errors import UsageError
+
+_COMMON = "--config --url --header --era --timeout --server --json --quiet"
+_ALLOWED = {
+    "": "--config --url --header --era --timeout",
+    "list": _COMMON,
+    "call": f"{_COMMON} --tool --args --yes --unchecked",
+    "read": f"{_COMMON} --output --args",
+    "get": f"{_COMMON} --prompt --args",
+    "complete": f"{_COMMON} --prompt",
+    "doctor": _COMMON,
+    "config": "--config --name --yes --json --quiet",
+    "demo": "--era",
+}
+_FLAGS = {"--json", "--quiet", "--yes", "--unchecked"}
+_REPEATED = {"--config", "--header", "--server"}
+_SHORT = {"-q": "--quiet", "-y": "--yes", "-o": "--output"}
+
+
+class Options:
+    """What was asked for: the verb (empty for the studio itself), its words, and the options by their long names."""
+
+    def __init__(self, verb: str) -> None:
+        self.verb = verb
+        self.words: list[str] = []
+        self.command: list[str] | None = None
+        """What came after `--`, or None where there was no `--`."""
+        self.given: dict[str, list[str]] = {}
+
+    def flag(self, name: str) -> bool:
+        """Whether a flag was given."""
+        return name in self.given
+
+    def value(self, name: str) -> str:
+        """The value of an option, or an empty string."""
+        return self.given.get(name, [""])[-1]
+
+    def values(self, name: str) -> list[str]:
+        """All values of an option that may be repeated."""
+        return self.given.get(name, [])
+
+    @property
+    def json(self) -> bool:
+        """Whether one JSON object is wanted."""
+        return self.flag("--json")
+
+    @property
+    def quiet(self) -> bool:
+        """Whether narration is not wanted."""
+        return self.flag("--quiet")
+
+    @property
+    def seconds(self) -> float | None:
+        """The value of `--timeout`.
+
+        Raises:
+            UsageError: it is no number above 0.
+        """
+        text = self.value("--timeout")
+        if not text:
+            return None
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = 0.0
+        if not 0 < seconds < float("inf"):
+            raise UsageError(f"--timeout: `{text}` is no number of seconds above 0.")
+        return seconds
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """The values of `--header` as pairs.
+
+        Raises:
+            UsageError: one is not of the form `Name: value`.
+        """
+        pairs: list[tuple[str, str]] = []
+        for text in self.values("--header"):
+            name, colon, value = text.partition(":")
+            if not colon or not name.strip() or " " in name.strip():
+                raise UsageError(f"--header: `{text}` is not of the form `Name: value`.")
+            pairs.append((name.strip(), value.strip()))
+        return pairs
+
+
+def parse(argv: Sequence[str]) -> Options:
+    """Read the words of a command line.
+
+    Raises:
+        UsageError: an unknown verb or option (the nearest is named), or a missing value.
+    """
+    words = list(argv)
+    options = Options(words.pop(0) if words and words[0] in VERBS else "")
+    allowed = _ALLOWED.get(options.verb, "").split()
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            options.command = words
+            break
+        if word.startswith("-") and word != "-":
+            _take(options, _SHORT.get(word, word), words, allowed)
+        else:
+            options.words.append(word)
+    if not options.verb and options.words and not options.words[0].startswith(("http://", "https://")):
+        raise UsageError(
+            f"There is no verb `{options.words[0]}`.",
+            hint=nearest(options.words[0], VERBS) or "`mcp-studio --help` shows all verbs.",
+        )
+    return options
+
+
+def _take(options: Options, word: str, words: list[str], allowed: list[str]) -> None:
+    name, sign, value = word.partition("=")
+    if name not in allowed:
+        where = f"`{options.verb}` has no option {name}." if options.verb else f"There is no option {name}."
+        raise UsageError(where, hint=nearest(name, allowed))
+    if name in _FLAGS:
+        if sign:
+            raise UsageError(f"{name} takes no value.")
+        options.given[name] = []
+        return
+    if not sign:
+        if not words or words[0] == "--":
+            raise UsageError(f"{name} needs a value.")
+        value = words.pop(0)
+    if name in options.given and name not in _REPEATED:
+        raise UsageError(f"{name} was given twice.")
+    options.given.setdefault(name, []).append(value)

@@ -1,0 +1,94 @@
+"""What a verb prints: data on standard output, narration on standard error, and one envelope with `--json`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TextIO
+
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, printable
+from mcp_studio.redact import Redactor
+from mcp_studio.safetext import safe
+
+_KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
+"""Exit code -> `error.kind` of the envelope."""
+
+
+class Output:
+    """Prints; everything that may hold foreign text goes through the sanitizer, errors through the redactor too."""
+
+    def __init__(self, *, json: bool = False, quiet: bool = False) -> None:
+        self.json = json
+        self.quiet = quiet
+        self.redactor = Redactor()
+        self.server = ""
+        """The server that the verb is about, for the envelope."""
+        self.result: Json = None
+        self._began = time.perf_counter()
+        self.ms: float | None = None
+        """What the envelope says it took; the whole run where nothing is set."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+    def data(self, text: object) -> None:
+        """Print a text on standard output, as many lines as it has; nothing with `--json`."""
+        if not self.json:
+            raw = text if isinstance(text, str) else str(text)
+            _write(sys.stdout, safe(raw, max(len(raw), 1), lines=True) + "\n")
+
+    def note(self, text: object) -> None:
+        """Say something on standard error, on one line."""
+        if not self.quiet:
+            _write(sys.stderr, safe(self.redactor.text(str(text))) + "\n")
+
+    def warn(self, text: object) -> None:
+        """Say on standard error what is wrong, though it goes on; also with `--quiet`."""
+        self._say("warning", "33", text)
+
+    def fail(self, error: StudioError, detail: Json = None) -> int:
+        """Tell why it did not work, as text or as the envelope; returns the exit code.
+
+        Args:
+            detail: further members of the envelope's `error`.
+        """
+        self._say("error", "31", error.message)
+        if error.hint:
+            _write(sys.stderr, "  " + safe(self.redactor.text(error.hint)) + "\n")
+        if self.json:
+            message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
+            hint = {"hint": self.redactor.text(error.hint)} if error.hint else {}
+            self.envelope({"ok": False, "error": {**message, **hint, **(detail or {})}})
+        return error.exit_code
+
+    def done(self, result: Json = None) -> int:
+        """End well: print the envelope where one is wanted; returns the exit code."""
+        if self.json:
+            self.envelope({"ok": True, "result": self.result if result is None else result})
+        return 0
+
+    def interrupted(self) -> None:
+        """Tell that a person, or the system, ended it."""
+        if self.json:
+            self.envelope({"ok": False, "error": {"kind": "interrupted", "message": "Interrupted."}})
+        else:
+            self.note("interrupted")
+
+    def envelope(self, value: dict[str, Json]) -> None:
+        """Print an envelope; `server` and `ms` are added."""
+        ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
+        whole = {**value, "server": self.server or None, "ms": round(ms, 1)}
+        _write(sys.stdout, printable(whole) + "\n")
+
+    def _say(self, word: str, colour: str, text: object) -> None:
+        if sys.stderr.isatty() and "NO_COLOR" not in os.environ:
+            word = f"\x1b[{colour}m{word}\x1b[0m"
+        _write(sys.stderr, f"{word}: {safe(self.redactor.text(str(text)))}\n")
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text)
+    if stream is sys.stderr:
+        stream.flush()

@@ -1,0 +1,126 @@
+"""What a connecting verb is about: which servers, which tool, prompt or URI; decided before anything is started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.targets import select
+from mcp_studio.config.model import Config
+from mcp_studio.errors import UsageError
+
+KINDS = ("servers", "tools", "resources", "templates", "prompts")
+"""What `list` can list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The servers to connect, and what to do there."""
+
+    config: Config
+    """Only the servers concerned, each to be started."""
+    server: str = ""
+    """The one server it is about, where there is one."""
+    name: str = ""
+    """Tool, prompt, URI or URI template."""
+    pairs: tuple[str, ...] = ()
+    """The `key=value` words."""
+    named: bool = False
+    """The name was given by an option of its own: it is used even if the server does not list it."""
+    connects: bool = True
+
+
+def make(options: Options, config: Config) -> Plan:
+    """Read a verb's words.
+
+    Raises:
+        UsageError: a word is missing, is too much, or names nothing.
+        ConfigError: it names a server that was left out because of a mistake in its entry.
+    """
+    if options.verb == "list":
+        return _list(options, config)
+    if options.verb == "doctor":
+        return Plan(select(config, [*options.words, *options.values("--server")]))
+    if options.verb == "read":
+        return _read(options, config)
+    option, what = ("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")
+    return _named(options, config, option, what)
+
+
+def _list(options: Options, config: Config) -> Plan:
+    if len(options.words) > 1 or not {*options.words} <= {*KINDS}:
+        word = next(word for word in (*options.words[1:], *options.words) if word)
+        raise UsageError(f"`list` lists one of {', '.join(KINDS)}, not `{word}`.")
+    kind = options.words[0] if options.words else ""
+    if kind == "servers":
+        return Plan(config, name=kind, connects=False)
+    chosen = select(config, options.values("--server"))
+    return Plan(chosen, next(iter(chosen.servers)) if len(chosen.servers) == 1 else "", kind)
+
+
+def _named(options: Options, config: Config, option: str, what: str) -> Plan:
+    """`SERVER.NAME key=value…`, or with options of their own for server and name."""
+    words = list(options.words)
+    name = options.value(option)
+    named = bool(name)
+    if not name:
+        if not words:
+            raise UsageError(f"Which {what}?", hint=f"mcp-studio {options.verb} SERVER.{what.upper()}")
+        name = words.pop(0)
+    server = _server_option(options)
+    if not server:
+        server, name = _split(config, name, named, what)
+    return Plan(select(config, [server]), server, name, _pairs(words), named)
+
+
+def _split(config: Config, text: str, named: bool, what: str) -> tuple[str, str]:
+    """Server and name of `SERVER.NAME`, which divides at the first dot; with one server the name may stand alone."""
+    only = _only(config)
+    if named:
+        if not only:
+            raise UsageError(f"Which server has the {what} `{text}`?", hint="Name it: --server NAME")
+        return only, text
+    head, dot, tail = text.partition(".")
+    if dot and tail and head in config.servers:
+        return head, tail
+    if only:
+        return only, text
+    if not dot:
+        raise UsageError(f"Which server has the {what} `{text}`?", hint=f"Write SERVER.{what.upper()}")
+    return head, tail
+
+
+def _read(options: Options, config: Config) -> Plan:
+    words = list(options.words)
+    server = _server_option(options)
+    if not server and words and "://" not in words[0] and (len(words) > 1 or words[0] in config.servers):
+        second = words[1] if len(words) > 1 else ""
+        if words[0] in config.servers or ("=" not in second and ":" in second):
+            server = words.pop(0)
+    if not words:
+        raise UsageError("Which resource?", hint="mcp-studio read [SERVER] URI")
+    uri = words.pop(0)
+    chosen = select(config, [server] if server else [])
+    if not server and len(chosen.servers) == 1:
+        server = next(iter(chosen.servers))
+    return Plan(chosen, server, uri, _pairs(words))
+
+
+def _server_option(options: Options) -> str:
+    names = options.values("--server")
+    if len(names) > 1:
+        raise UsageError(f"`{options.verb}` is about one server.")
+    return names[0] if names else ""
+
+
+def _only(config: Config) -> str:
+    """The one server that can be meant without naming it."""
+    names = list(config.servers) if len(config.servers) == 1 else [s.name for s in config.servers.values() if s.enabled]
+    return names[0] if len(names) == 1 else ""
+
+
+def _pairs(words: list[str]) -> tuple[str, ...]:
+    for word in words:
+        if "=" not in word:
+            raise UsageError(f"`{word}` is not of the form key=value.")
+    return tuple(words)

@@ -1,0 +1,34 @@
+"""Rows of text: the same on a terminal and in a pipe, so nothing depends on a width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.safetext import safe
+
+_COLUMN = 44
+"""Widest column that others are aligned to."""
+_RISKS = {"read": "r", "write": "w", "destructive": "!"}
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows with aligned columns; every cell is made safe."""
+    cells = [[safe(cell, 400) for cell in row] for row in rows]
+    widths = [
+        max((len(cell) for cell in column if len(cell) <= _COLUMN), default=0) for column in zip(*cells, strict=True)
+    ]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def entry_rows(entries: Iterable[Entry], indent: str = "") -> list[str]:
+    """A line for each listed thing: risk (tools), address, what it is."""
+    rows: list[tuple[str, ...]] = []
+    for entry in entries:
+        about = entry.view.description.strip().split("\n", 1)[0] or entry.view.title
+        if entry.problem:
+            about = f"({entry.problem}) {about}".rstrip()
+        risk = (_RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
+        rows.append((*risk, str(entry.ref), safe(about, 160)))
+    return [indent + row for row in table(rows)]

@@ -1,0 +1,153 @@
+"""Which servers a command line is about, and starting them as early as possible."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.config.load import load
+from mcp_studio.config.model import Config, Era, Problem, ServerConfig, Timeouts
+from mcp_studio.config.servers import ERAS
+from mcp_studio.config.table import nearest
+from mcp_studio.config.target import from_command, from_url
+from mcp_studio.errors import ConfigError, Unreachable, UsageError
+from mcp_studio.paths import Paths
+from mcp_studio.transport.environment import child_environment
+from mcp_studio.transport.guard_start import process as guard
+
+
+def target(options: Options) -> ServerConfig | None:
+    """The server given on the command line itself, if there is one.
+
+    Raises:
+        UsageError: several were given, or what was given is none.
+    """
+    url = options.value("--url") or (options.words[0] if not options.verb and options.words else "")
+    given = [bool(url), options.command is not None, bool(options.values("--config"))]
+    if sum(given) > 1:
+        raise UsageError("Give one of --config, --url and -- COMMAND.")
+    if url:
+        return _adjusted(from_url(url, options.headers), options)
+    if options.command is not None:
+        return _adjusted(from_command(options.command), options)
+    return None
+
+
+def demo(options: Options) -> ServerConfig:
+    """The bundled demo server, started with this Python.
+
+    Raises:
+        UsageError: further words were given.
+    """
+    if options.words or options.command is not None:
+        raise UsageError("`demo` takes no further words.")
+    module = ("-m", "mcp_studio.servers.demo")
+    # A source checkout may be found by PYTHONPATH alone.
+    server = ServerConfig("demo", command=sys.executable, args=module, inherit_env=("PYTHONPATH",))
+    return _adjusted(server, options)
+
+
+def configuration(options: Options, paths: Paths, own: ServerConfig | None) -> Config:
+    """All that is configured; with a target only that server, under the person's settings.
+
+    Raises:
+        ConfigError: a file given by `--config` cannot be used at all.
+        UsageError: an option's value is wrong.
+    """
+    files = [Path(name).expanduser() for name in options.values("--config")]
+    config = load(paths, Path.cwd(), files=files)
+    if own is not None:
+        broken = tuple(problem for problem in config.problems if not problem.key.startswith("servers."))
+        return replace(config, servers={own.name: own}, problems=broken, untrusted=())
+    for problem in config.problems:
+        if files and not problem.key:
+            raise ConfigError(f"{problem.file}: {problem.message}", file=problem.file, hint=problem.hint)
+    adjusted = {name: _adjusted(server, options) for name, server in config.servers.items()}
+    return replace(config, servers=adjusted)
+
+
+def tell_problems(config: Config, out: Output) -> None:
+    """Say what of the configuration is not in use, and why."""
+    for problem in config.problems:
+        out.warn(problem)
+    for question in config.untrusted:
+        out.note(f"{question.file} is not in use: agree to it by `mcp-studio config trust`")
+
+
+def select(config: Config, names: Sequence[str]) -> Config:
+    """The same with only the servers named, each to be started; without names, those that are enabled.
+
+    Raises:
+        UsageError: there is no such server, or none at all.
+        ConfigError: it was left out because of a mistake in its entry.
+    """
+    for name in names:
+        if name not in config.servers:
+            raise _unknown(config, name)
+    if names:
+        servers = {name: replace(config.servers[name], enabled=True) for name in dict.fromkeys(names)}
+    else:
+        servers = {name: server for name, server in config.servers.items() if server.enabled}
+    if not servers:
+        raise _nothing(config)
+    return replace(config, servers=servers)
+
+
+def _unknown(config: Config, name: str) -> UsageError | ConfigError:
+    if problem := _problem_of(config, name):
+        return ConfigError(f"The server `{name}` cannot be used: {problem}", file=problem.file, key=problem.key)
+    hint = nearest(name, config.servers) or "`mcp-studio list servers` shows the configured servers."
+    return UsageError(f"There is no server `{name}`.", hint=hint)
+
+
+def _problem_of(config: Config, name: str) -> Problem | None:
+    return next((one for one in config.problems if name in one.key.split(".")[1:2]), None)
+
+
+def _nothing(config: Config) -> UsageError:
+    if config.servers:
+        return UsageError("All configured servers are disabled.", hint="Name one: --server NAME")
+    hint = "Give one with --url URL or -- COMMAND ARGS…, or add one: mcp-studio config add …"
+    if config.untrusted:
+        hint = f"{config.untrusted[0].file} has some: mcp-studio config trust"
+    return UsageError("No servers are configured.", hint=hint)
+
+
+def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
+    """The entry with what the command line says over it."""
+    era = options.value("--era")
+    if era:
+        server = replace(server, era=_era(era))
+    if (seconds := options.seconds) is not None:
+        server = replace(server, timeouts=Timeouts(seconds, seconds, seconds))
+    if server.url and server.source.origin != "argument" and (headers := options.headers):
+        given = from_url(server.url, headers)
+        secrets = tuple(dict.fromkeys((*server.secrets, *given.secrets)))
+        server = replace(server, headers={**server.headers, **given.headers}, secrets=secrets)
+    return server
+
+
+def _era(text: str) -> Era:
+    for era in ERAS:
+        if era == text:
+            return era
+    raise UsageError(f"--era: must be one of {', '.join(ERAS)}, not `{text}`.", hint=nearest(text, ERAS))
+
+
+def start_ahead(config: Config) -> None:
+    """Have the first servers started while the engine is still being imported; it takes them over later.
+
+    A failure is not told here: the engine meets it again and tells it in its place.
+    """
+    programs = [server for server in config.servers.values() if server.enabled and server.kind == "stdio"]
+    for server in programs[: config.settings.start_processes]:
+        try:
+            cwd = os.path.abspath(server.cwd or ".")
+            guard.launch_ahead((server.command, *server.args), child_environment(server), cwd)
+        except Unreachable:
+            return

@@ -1,0 +1,64 @@
+"""`call`: call a tool and print its result."""
+
+from __future__ import annotations
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.cli.arguments import gather, refuse_wrong
+from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.content import result_text
+from mcp_studio.cli.ending import end
+from mcp_studio.cli.engine import connected, execute, outcome_of
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.schema.field import Form, JsonField
+from mcp_studio.schema.form import build
+from mcp_studio.studio import Studio
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """Call, and return the exit code."""
+    out.server = plan.server
+    asker = Asker()
+    return execute(plan, out, lambda studio: _call(studio, plan, options, out, asker), asker=asker)
+
+
+async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
+    await connected(studio, plan.server, out)
+    ref = _find(studio, plan, out)
+    found = studio.catalog.find(ref)
+    if len(found) > 1:
+        out.warn(f"{ref} stands {len(found)} times in the server's list; the first definition counts here.")
+    view = found[0].view if found else None
+    form = build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
+    arguments = gather(options, plan.pairs, form)
+    if not options.flag("--unchecked"):
+        refuse_wrong(form, arguments, str(ref))
+        await _refuse_inner(studio, form, arguments, str(ref))
+    call = studio.call_tool(ref, arguments, approved=options.flag("--yes"))
+    return end(await outcome_of(call, out), out, asker, result_text)
+
+
+def _find(studio: Studio, plan: Plan, out: Output) -> Ref:
+    """The tool that is meant; one named by `--tool`, or of a server that could not list, need not be listed."""
+    ref = Ref("tool", plan.server, plan.name)
+    if studio.catalog.find(ref):
+        return ref
+    if plan.named or studio.catalog.listing(plan.server, "tool").error:
+        out.warn(f"{plan.server} does not list a tool {plan.name}.")
+        return ref
+    return studio.catalog.resolve("tool", f"{plan.server}.{plan.name}", [plan.server])
+
+
+async def _refuse_inner(studio: Studio, form: Form, arguments: dict[str, Json], what: str) -> None:
+    """Check against the whole schema, which takes a process, only what the fields could not tell."""
+    nested = any(isinstance(form.field(name), JsonField | None) for name in arguments)
+    if not nested or not isinstance(form.schema, dict):
+        return
+    problems = [problem for problem in await studio.check(form.schema, arguments) if problem.severity == "error"]
+    if problems:
+        said = "; ".join(f"{problem.pointer.lstrip('/') or 'the arguments'} {problem.message}" for problem in problems)
+        raise UsageError(f"The arguments of {what} are not right: {said}.", hint="--unchecked sends them all the same.")

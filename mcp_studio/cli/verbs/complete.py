@@ -1,0 +1,32 @@
+"""`complete`: the values that a server suggests for an argument of a prompt or a variable of a template."""
+
+from __future__ import annotations
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.errors import UsageError
+from mcp_studio.studio import Studio
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """Complete, and return the exit code."""
+    if not plan.pairs:
+        raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
+    out.server = plan.server
+    return execute(plan, out, lambda studio: _complete(studio, plan, out))
+
+
+async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
+    await connected(studio, plan.server, out)
+    argument, _, start = plan.pairs[0].partition("=")
+    known = dict((name, value) for name, _, value in (pair.partition("=") for pair in plan.pairs[1:]))
+    ref = Ref("template", plan.server, plan.name)
+    if not studio.catalog.find(ref):
+        ref = studio.catalog.resolve("prompt", f"{plan.server}.{plan.name}", [plan.server])
+    values = await studio.complete(ref, argument, start, known)
+    for value in values:
+        out.data(value)
+    return out.done(list(values))

@@ -1,0 +1,139 @@
+"""`doctor`: connect to each server and say what was done, how long it took, what failed and what to try."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+from mcp_studio import __version__
+from mcp_studio.catalog.ref import KINDS
+from mcp_studio.cli.engine import execute
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.jsontext import Json
+from mcp_studio.paths import Paths
+from mcp_studio.session.state import Status
+from mcp_studio.studio import Studio
+from mcp_studio.transport.environment import environment_names
+
+_LAST = 5
+"""Lines of standard error that are shown of a server."""
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """Examine, and return the exit code: that of the first server that failed."""
+    out.server = next(iter(plan.config.servers)) if len(plan.config.servers) == 1 else ""
+    _surroundings(plan, out)
+    return execute(plan, out, lambda studio: _examine(studio, plan, out))
+
+
+def _surroundings(plan: Plan, out: Output) -> None:
+    config = plan.config
+    out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")
+    out.data(f"configuration  {', '.join(config.files) or f'none ({Paths.default().config_file})'}")
+    for problem in config.problems:
+        out.data(f"✗ left out     {problem}")
+    for question in config.untrusted:
+        out.data(f"✗ not in use   {question.file}: nobody has agreed to it; mcp-studio config trust")
+    out.data("")
+
+
+async def _examine(studio: Studio, plan: Plan, out: Output) -> int:
+    found: list[Json] = []
+    code = 0
+    for name, server in plan.config.servers.items():
+        began = time.perf_counter()
+        status = await studio.manager.settle(name)
+        ready = time.perf_counter()
+        await studio.manager.listed(name)
+        listed = time.perf_counter()
+        report = _report(studio, server, status, (ready - began) * 1000, (listed - ready) * 1000)
+        found.append(report)
+        for line in _text(report):
+            out.data(line)
+        out.data("")
+        if status.error is not None:
+            code = code or status.error.exit_code
+    out.result = found
+    if code and out.json:
+        out.envelope({"ok": False, "error": {"kind": "failure", "message": "Not all servers work.", "result": found}})
+    elif not code:
+        out.done()
+    return code
+
+
+def _report(studio: Studio, server: ServerConfig, status: Status, waited: float, listed: float) -> dict[str, Json]:
+    """Everything known about one server, as JSON; nothing secret is in it."""
+    clean = studio.redactor.text
+    written = server.written or server
+    report: dict[str, Json] = {"server": server.name, "state": status.state, "source": server.source.file}
+    if server.url:
+        report |= {"url": studio.redactor.url(written.url), "headers": list(server.headers)}
+    else:
+        report |= {
+            "argv": [clean(word) for word in (server.command, *server.args)],
+            "cwd": os.path.abspath(server.cwd or "."),
+            "environment": list(environment_names(server)),
+            "pid": status.pid,
+        }
+    steps = [{"step": step.name, "ms": round(step.ms, 1), "detail": clean(step.detail)} for step in status.steps]
+    if status.state == "ready":
+        counts = {kind + "s": len(studio.catalog.listing(server.name, kind).entries) for kind in KINDS}
+        steps.append({"step": "listed", "ms": round(listed, 1), "detail": _counted(counts)})
+        info = status.server_info if isinstance(status.server_info, dict) else {}
+        report |= {"version": status.version, "era": "modern" if status.modern else "legacy", "serverInfo": info}
+        report |= {"capabilities": status.capabilities, "counts": counts}
+    else:
+        steps.append({"step": "failed", "ms": round(waited, 1), "detail": ""})
+    report |= {"steps": steps, "warnings": _warnings(studio, server.name, status)}
+    if status.error is not None:
+        report |= {"error": clean(status.error.message), "try": clean(status.error.hint)}
+    return report | {"stderr": list(studio.manager.stderr(server.name)[-_LAST:])}
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {what if count != 1 else what[:-1]}" for what, count in counts.items())
+
+
+def _warnings(studio: Studio, name: str, status: Status) -> list[str]:
+    found = [f"it {warning}" for warning in status.warnings]
+    lines, count = studio.manager.stray(name)
+    if count:
+        found.append(f"it prints to standard output what is not MCP ({count} lines), such as: {lines[0]}")
+    for kind in KINDS:
+        listing = studio.catalog.listing(name, kind)
+        found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *listing.problems) if text]
+    return found
+
+
+def _text(report: dict[str, Json]) -> Iterator[str]:
+    good = report["state"] == "ready"
+    yield f"{'✓' if good else '✗'} {report['server']}  {report['state']}"
+    if report["source"]:
+        yield f"  from         {report['source']}"
+    if "url" in report:
+        yield f"  url          {report['url']}"
+        yield f"  headers      {', '.join(report['headers']) or 'none of its own'}"
+    else:
+        yield f"  argv         {' '.join(report['argv'])}"
+        yield f"  cwd          {report['cwd']}"
+        yield f"  environment  {', '.join(report['environment'])}"
+    for step in report["steps"]:
+        yield f"  {step['step']:<11}  {step['ms']:.0f} ms  {step['detail']}".rstrip()
+    if good:
+        info = report["serverInfo"]
+        yield f"  server       {info.get('name', '?')} {info.get('version', '')}".rstrip()
+        yield f"  protocol     {report['version']} ({report['era']} era)"
+    for warning in report["warnings"]:
+        yield f"  ! {warning}"
+    if "error" in report:
+        yield f"  ✗ {report['error']}"
+        if report["try"]:
+            yield f"    try: {report['try']}"
+    if report["stderr"] and not good:
+        yield "  standard error ends with"
+        yield from (f"    {line}" for line in report["stderr"])

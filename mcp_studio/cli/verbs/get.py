@@ -1,0 +1,38 @@
+"""`get`: get a prompt and print its messages."""
+
+from __future__ import annotations
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.cli.arguments import gather, refuse_wrong, texts
+from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.content import messages_text
+from mcp_studio.cli.ending import end
+from mcp_studio.cli.engine import connected, execute, outcome_of
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.protocol.views import PromptView
+from mcp_studio.schema.field import Form
+from mcp_studio.schema.form import prompt_fields
+from mcp_studio.studio import Studio
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """Get, and return the exit code."""
+    out.server = plan.server
+    asker = Asker()
+    return execute(plan, out, lambda studio: _get(studio, plan, options, out, asker), asker=asker)
+
+
+async def _get(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
+    await connected(studio, plan.server, out)
+    ref = Ref("prompt", plan.server, plan.name)
+    if not studio.catalog.find(ref) and not plan.named:
+        ref = studio.catalog.resolve("prompt", f"{plan.server}.{plan.name}", [plan.server])
+    found = studio.catalog.find(ref)
+    view = found[0].view if found else None
+    form = prompt_fields(list(view.arguments)) if isinstance(view, PromptView) else Form(whole=True)
+    arguments = gather(options, plan.pairs, form)
+    refuse_wrong(form, arguments, str(ref))
+    call = studio.get_prompt(ref, texts(arguments))
+    return end(await outcome_of(call, out), out, asker, messages_text)

@@ -1,0 +1,98 @@
+"""`list`: what servers offer, a line each."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.rows import entry_rows, table
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.studio import Studio
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """List, and return the exit code: that of the first server that failed, though the others are listed."""
+    if plan.name == "servers":
+        return _servers(plan, out)
+    kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if plan.name in ("", kind + "s"))
+    out.server = plan.server
+    return execute(plan, out, lambda studio: _listed(studio, kinds, plan, out))
+
+
+async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], plan: Plan, out: Output) -> int:
+    waiting = [_ready(studio, name, out) for name in plan.config.servers]
+    errors = [error for error in await asyncio.gather(*waiting) if error is not None]
+    result: dict[str, Json] = {}
+    for kind in kinds:
+        entries = studio.catalog.entries(kind)
+        result[kind + "s"] = [_json(entry) for entry in entries if not entry.remembered]
+        _tell(studio, kind, plan, out)
+        if entries and len(kinds) > 1:
+            out.data(f"{kind}s")
+        for row in entry_rows([entry for entry in entries if not entry.remembered], indent="  " * (len(kinds) > 1)):
+            out.data(row)
+    out.result = result
+    if errors:
+        for error in errors[:-1]:
+            out.warn(error.message)
+        return out.fail(errors[-1], {"result": result})
+    return out.done()
+
+
+async def _ready(studio: Studio, name: str, out: Output) -> StudioError | None:
+    try:
+        await connected(studio, name, out)
+    except StudioError as error:
+        return error
+    return None
+
+
+def _tell(studio: Studio, kind: EntryKind, plan: Plan, out: Output) -> None:
+    """What is wrong with a list, or missing from it."""
+    for name in plan.config.servers:
+        listing = studio.catalog.listing(name, kind)
+        for problem in (listing.error, listing.capped, *listing.problems):
+            if problem:
+                out.warn(f"{name}, {kind}s: {problem}")
+
+
+def _json(entry: Entry) -> Json:
+    found: dict[str, Json] = {"ref": str(entry.ref), "server": entry.ref.server, "name": entry.ref.name}
+    if entry.problem:
+        found["problem"] = entry.problem
+    return {**found, "definition": entry.view.raw}
+
+
+def _servers(plan: Plan, out: Output) -> int:
+    servers = plan.config.servers.values()
+    for row in table([(server.name, server.kind, _state(server), _target(server)) for server in servers]):
+        out.data(row)
+    out.result = [
+        {
+            "name": server.name,
+            "transport": server.kind,
+            "target": _target(server),
+            "enabled": server.enabled,
+            "era": server.era,
+            "source": server.source.file or server.source.origin,
+        }
+        for server in servers
+    ]
+    return out.done()
+
+
+def _state(server: ServerConfig) -> str:
+    return "" if server.enabled else "disabled"
+
+
+def _target(server: ServerConfig) -> str:
+    """The address as it was written: nothing secret is in it."""
+    written = server.written or server
+    return written.url or " ".join((written.command, *written.args))

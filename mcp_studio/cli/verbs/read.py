@@ -1,0 +1,98 @@
+"""`read`: read a resource, or fill a template and read that."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from pathlib import Path
+from typing import cast
+
+from mcp_studio.cli.arguments import gather
+from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.content import contents_text
+from mcp_studio.cli.ending import end
+from mcp_studio.cli.engine import connected, execute, outcome_of
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.form import template_fields
+from mcp_studio.schema.uritemplate import TemplateError, expand
+from mcp_studio.studio import Studio
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """Read, and return the exit code."""
+    asker = Asker()
+    if (file := options.value("--output")) and Path(file).exists():
+        raise UsageError(f"{file} exists; nothing is overwritten.")
+    return execute(plan, out, lambda studio: _read(studio, plan, options, out, asker), asker=asker)
+
+
+async def _read(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
+    for name in plan.config.servers:
+        await connected(studio, name, out)
+    server = out.server = plan.server or _owner(studio, plan)
+    file = options.value("--output")
+    call = studio.read_resource(server, _uri(plan, options))
+    outcome = await outcome_of(call, out)
+    return end(outcome, out, asker, lambda result: _saved(result, file) if file else _shown(result))
+
+
+def _uri(plan: Plan, options: Options) -> str:
+    if not plan.pairs and not options.value("--args"):
+        return plan.name
+    form = template_fields(plan.name)
+    values = gather(options, plan.pairs, form)
+    missing = [field.name for field in form.fields if field.required and field.name not in values]
+    if missing:
+        raise UsageError(f"The template needs {', '.join(missing)}.")
+    try:
+        return expand(plan.name, values)
+    except TemplateError as problem:
+        raise UsageError(f"The URI template cannot be used: {problem}.") from None
+
+
+def _owner(studio: Studio, plan: Plan) -> str:
+    """The server that lists this resource or template.
+
+    Raises:
+        UsageError: none does, or several do.
+    """
+    entries = (*studio.catalog.entries("resource"), *studio.catalog.entries("template"))
+    owners = list(dict.fromkeys(entry.ref.server for entry in entries if entry.ref.name == plan.name))
+    if len(owners) == 1:
+        return owners[0]
+    what = f"{' and '.join(owners)} have" if owners else "No server lists"
+    raise UsageError(f"{what} {plan.name}.", hint="Name the server: mcp-studio read SERVER URI")
+
+
+def _contents(result: Json) -> list[dict[str, Json]]:
+    found = cast("dict[str, Json]", result).get("contents") if isinstance(result, dict) else None
+    items = cast("list[Json]", found) if isinstance(found, list) else []
+    return [cast("dict[str, Json]", item) for item in items if isinstance(item, dict)]
+
+
+def _shown(result: Json) -> str:
+    return "\n".join(contents_text(item).removesuffix("\n") for item in _contents(result))
+
+
+def _saved(result: Json, file: str) -> str:
+    """Write the content byte for byte to a new file."""
+    data = b"".join(_bytes(item) for item in _contents(result))
+    try:
+        with open(file, "xb") as out:
+            out.write(data)
+    except OSError as problem:
+        raise StudioError(f"{file} cannot be written: {problem.strerror or problem}.") from None
+    return f"{len(data)} bytes written to {file}"
+
+
+def _bytes(item: dict[str, Json]) -> bytes:
+    if isinstance(text := item.get("text"), str):
+        return text.encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(item["blob"]) if isinstance(item.get("blob"), str) else b""
+    except binascii.Error:
+        raise StudioError("The server's content is not valid base64.") from None
