@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
 
 from mcp_studio.tui.views.messages import Searched
@@ -78,6 +80,16 @@ class SearchableView(RowsView):
             self._hit = (self._hit + by) % len(search.hits)
         self._show()
 
+    def action_copy(self) -> None:
+        """Copy what is selected, or under the cursor, or all of it."""
+        raise NotImplementedError
+
+    # A method, no binding: a binding of the pane around it goes first.
+    def key_y(self, event: events.Key) -> None:
+        """Copy, unless the pane around has its own use for the key."""
+        event.stop()
+        self.action_copy()
+
     def in_slices(self, name: str, step: Callable[[float], bool]) -> None:
         """Run `step(seconds)` until it says True: the first slice now, the rest between keys and frames.
 
@@ -85,7 +97,7 @@ class SearchableView(RowsView):
         """
         self.workers.cancel_group(self, name)
         if not step(SLICE):
-            self.run_worker(self._slices(step), group=name, exclusive=True, name=name)
+            self.run_worker(partial(self._slices, step), group=name, exclusive=True, name=name)
 
     async def _slices(self, step: Callable[[float], bool]) -> None:
         finished = False

@@ -93,20 +93,18 @@ class VirtualView(RowsView):
             event.stop()
             self.row_chosen(self._cursor)
 
-    def row_at(self, event: events.MouseEvent) -> int | None:
-        """The row under the mouse, None where there is none."""
-        offset = event.get_content_offset(self)
-        index = -1 if offset is None else offset.y + self.top
-        return index if 0 <= index < self.row_count else None
-
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor, a double click chooses."""
-        index = self.row_at(event)
-        if index is None:
-            return
-        event.stop()
+        offset = event.get_content_offset(self)
+        index = -1 if offset is None else offset.y + self.top
+        if offset is not None and 0 <= index < self.row_count:
+            event.stop()
+            self.row_clicked(index, offset.x, event.chain)
+
+    def row_clicked(self, index: int, x: int, chain: int) -> None:
+        """A click in some cell of a row, the `chain`th of several quick ones."""
         self.move_to(index)
-        if event.chain == 2:
+        if chain == 2:
             self.row_chosen(index)
 
     def resized(self) -> None:
