@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mcp_studio.jsontext import Json
+from mcp_studio.schema.problem import SchemaProblem as SchemaProblem
 
 
 @dataclass(frozen=True, slots=True)
