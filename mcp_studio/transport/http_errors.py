@@ -113,7 +113,9 @@ def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> Http
         return HttpLost(f"{place} does not read what is sent to it.")
     if "without sending a response" in text:
         return HttpLost(f"{place} closed the connection without an answer.")
-    if "without sending complete message" in text or "incomplete chunked read" in text:
+    if any(
+        words in text for words in ("without sending complete message", "incomplete chunked", "unexpectedly closed")
+    ):
         return HttpLost(f"{place} closed the connection in the middle of its answer.")
     if "RemoteProtocolError" in names:
         hint = "Does this port want https:// instead?" if "\\x15\\x03" in text else ""
