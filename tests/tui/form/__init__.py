@@ -1,0 +1,1 @@
+"""Forms on a screen."""
