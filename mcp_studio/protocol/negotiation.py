@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, cast
 
-from mcp_studio.errors import ProtocolError, SignInNeeded, StudioError, Unreachable
+from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.events import Answered, Broken, Event, NegotiationFailed, Ready, Refused
 from mcp_studio.protocol.outgoing import RequestId
@@ -79,7 +79,7 @@ class Negotiation:
     def _on_discover(self, answer: Answer) -> list[Event]:
         if isinstance(answer, Answered):
             return self._on_discovered(answer)
-        if isinstance(answer, Broken) and isinstance(answer.error, (SignInNeeded, Unreachable)):
+        if isinstance(answer, Broken) and _says_nothing_of_the_era(answer.error):
             return self._fail(answer.error)
         if isinstance(answer, Refused) and answer.code == UNSUPPORTED_VERSION:
             supported = _strings(answer.data, "supported")
@@ -147,6 +147,11 @@ class Negotiation:
     def _fail(self, error: StudioError) -> list[Event]:
         self.settled = True
         return [NegotiationFailed(error)]
+
+
+def _says_nothing_of_the_era(error: StudioError) -> bool:
+    """Nobody was reached. A connection that ended under the probe is different: the probe may be what ended it."""
+    return isinstance(error, (SignInNeeded, Unreachable)) and not isinstance(error, ConnectionLost)
 
 
 def _mapping(value: Json) -> dict[str, Json]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.errors import ProtocolError, SignInNeeded, StudioError, Unreachable
+from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, StudioError, Unreachable
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.message import parse
@@ -167,10 +167,11 @@ def test_being_refused_or_unreachable_is_no_verdict_about_the_era(error: StudioE
     assert event == ev.NegotiationFailed(error)
 
 
-def test_an_http_refusal_of_the_probe_leads_to_the_handshake() -> None:
+@pytest.mark.parametrize("error", [StudioError("HTTP 405"), ConnectionLost("closed under the probe")])
+def test_a_failed_probe_leads_to_the_handshake(error: StudioError) -> None:
     made = core()
     made.take()
-    assert made.undelivered(1, StudioError("HTTP 405")) == []
+    assert made.undelivered(1, error) == []
     assert [m["method"] for m in taken(made)] == ["initialize"]
 
 
