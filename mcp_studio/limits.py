@@ -22,6 +22,8 @@ class Limits:
     """A request in all, progress or not."""
     close: float = 3.0
     """Closing one server before its processes are killed."""
+    leave: float = 0.3
+    """How long a server that is a program may take to leave once its input is closed; SIGTERM follows."""
     close_all: float = 5.0
     """Closing everything."""
     write: float = 10.0

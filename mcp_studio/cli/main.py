@@ -7,27 +7,39 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
 
 from mcp_studio.cli.help import USAGE
 from mcp_studio.cli.options import Options, parse
-from mcp_studio.cli.output import Output
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import StudioError, Unreachable, UsageError
+
+# Importing `typing` would delay the start of the first server.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+    from mcp_studio.cli.output import Output
 
 INTERRUPTED = 130
 _MODULES = {"list": "listing"}
 """Verbs whose module in `cli.verbs` has another name."""
+_APART = ("config", "completion")
+"""Verbs that start nothing."""
 
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line; returns its exit code."""
     # Collecting garbage while thousands of functions and classes are made finds none and costs a tenth of the start.
     gc.disable()
-    ours = argv[: argv.index("--")] if "--" in argv else argv
-    out = Output(json="--json" in ours, quiet="--quiet" in ours or "-q" in ours)
     try:
-        return _run(parse(argv), out)
+        options = parse(argv)
+        _start_early(options)
+    except StudioError as error:
+        ours = argv[: argv.index("--")] if "--" in argv else argv
+        return _output("--json" in ours, False).fail(error)
+    out = _output(options.json, options.quiet)
+    try:
+        return _run(options, out)
     except StudioError as error:
         return out.fail(error)
     except KeyboardInterrupt:
@@ -45,9 +57,30 @@ def run(argv: Sequence[str]) -> int:
         gc.enable()
 
 
+def _output(json: bool, quiet: bool) -> Output:
+    from mcp_studio.cli.output import Output
+
+    return Output(json=json, quiet=quiet)
+
+
+def _start_early(options: Options) -> None:
+    """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
+    if options.verb in _APART or options.value("--url") or (not options.verb and options.words):
+        return
+    from mcp_studio.transport.environment import inherited
+    from mcp_studio.transport.guard_start import process
+
+    try:
+        process.start()
+        if options.command:
+            process.launch_ahead(options.command, inherited(), os.path.abspath("."))
+    except Unreachable:
+        return  # the engine meets it again, and tells it in its place
+
+
 def _run(options: Options, out: Output) -> int:
     if options.verb in ("", "demo"):
-        return _studio(options, out)
+        return _studio(options)
     if options.verb == "config":
         from mcp_studio.cli.verbs.config import run as configure
 
@@ -62,23 +95,20 @@ def _connecting(options: Options, out: Output) -> int:
     from importlib import import_module
 
     from mcp_studio.cli import plan, targets
-    from mcp_studio.config.model import Config
     from mcp_studio.paths import Paths
 
-    if own := targets.target(options):
-        targets.start_ahead(Config(servers={own.name: own}))
-    config = targets.configuration(options, Paths.default(), own)
+    config = targets.configuration(options, Paths.default(), targets.target(options))
     for server in config.servers.values():
         for secret in server.secrets:
             out.redactor.learn(secret)
     targets.tell_problems(config, out)
     made = plan.make(options, config)
-    if not own and made.connects:
+    if made.connects:
         targets.start_ahead(made.config)
     return import_module(f"mcp_studio.cli.verbs.{_MODULES.get(options.verb, options.verb)}").run(made, options, out)
 
 
-def _studio(options: Options, out: Output) -> int:
+def _studio(options: Options) -> int:
     """The studio itself."""
     from mcp_studio.cli import targets
     from mcp_studio.paths import Paths

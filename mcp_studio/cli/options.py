@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mcp_studio.cli.help import VERBS
-from mcp_studio.config.table import nearest
+from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import UsageError
 
 _COMMON = "--config --url --header --era --timeout --server --json --quiet"

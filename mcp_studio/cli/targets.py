@@ -12,13 +12,16 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Era, Problem, ServerConfig, Timeouts
+from mcp_studio.config.nearest import nearest
 from mcp_studio.config.servers import ERAS
-from mcp_studio.config.table import nearest
 from mcp_studio.config.target import from_command, from_url
 from mcp_studio.errors import ConfigError, Unreachable, UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.transport.environment import child_environment
 from mcp_studio.transport.guard_start import process as guard
+
+_LEAVE = 0.05
+"""Seconds that a server has to leave by itself after a verb."""
 
 
 def target(options: Options) -> ServerConfig | None:
@@ -61,6 +64,11 @@ def configuration(options: Options, paths: Paths, own: ServerConfig | None) -> C
     """
     files = [Path(name).expanduser() for name in options.values("--config")]
     config = load(paths, Path.cwd(), files=files)
+    # A verb ends when its answer is there: a server that does not leave at once is told to.
+    limits = config.settings.limits
+    if options.verb and options.verb != "demo":
+        quick = replace(limits, leave=min(limits.leave, _LEAVE))
+        config = replace(config, settings=replace(config.settings, limits=quick))
     if own is not None:
         broken = tuple(problem for problem in config.problems if not problem.key.startswith("servers."))
         return replace(config, servers={own.name: own}, problems=broken, untrusted=())

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mcp_studio.config.keyring import lookup
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.table import nearest
+from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import home
 from mcp_studio.redact import is_secret_name

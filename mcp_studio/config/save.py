@@ -9,8 +9,8 @@ from pathlib import Path
 from mcp_studio.atomic import write_atomically
 from mcp_studio.config import edit
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.nearest import nearest
 from mcp_studio.config.servers import to_table
-from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError
 
 _ATTEMPTS = 20

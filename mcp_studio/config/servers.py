@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 from mcp_studio.config.expand import Lookup, expanded, folder_of
 from mcp_studio.config.model import Era, Kind, Problem, ServerConfig, Source, Timeouts
-from mcp_studio.config.table import Table, nearest
+from mcp_studio.config.nearest import nearest
+from mcp_studio.config.table import Table
 from mcp_studio.errors import ConfigError
 
 ERAS: tuple[Era, ...] = get_args(Era)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcp_studio.config.model import Problem
+from mcp_studio.config.nearest import nearest
 
 _WORDS = {
     str: "a string",
@@ -15,15 +16,6 @@ _WORDS = {
     list: "a list",
     dict: "a table",
 }
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A sentence that names the most similar known word, or an empty string."""
-    from difflib import get_close_matches
-
-    folded = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), folded, 1)
-    return f"Did you mean `{folded[found[0]]}`?" if found else ""
 
 
 class Table:

@@ -109,8 +109,9 @@ class GuardProcess:
         Raises:
             Unreachable: as `launch`.
         """
-        early = self.launch(argv, env, cwd)
-        self._ahead[_request(argv, env, cwd)] = early
+        request = _request(argv, env, cwd)
+        if request not in self._ahead:
+            self._ahead[request] = self.launch(argv, env, cwd)
 
     def drop_ahead(self) -> None:
         """End what was started ahead and nobody asked for."""

@@ -21,8 +21,6 @@ from mcp_studio.transport.oversize import answer_for, size_text
 from mcp_studio.transport.pipes import LineReader, PipeWriter, WriterClosed
 from mcp_studio.transport.tap import Tap
 
-LEAVE = 0.3
-"""Seconds that a server has to leave by itself once its input is closed; SIGTERM follows."""
 VERDICT = 0.5
 """Seconds to wait for the exit code when a pipe has closed, so that the failure can name it."""
 DRAIN = 2.0
@@ -182,9 +180,10 @@ class StdioTransport:
                 self._watch.cancel()
             self._stdin.close()
             allowed = self._limits.close
-            if not await _within(min(LEAVE, allowed / 2), child.gone):
+            leave = min(self._limits.leave, allowed / 2)
+            if not await _within(leave, child.gone):
                 child.stop()
-                if not await _within(max(allowed - LEAVE, allowed / 2), child.gone):
+                if not await _within(allowed - leave, child.gone):
                     child.kill()
                     await _within(VERDICT, child.gone)
             await _within(VERDICT, self._stdout.ended, self._stderr.ended)

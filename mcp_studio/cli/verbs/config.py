@@ -15,10 +15,10 @@ from mcp_studio.cli.rows import table
 from mcp_studio.config.importers import foreign_files
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, ServerConfig, Untrusted
+from mcp_studio.config.nearest import nearest
 from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.snippet import parse_paste
-from mcp_studio.config.table import nearest
 from mcp_studio.config.target import from_command, suggest_name
 from mcp_studio.config.trust import TrustStore
 from mcp_studio.errors import InputNeeded, UsageError
