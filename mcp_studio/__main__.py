@@ -10,8 +10,12 @@ def main() -> int:
     words = sys.argv[1:]
     if "--" in words:
         words = words[: words.index("--")]
-    if "--help" in words or "-h" in words or words[:1] in (["--version"], ["-V"], ["help"], ["completion"]):
+    if "--help" in words or "-h" in words or words[:1] in (["--version"], ["-V"], ["help"]):
         from mcp_studio.cli.help import answer
+
+        return answer(words)
+    if words[:1] == ["completion"]:
+        from mcp_studio.cli.shells import answer
 
         return answer(words)
     from mcp_studio.cli.main import leave, run

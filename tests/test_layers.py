@@ -38,7 +38,7 @@ DEFERRED = [
     *"jsonschema jsonschema_specifications referencing".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
-DEFERRED_STDLIB = "difflib importlib urllib resource".split()
+DEFERRED_STDLIB = "difflib importlib ipaddress urllib resource".split()
 """The same for the standard library; `resource` is not on every system."""
 LATE = {
     *("mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.transport.make"),

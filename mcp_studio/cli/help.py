@@ -1,23 +1,11 @@
-"""What is answered without the engine: help, version, completion scripts. Imports next to nothing: it is instant."""
+"""What is answered without the engine: help and version. Imports next to nothing: it is instant."""
 
 from __future__ import annotations
 
 import sys
 
 from mcp_studio import __version__
-
-VERBS = {
-    "list": "what servers offer: servers, tools, resources, templates, prompts",
-    "call": "call a tool",
-    "read": "read a resource",
-    "get": "get a prompt",
-    "complete": "values a server suggests for an argument",
-    "doctor": "connect, and say what was done, how long it took, what failed and what to try",
-    "config": "show and change the configuration",
-    "demo": "the studio on the bundled demo server",
-    "completion": "completion script for bash, zsh or fish",
-}
-"""Verb -> what it does, in the order of the help."""
+from mcp_studio.cli.words import VERBS
 
 TARGETS = """\
 Servers are the configured ones, or:
@@ -146,21 +134,15 @@ fish: mcp-studio completion fish > ~/.config/fish/completions/mcp-studio.fish
 
 
 def answer(words: list[str]) -> int:
-    """Answer `--help`, `help`, `--version` or `completion`; returns the exit code."""
+    """Answer `--help`, `help`, `--version`; returns the exit code."""
     if words[:1] in (["--version"], ["-V"]):
-        return _print(f"mcp-studio {__version__}\n")
+        return show(f"mcp-studio {__version__}\n")
     asked = [word for word in words if word not in ("--help", "-h", "help")]
-    if words[:1] == ["completion"] and len(asked) == len(words):
-        from mcp_studio.cli.shells import script
-
-        if len(words) == 2 and (text := script(words[1])):
-            return _print(text)
-        sys.stderr.write(USAGE["completion"])
-        return 2
-    return _print(USAGE[next((word for word in asked if word in USAGE), "")])
+    return show(USAGE[next((word for word in asked if word in USAGE), "")])
 
 
-def _print(text: str) -> int:
+def show(text: str) -> int:
+    """Print a text; returns the exit code."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

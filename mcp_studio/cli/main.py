@@ -8,7 +8,6 @@ import gc
 import os
 import sys
 
-from mcp_studio.cli.help import USAGE
 from mcp_studio.cli.options import Options, parse
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 _MODULES = {"list": "listing"}
 """Verbs whose module in `cli.verbs` has another name."""
-_APART = ("config", "completion")
-"""Verbs that start nothing."""
 
 
 def run(argv: Sequence[str]) -> int:
@@ -65,7 +62,7 @@ def _output(json: bool, quiet: bool) -> Output:
 
 def _start_early(options: Options) -> None:
     """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
-    if options.verb in _APART or options.value("--url") or (not options.verb and options.words):
+    if options.verb == "config" or options.value("--url") or (not options.verb and options.words):
         return
     from mcp_studio.transport.environment import inherited
     from mcp_studio.transport.guard_start import process
@@ -85,8 +82,6 @@ def _run(options: Options, out: Output) -> int:
         from mcp_studio.cli.verbs.config import run as configure
 
         return configure(options, out, _keys)
-    if options.verb == "completion":
-        raise UsageError("Which shell?", hint=USAGE["completion"].splitlines()[0])
     return _connecting(options, out)
 
 

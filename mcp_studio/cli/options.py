@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mcp_studio.cli.help import VERBS
+from mcp_studio.cli.words import VERBS
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import UsageError
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mcp_studio.cli.help import VERBS
+import sys
+
+from mcp_studio.cli.help import USAGE, show
+from mcp_studio.cli.words import VERBS
 
 _KINDS = {
     "list": "servers tools resources templates prompts",
@@ -24,6 +27,14 @@ def _options(verb: str) -> str:
     if verb in ("demo", "completion"):
         return "--help"
     return " ".join([*_COMMON, *_MORE.get(verb, []), "--help"])
+
+
+def answer(words: list[str]) -> int:
+    """Answer `completion SHELL`; returns the exit code."""
+    if len(words) == 2 and (text := script(words[1])):
+        return show(text)
+    sys.stderr.write(f"error: Which shell?\n  {USAGE['completion']}")
+    return 2
 
 
 def script(shell: str) -> str:

@@ -1,0 +1,16 @@
+"""The verbs."""
+
+from __future__ import annotations
+
+VERBS = {
+    "list": "what servers offer: servers, tools, resources, templates, prompts",
+    "call": "call a tool",
+    "read": "read a resource",
+    "get": "get a prompt",
+    "complete": "values a server suggests for an argument",
+    "doctor": "connect, and say what was done, how long it took, what failed and what to try",
+    "config": "show and change the configuration",
+    "demo": "the studio on the bundled demo server",
+    "completion": "completion script for bash, zsh or fish",
+}
+"""Verb -> what it does, in the order of the help."""
