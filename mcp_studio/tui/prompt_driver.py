@@ -16,17 +16,31 @@ from textual._time import get_time
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from mcp_studio.tui import skeleton
+
+_ALTERNATE = "\x1b[?1049h"
+"""Switches to the alternate screen and clears it."""
+
 
 class PromptDriver(LinuxDriver):
     """Takes keys and mouse from the terminal; ends at once, and knows a lone Esc when its time is up."""
 
     _wake: tuple[int, int] | None = None
+    _frame_stands = False
 
     def start_application_mode(self) -> None:
         """Take the terminal; also after it was given back for a while."""
         if self._wake is None:
             self._wake = os.pipe()
+        self._frame_stands = skeleton.give_back()
         super().start_application_mode()
+
+    def write(self, data: str) -> None:
+        """Write to the terminal; the first frame stays until it is painted over."""
+        if self._frame_stands and data == _ALTERNATE:
+            self._frame_stands = False
+            return
+        super().write(data)
 
     def disable_input(self) -> None:
         """End the input thread and wait for it."""

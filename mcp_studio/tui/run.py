@@ -14,41 +14,46 @@ from typing import TYPE_CHECKING
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.tui import crash, logs
+from mcp_studio.tui import crash, logs, skeleton
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
 
 
+_GREETING = 0.004
+"""Seconds for the first message to each server that was started ahead."""
+
+
 def run(config: Config, paths: Paths) -> int:
     """Open the studio on the terminal until the person leaves; returns the exit code."""
+    with skeleton.shown(config, paths):
+        code, failure, redactor = _run(config, paths)
+    if failure is not None:
+        sys.stderr.write(crash.report(failure, paths.state, redactor) + "\n")
+        return 1
+    return code
+
+
+def _run(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redactor]:
     with _quick_imports():
         from mcp_studio.studio import Studio
 
-    redactor = None
-    failure: BaseException | None = None
-    code = 0
-
-    async def main() -> None:
-        nonlocal redactor, failure, code
+    async def main() -> tuple[int, BaseException | None, Redactor]:
         async with Studio.open(config, paths, can_ask=True) as studio:
-            redactor = studio.redactor
-            handler = logs.install(paths.state / "mcp-studio.log", redactor)
+            handler = logs.install(paths.state / "mcp-studio.log", studio.redactor)
             try:
+                # Importing takes longer than a server needs to answer: it is greeted first.
+                await asyncio.sleep(_GREETING)
                 with _quick_imports():
                     from mcp_studio.tui.app import StudioApp
                 app = StudioApp(studio)
                 with _signals(app):
                     code = await app.run_async() or 0
-                failure = app.failure
+                return code, app.failure, studio.redactor
             finally:
                 logs.uninstall(handler)
 
-    asyncio.run(main())
-    if failure is not None:
-        sys.stderr.write(crash.report(failure, paths.state, redactor or Redactor()) + "\n")
-        return 1
-    return code
+    return asyncio.run(main())
 
 
 @contextmanager
