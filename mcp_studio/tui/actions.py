@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
-    "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save", "dialog",
+    "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
+    "trace detail", "dialog",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -156,6 +157,13 @@ ACTIONS: tuple[Action, ...] = (
         "save",
         ("save-write", "!enter,ctrl+j", "write", "Write the files", "Save"),
         ("save-close", "escape", "close", "Back, without saving", "Back"),
+    ),
+    *_scope(
+        "trace detail",
+        ("detail-next", "right_square_bracket,tab", "turn(1)", "Next tab", "Next tab"),
+        ("detail-previous", "left_square_bracket,shift+tab", "turn(-1)", "Previous tab", ""),
+        ("detail-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
+        ("detail-close", "escape,q", "close", "Back", "Close"),
     ),
     *_scope(
         "dialog",

@@ -17,6 +17,7 @@ from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui import actions, clipboard, late, themes
 from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.driver import prompt_driver
 from mcp_studio.tui.screens.main import MainScreen
 from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.walls import WALL
@@ -43,7 +44,7 @@ class StudioApp(App[int]):
         self._first_theme, self._bad_themes = themes.load_one(settings.theme, studio.paths.themes)
         # Before App makes its style sheet, which it would make twice otherwise.
         self._reactive_theme = self._first_theme.name
-        super().__init__()
+        super().__init__(driver_class=prompt_driver())
         self.failure: Exception | None = None
         """The mistake of our own that ended the app."""
         self.animation_level = "none"

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from mcp_studio.jsontext import Json
     from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.studio import Studio
+    from mcp_studio.trace.message import WireMessage
+    from mcp_studio.trace.store import TraceStore
     from mcp_studio.tui.actions import Action
+    from mcp_studio.tui.panels.trace_detail import TraceDetail
     from mcp_studio.tui.themes import Failed
 
 
@@ -95,6 +98,27 @@ def approval(request: InputRequest) -> ModalScreen[Answer]:
     from mcp_studio.tui.screens.approval import Approval
 
     return Approval(request)
+
+
+def trace_dialog(store: TraceStore, entry: WireMessage) -> ModalScreen[None]:
+    """One exchange of the trace."""
+    from mcp_studio.tui.screens.trace_dialog import TraceDialog
+
+    return TraceDialog(store, entry)
+
+
+def trace_detail() -> TraceDetail:
+    """The same beside the trace, on a wide screen."""
+    from mcp_studio.tui.panels.trace_detail import TraceDetail
+
+    return TraceDetail(id="trace-detail")
+
+
+def question(request: InputRequest, waiting: int, studio: Studio) -> ModalScreen[Answer]:
+    """What a server asks."""
+    from mcp_studio.tui.screens.question import Question
+
+    return Question(request, waiting, studio)
 
 
 def save_dialog(ref: Ref, result: Json) -> ModalScreen[None]:

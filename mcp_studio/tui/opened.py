@@ -10,8 +10,9 @@ from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import PromptView, TemplateView, ToolView
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Field, Form, SchemaProblem, Text
+from mcp_studio.schema.field import Field, Form, Text
 from mcp_studio.schema.form import build, defaults, prompt_fields, template_fields
+from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import to_text
 from mcp_studio.schema.uritemplate import TemplateError, expand
 

@@ -107,10 +107,10 @@ class Pane(Widget):
 
     def on_click(self, event: Click) -> None:
         """Choose the tab under the pointer, or take the focus."""
-        row = self.outer_size.height - 1 if self.tabs_at_bottom else 0
-        if event.widget is self and event.y == row:
+        place = self.region
+        if event.screen_y == (place.bottom - 1 if self.tabs_at_bottom else place.y):
             for start, end, tab in self._spans:
-                if start <= event.x < end:
+                if start <= event.screen_x - place.x < end:
                     self.post_message(self.TabChosen(self, tab))
                     return
         if not self.has_focus_within:

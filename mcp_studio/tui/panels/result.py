@@ -79,7 +79,7 @@ class ResultPanel(Pane, scope="result"):
         self._body.display = has_tabs
         self._head.can_focus = not has_tabs
         if has_tabs:
-            self.run_worker(self._fill(outcome), group="fill", exclusive=True)
+            self._fill(outcome)
 
     def tick(self) -> None:
         """Draw the first line and the border: time and progress move on while it runs."""
@@ -110,7 +110,7 @@ class ResultPanel(Pane, scope="result"):
         if had_focus:
             self.call_after_refresh(lambda: self.entry_point().focus())
 
-    async def _fill(self, outcome: CallOutcome) -> None:
+    def _fill(self, outcome: CallOutcome) -> None:
         tab = self.tab if self.tab in _TABS else "text"
         kind = tab
         found: list[blocks.Block] = []
@@ -120,7 +120,7 @@ class ResultPanel(Pane, scope="result"):
             kind = "markdown" if blocks.is_markdown(found) else "text"
         if kind not in self._views:
             self._views[kind] = _make(kind)
-            await self._body.mount(self._views[kind])
+            self._body.mount(self._views[kind])
         for name, view in self._views.items():
             view.display = name == kind
         stamp = (id(self._call), id(result))

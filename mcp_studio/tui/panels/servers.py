@@ -86,6 +86,7 @@ class ServersPanel(Pane, scope="servers"):
     def show(self, servers: Sequence[Server]) -> None:
         """Show these servers, in this order."""
         self._servers = servers
+        self.set_class(not servers, "-empty")
         self._fill()
 
     @property
@@ -120,7 +121,9 @@ class ServersPanel(Pane, scope="servers"):
             status = server.status
             if status.error and status.state in ("failed", "retrying", "needs_auth"):
                 reason = safe(status.error.message, 400)
-                lines = wrap(reason, width, max_lines=_REASON_LINES, placeholder=glyphs().more) or [reason]
+                lines = wrap(
+                    reason, width, max_lines=_REASON_LINES, placeholder=glyphs().more, break_on_hyphens=False
+                ) or [reason]
                 rows += [_Row(server, line, number) for number, line in enumerate(lines, 1)]
         self.list.set_rows(rows)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Entry
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.uritemplate import TemplateError
 from mcp_studio.tui import describe, late
 from mcp_studio.tui.command_line import command_for
@@ -38,30 +40,37 @@ class Calling:
 
     # The open entry
 
-    def open(self, entry: Entry, *, go: bool) -> None:
-        """Show an entry in the call pane, with what was typed into it before."""
-        self.keep_draft()
-        key = f"{entry.ref.kind}:{entry.ref.server}:{entry.ref.name}"
-        self.opened = open_entry(entry, self._studio.drafts.get(key))
+    async def open(self, entry: Entry, *, go: bool, fresh: bool = False) -> None:
+        """Show an entry in the call pane, with what was typed into it before unless it is to be `fresh`."""
+        ref, drafts = entry.ref, self._studio.drafts
+        opened = self.opened = open_entry(entry, None)
+        if not fresh and (draft := drafts.get(opened.key)) is not None:
+            opened.value = draft
         self._refused = None
-        self._screen.call.show(self.opened)
+        complete = self._complete if ref.kind in ("prompt", "template") else None
+        await self._screen.call.show(opened, {} if fresh else drafts.get(f"text:{opened.key}") or {}, complete)
         self._show_result()
         self.state_changed()
         if go:
             self.home = self._screen.call
             self._screen.go_to(self._screen.call)
 
-    def edited(self, value: Json) -> None:
-        """The value is another one; it is kept at once."""
+    def edited(self, value: Json, pending: Mapping[str, str]) -> None:
+        """The value is another one; it is kept at once, and so is text that is no JSON yet."""
         if self.opened is not None:
             self.opened.value = value
             self._refused = None
             self._studio.drafts.put(self.opened.key, value)
+            self._studio.drafts.put(f"text:{self.opened.key}", dict(pending) or None)
 
-    def keep_draft(self) -> None:
-        """Keep what is typed."""
-        if self.opened is not None and self._screen.call.touched:
-            self._studio.drafts.put(self.opened.key, self.opened.value)
+    async def _complete(self, argument: str, value: str) -> tuple[str, ...]:
+        if self.opened is None:
+            return ()
+        known = {name: text for name, text in self.opened.words().items() if name != argument}
+        try:
+            return await self._studio.complete(self.opened.entry.ref, argument, value, known)
+        except StudioError:
+            return ()
 
     def state_changed(self) -> None:
         """The server of the open entry may be in another state."""
@@ -110,8 +119,11 @@ class Calling:
     def _refuse(self, opened: Opened, errors: list[SchemaProblem]) -> None:
         self._screen.call.show_problems(errors)
         self._screen.call.focus_problem(errors[0])
+        first = errors[0]
+        what = f"{safe(first.pointer.removeprefix('/'), 80)} {safe(first.message, 300)}".strip().rstrip(".")
+        more = f" and {describe.plural(len(errors) - 1, 'more error')}" if len(errors) > 1 else ""
         again = "" if self._screen.call.unreadable() else " The same key again sends it all the same."
-        self._screen.studio_app.say(f"Not sent: {safe(errors[0].message, 300)}.{again}".replace("..", "."), "warning")
+        self._screen.studio_app.say(f"Not sent: {what}{more}.{again}", "warning")
         self._refused = (opened.value,)
 
     def _start(self, opened: Opened) -> None:
@@ -149,9 +161,8 @@ class Calling:
         """Forget what was typed."""
         if self.opened is not None:
             self._studio.drafts.put(self.opened.key, None)
-            self.opened = open_entry(self.opened.entry, None)
-            self._screen.call.show(self.opened)
-            self.state_changed()
+            self._studio.drafts.put(f"text:{self.opened.key}", None)
+            self._screen.run_worker(self.open(self.opened.entry, go=False, fresh=True), group="open", exclusive=True)
 
     def copy_command(self, entry: Entry | None = None) -> None:
         """Copy the command line that does the same as what is open, or as an entry of the catalog."""

@@ -58,7 +58,7 @@ def teach(studio: Studio, kind: EntryKind) -> str:
         if listing.error:
             lines.append(f"{safe(name)}: {safe(listing.error, 300)}")
         elif status.state != "ready":
-            lines.append(describe.state_words(status))
+            lines.append(safe(describe.state_words(status), 160))
     if not lines:
         one = len(names) == 1
         return f"{'The server offers' if one else 'The servers offer'} no {_NOUNS[kind]}."

@@ -86,7 +86,6 @@ class MainScreen(Screen[None]):
     def on_unmount(self) -> None:
         """Stop listening."""
         self.bridge.close()
-        self.calling.keep_draft()
 
     # What changed
 
@@ -131,7 +130,15 @@ class MainScreen(Screen[None]):
 
     def on_catalog_panel_opened(self, event: CatalogPanel.Opened) -> None:
         """An entry is to be shown."""
-        self.calling.open(event.entry, go=event.enter)
+        self.run_worker(self.calling.open(event.entry, go=event.enter), group="open", exclusive=True)
+
+    def on_call_panel_edited(self, event: CallPanel.Edited) -> None:
+        """Something was typed."""
+        self.calling.edited(event.value, event.pending)
+
+    def on_call_panel_wanted(self, event: CallPanel.Wanted) -> None:
+        """Something is to be done with what is open."""
+        self.calling.wanted(event.what)
 
     def on_catalog_panel_copy_wanted(self, event: CatalogPanel.CopyWanted) -> None:
         """The name of an entry, or the command line for it."""

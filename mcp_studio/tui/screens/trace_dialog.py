@@ -1,0 +1,65 @@
+"""One exchange of the trace over the whole screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.content import Content
+from textual.widget import Widget
+
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.store import TraceStore
+from mcp_studio.tui import tracing
+from mcp_studio.tui.panels.trace_detail import TABS, TraceDetail
+from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.views.messages import Copied
+
+
+class TraceDialog(Dialog[None], scope="trace detail"):
+    """Request, response, headers, stderr and times, in tabs."""
+
+    def __init__(self, store: TraceStore, entry: WireMessage) -> None:
+        super().__init__()
+        self._store = store
+        self._entry = entry
+        self._detail = TraceDetail()
+
+    def heading(self) -> Content:
+        """The tabs."""
+        parts: list[str | tuple[str, str]] = []
+        for tab in TABS:
+            parts += [" │ " if parts else "", (tab, "b $accent" if tab == self._detail.tab else "$quiet")]
+        return Content.assemble(*parts)
+
+    def body(self) -> Iterable[Widget]:
+        """One detail."""
+        yield self._detail
+
+    def on_mount(self) -> None:
+        """Fill it."""
+        self.query_one("#box").add_class("-tall")
+        self._detail.show(tracing.detail_of(self._store, self._entry))
+        is_answer = self._entry.span is not None and self._entry is self._entry.span.response
+        self._turn("response" if is_answer else "request")
+
+    def _turn(self, tab: str) -> None:
+        self._detail.show_tab(tab)
+        self.retitle(self.heading())
+        self._detail.view.focus()
+
+    def on_copied(self, event: Copied) -> None:
+        """Put it on the clipboard."""
+        event.stop()
+        self.app.copy_to_clipboard(event.text)
+
+    def action_turn(self, step: int) -> None:
+        """Another tab."""
+        self._turn(TABS[(TABS.index(self._detail.tab) + step) % len(TABS)])
+
+    def action_copy(self) -> None:
+        """Copy the value under the cursor, or the text."""
+        self._detail.view.action_copy()
+
+    def action_close(self) -> None:
+        """Leave."""
+        self.dismiss(None)
