@@ -17,6 +17,6 @@ class AreaEditor(TextArea):
     }
     """
 
-    def __init__(self, text: str = "", *, classes: str = "") -> None:
-        super().__init__(text, compact=True, show_line_numbers=False, highlight_cursor_line=False, classes=classes)
+    def __init__(self, text: str = "", *, numbers: bool = False, classes: str = "") -> None:
+        super().__init__(text, compact=True, show_line_numbers=numbers, highlight_cursor_line=False, classes=classes)
         self.cursor_blink = False

@@ -136,8 +136,9 @@ class Painter:
             text = f"{glyphs().on if index == chosen else glyphs().off} {label}"
             drawn.spots.append(Spot(0, x, x + cell_len(text) + 2, index))
             x += cell_len(text) + 2
+            if index:
+                yield ("  ", "")
             yield (text, "strong" if index == chosen else "")
-            yield ("  ", "")
 
     def _picked(self, known: Choices, drawn: Drawn) -> list[Piece]:
         drawn.spots.append(Spot(0, self.label_width, self.width, -1))

@@ -67,6 +67,8 @@ class FormRows(RowsView):
     def reveal(self, field: int) -> None:
         """Scroll so far that the field is in view, its first line at least."""
         first, last = self._starts[field], self._starts[field + 1] - 1
+        if field + 2 == len(self._starts):
+            last = self.row_count - 1  # with what stands below
         height = self.size.height
         if last >= self.top + height:
             self.scroll_rows(min(first, last - height + 1))

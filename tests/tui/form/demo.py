@@ -62,10 +62,10 @@ class FormApp(App[None]):
         self.changes.append(event.value)
 
     def lines(self) -> list[str]:
-        """What the form shows, as text."""
+        """What the form shows, as text, without its scrollbar."""
         region = self.form.region
         strips = self.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-        return [strip.crop(region.x, region.right).text.rstrip() for strip in strips[region.y : region.bottom]]
+        return [strip.crop(region.x, region.right - 1).text.rstrip() for strip in strips[region.y : region.bottom]]
 
 
 VALUES: Mapping[str, Json] = {
