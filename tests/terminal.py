@@ -59,8 +59,17 @@ class Terminal:
         os.close(theirs)
         self.fd = ours
 
+    def close(self) -> None:
+        """Take the terminal away; any number of times."""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
     def pump(self, seconds: float) -> bool:
         """Read what comes within some time; False when nothing came."""
+        if self.fd < 0:
+            time.sleep(seconds)
+            return False
         if not select.select([self.fd], [], [], seconds)[0]:
             return False
         try:
@@ -136,5 +145,5 @@ class Terminal:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        os.close(self.fd)
+        self.close()
         return gone

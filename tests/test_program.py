@@ -1,0 +1,75 @@
+"""The program as a person meets it: on a terminal, against servers that misbehave, and however it is ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.support import python_server
+from tests.terminal import Terminal
+from tests.transport.stdio_kit import alive, below
+
+STUDIO = [sys.executable, "-m", "mcp_studio"]
+CHILDREN = python_server("raw_faults", "--fault", "grandchildren")
+
+
+@contextmanager
+def studio(*argv: str, columns: int = 120, rows: int = 36, **env: str) -> Iterator[Terminal]:
+    """The studio on a terminal; killed afterwards if it has not left."""
+    terminal = Terminal([*STUDIO, *argv], columns, rows, env)
+    terminal.start()
+    try:
+        yield terminal
+    finally:
+        if terminal.process.poll() is None:
+            terminal.process.kill()
+        terminal.process.wait()
+        terminal.close()
+
+
+def left_after(pids: set[int], limit: float = 6) -> set[int]:
+    """Which of them still run after a while."""
+    end = time.monotonic() + limit
+    while (left := {pid for pid in pids if alive(pid)}) and time.monotonic() < end:
+        time.sleep(0.02)
+    return left
+
+
+@pytest.mark.parametrize("end", ["quit", "SIGTERM", "SIGHUP", "SIGKILL", "closed terminal"])
+def test_however_the_studio_ends_no_process_stays(end: str) -> None:
+    with studio("--", *CHILDREN) as terminal:
+        terminal.until("echo")
+        pids = set(below(terminal.process.pid))
+        assert len(pids) >= 3
+        began = time.monotonic()
+        if end == "quit":
+            terminal.press(b"\x11")
+        elif end == "closed terminal":
+            terminal.close()
+        else:
+            os.kill(terminal.process.pid, getattr(signal, end))
+        while terminal.process.poll() is None and time.monotonic() < began + 8:
+            terminal.pump(0.05)
+        assert terminal.process.poll() is not None
+        assert time.monotonic() - began < 6
+        assert left_after(pids) == set()
+
+
+def test_leaving_gives_the_terminal_back() -> None:
+    with studio("--", *python_server("raw_server")) as terminal:
+        terminal.until("echo")
+        terminal.press(b"\x11")
+        while terminal.process.poll() is None:
+            assert terminal.pump(2) or terminal.process.poll() is not None
+        while terminal.pump(0.05):
+            pass
+        output = b"".join(data for _, data in terminal.chunks)
+        assert terminal.process.returncode == 0
+        assert output.rfind(b"\x1b[?1049l") > output.rfind(b"\x1b[?1049h")
+        assert b"Traceback" not in output
