@@ -63,6 +63,10 @@ class FoldingView(SearchableView, VirtualView):
                 self._open(branch, place)
         self.redraw()
 
+    def shown(self) -> None:
+        """Take over what was set while nobody could see it."""
+        self.resized()
+
     def show_tree(self, tree: JsonTree) -> None:
         """Show another tree from its begin; a search ends."""
         self._tree, self._fresh = tree, True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Hashable
 from typing import ClassVar
 
@@ -170,13 +172,12 @@ class JsonView(FoldingView):
         """Open one level more of everything from the first row on screen on, up to a bound."""
         tree = self._tree
         rows = range(self.top, min(tree.rows, self.top + _MOST_UNFOLDED))
-        places = [where for where in map(tree.at, rows) if where.place < len(where.branch.children) and not where.line]
+        places = deque(where for where in map(tree.at, rows) if where.place < len(where.branch.children))
 
         def job(budget: float) -> bool:
-            for _ in range(50):
-                if not places:
-                    return True
-                branch, place, _line = places.pop(0)
+            stop = time.perf_counter() + budget
+            while places and time.perf_counter() < stop:
+                branch, place, _ = places.popleft()
                 if tree.is_container(branch, place) and not tree.is_open(branch, place):
                     self._open(branch, place)
             return not places

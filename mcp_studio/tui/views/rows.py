@@ -210,6 +210,13 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """The widget has another size."""
         self._set_height(self.row_count)
 
+    def on_show(self) -> None:
+        """Be right again after having been hidden."""
+        self.shown()
+
+    def shown(self) -> None:
+        """The widget is on screen again: nothing tells it a size that is the same as before."""
+
     def notify_style_update(self) -> None:
         """Theme, focus or classes have changed: nothing drawn before is right any more."""
         super().notify_style_update()

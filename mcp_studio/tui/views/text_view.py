@@ -71,6 +71,10 @@ class TextView(SearchableView):
                 self._wanted = "top", self._wrapped.offset_of(self.top)
             self._wrap()
 
+    def shown(self) -> None:
+        """Take over what was set while nobody could see it."""
+        self.resized()
+
     def _wrap(self) -> None:
         self._wrapped = WrappedText(self._data, self.row_width)
         self._strips.clear()

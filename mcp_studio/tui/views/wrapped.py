@@ -10,8 +10,9 @@ import re
 import time
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterable
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len, get_character_cell_size, split_graphemes
 from textual.cache import LRUCache
 
 from mcp_studio.safetext import safe
@@ -180,14 +181,20 @@ def _break_single(text: str, at: int, end: int, width: int, starts: list[int]) -
 def _break_cells(text: str, at: int, end: int, width: int, starts: list[int]) -> None:
     starts.append(at)
     line = text[at:end]
-    if cell_len(line) <= width:
-        return
     used, begin, space = 0, 0, -1
-    for first, last, cells in split_graphemes(line)[0]:
-        if used + cells > width and line[first] != " ":
+    for first, cells in _cells(line):
+        char = line[first]
+        if used + cells > width and char != " ":
             # The part behind the last space goes to the next row with this character.
             begin, used = (space, cell_len(line[space:first])) if space > begin + width // 4 else (first, 0)
             starts.append(at + begin)
         used += cells
-        if line[first] == " ":
-            space = last
+        if char == " ":
+            space = first + 1
+
+
+def _cells(line: str) -> Iterable[tuple[int, int]]:
+    """Where each character begins, and its cells; what has none of its own goes with the one before."""
+    if "\ufe0f" in line:  # makes the character before it wider
+        return ((first, cells) for first, _, cells in split_graphemes(line)[0])
+    return enumerate(map(get_character_cell_size, line))

@@ -1,0 +1,21 @@
+"""The names of the trace's columns."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from textual.strip import Strip
+from textual.widget import Widget
+
+from mcp_studio.tui.views import trace_row
+
+
+class TraceHeader(Widget):
+    """The names of the columns, above a table of the same width."""
+
+    DEFAULT_CSS = "TraceHeader { height: 1; color: $foreground 60%; }"
+
+    def render_line(self, y: int) -> Strip:
+        """The names."""
+        # The table keeps one cell for its scrollbar.
+        [(text, _)] = trace_row.header(self.size.width - 1)
+        return Strip([Segment(text, self.rich_style)]).adjust_cell_length(self.size.width, self.rich_style)

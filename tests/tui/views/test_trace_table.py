@@ -1,0 +1,282 @@
+"""The trace table: columns, following, filtering, and a ring that goes round under the cursor."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from rich.cells import cell_len
+from textual.app import App, ComposeResult
+from textual.events import MouseScrollDown, MouseScrollUp
+
+from mcp_studio.limits import Limits
+from mcp_studio.redact import Redactor
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.store import TraceStore
+from mcp_studio.tui.views.line import width_of
+from mcp_studio.tui.views.trace_header import TraceHeader
+from mcp_studio.tui.views.trace_row import columns_for, header, row, short_size, status
+from mcp_studio.tui.views.trace_table import TraceTable
+from tests.support import run, wait_until
+from tests.tui.views.stage import Stage, staged
+
+
+def store_of(count: int, entries: int = 1_000) -> TraceStore:
+    store = TraceStore(Redactor(), Limits(trace_entries=entries))
+    add(store, count)
+    return store
+
+
+def add(store: TraceStore, count: int, server: str = "files") -> None:
+    for _ in range(count):
+        made = store.add(server, "out", "request", b"{}")
+        made.method, made.target = "tools/call", f"tool {made.number}"
+
+
+def numbers(stage: Stage) -> list[int]:
+    """The numbers of the entries on screen."""
+    return [int(line.rsplit("tool ")[1].split()[0]) for line in stage.lines() if "tool " in line]
+
+
+def called(store: TraceStore, outcome: str) -> tuple[WireMessage, WireMessage | None]:
+    asked = store.add("github", "out", "request", b"{}")
+    asked.method, asked.target = "tools/call", "evil\x1b[2J"
+    span = store.opened(asked)
+    if outcome in ("open", "cancelled", "lost"):
+        span.outcome = outcome  # type: ignore[assignment]
+        return asked, None
+    answer = store.add("github", "in", "error" if outcome == "error" else "result", b"x" * 12_345)
+    answer.time = asked.time + 0.812
+    store.settled(span, answer, outcome == "error")
+    span.outcome = outcome  # type: ignore[assignment]
+    return asked, answer
+
+
+@pytest.mark.parametrize("width", [20, 36, 56, 78, 90, 118, 198])
+def test_columns_adapt_and_every_row_fits(width: int) -> None:
+    store = TraceStore(Redactor())
+    for outcome in ("ok", "tool error", "error", "cancelled", "lost", "open"):
+        called(store, outcome)
+    store.add("a server with a very long name indeed", "in", "stray", b"oops \x1b[31m" * 50)
+    store.add("s", "none", "note", "漢字".encode() * 50)
+    for message in store:
+        pieces = row(message, width)
+        assert width_of(pieces) <= max(width, 36), message
+        assert "\x1b" not in "".join(text for text, _ in pieces)
+    assert cell_len(header(width)[0][0]) <= max(width, 36)
+    names = header(width)[0][0]
+    assert "server" in names and "method" in names and "ms" in names
+    assert ("target" in names) == ("bytes" in names) == (width >= 80)
+    assert ("time" in names) == (width >= 56)
+
+
+def test_a_row_says_how_it_stands_with_sign_word_and_time() -> None:
+    store = TraceStore(Redactor())
+    said = {}
+    for outcome in ("ok", "tool error", "error", "cancelled", "lost", "open"):
+        asked, answer = called(store, outcome)
+        said[outcome] = [status(message)[:2] for message in (asked, answer) if message]
+        text = "".join(part for part, _ in row(asked, 118))
+        assert "evil␛[2J" in text and ("812" in text) == (answer is not None)
+    assert said == {
+        "ok": [("✓", "ok")] * 2, "tool error": [("✗", "tool error")] * 2, "error": [("✗", "error")] * 2,
+        "cancelled": [("○", "cancelled")], "lost": [("✗", "lost")], "open": [("●", "open")],
+    }  # fmt: skip
+
+
+def test_without_room_for_targets_they_share_the_method_column() -> None:
+    store = store_of(1)
+    assert "tools/call tool 1" in "".join(text for text, _ in row(store[0], 60))
+    assert columns_for(60).target == 0
+
+
+def test_sizes_take_five_cells_at_most() -> None:
+    assert [short_size(size) for size in (0, 999, 1_200, 9_960, 38_000, 999_500, 1_200_000, 64_000_000)] == [
+        "0", "999", "1.2K", "10K", "38K", "1.0M", "1.2M", "64M",
+    ]  # fmt: skip
+
+
+def test_it_follows_until_the_cursor_leaves_the_end_and_again_at_the_end() -> None:
+    async def go() -> None:
+        store = store_of(50)
+        view = TraceTable(store)
+        async with staged(view, (60, 10)) as (stage, pilot):
+            await wait_until(lambda: numbers(stage) == list(range(41, 51)))
+            add(store, 5)
+            await wait_until(lambda: numbers(stage)[-1] == 55)
+            assert view.following and view.message is store[54]
+            await pilot.press("up", "up")
+            assert not view.following and view.message is store[52]
+            add(store, 10)
+            await wait_until(lambda: view.row_count == 65)
+            assert numbers(stage) == list(range(46, 56)) and view.message is store[52]
+            await pilot.press("end")
+            assert view.following and numbers(stage)[-1] == 65
+            await pilot.press("f")
+            assert not view.following
+            await pilot.press("up", "down")
+            assert view.following, "the last row is the end"
+
+    run(go())
+
+
+def test_the_wheel_stops_following_and_comes_back_to_it() -> None:
+    async def go() -> None:
+        store = store_of(50)
+        view = TraceTable(store)
+        async with staged(view, (60, 10)) as (stage, pilot):
+            await wait_until(lambda: numbers(stage)[-1:] == [50])
+            await pilot._post_mouse_events([MouseScrollUp] * 2, widget=view)
+            await pilot.pause()
+            assert not view.following
+            add(store, 20)
+            await wait_until(lambda: view.row_count == 70)
+            assert numbers(stage)[-1] < 50
+            await pilot._post_mouse_events([MouseScrollDown] * 60, widget=view)
+            await pilot.pause()
+            assert view.following
+            await wait_until(lambda: numbers(stage)[-1] == 70)
+
+    run(go())
+
+
+def test_a_smaller_and_a_larger_terminal_keep_following() -> None:
+    async def go() -> None:
+        store = store_of(50)
+        view = TraceTable(store)
+        async with staged(view, (60, 10)) as (stage, pilot):
+            for height in (20, 6, 30):
+                await pilot.resize_terminal(60, height)
+                await pilot.pause()
+                add(store, 1)
+                await wait_until(lambda: numbers(stage)[-1:] == [store.total])
+                assert view.following and len(numbers(stage)) == height
+
+    run(go())
+
+
+def test_entries_keep_their_place_while_the_oldest_go() -> None:
+    async def go() -> None:
+        store = store_of(100, entries=100)
+        view = TraceTable(store)
+        async with staged(view, (60, 10)) as (stage, pilot):
+            await pilot.press("up")
+            for _ in range(20):
+                await pilot.press("up")
+            before, kept = numbers(stage), view.message
+            add(store, 40)
+            await wait_until(lambda: view.row_count == 100 and view.entry(0) is store[0])
+            assert numbers(stage) == before and view.message is kept
+            add(store, 100)
+            await wait_until(lambda: view.entry(0) is store[0])
+            assert numbers(stage) == list(range(141, 151)) and view.cursor == 0
+            await pilot.press("down")
+            assert view.message is store[1]
+
+    run(go())
+
+
+def test_a_filter_finds_old_and_new_and_keeps_the_cursor() -> None:
+    async def go() -> None:
+        store = store_of(0, entries=10_000)
+        for number in range(3_000):
+            add(store, 1, "github" if number % 3 == 0 else "files")
+        view = TraceTable(store)
+        async with staged(view, (60, 10)) as (stage, pilot):
+            await wait_until(lambda: view.row_count == 3_000)
+            view.move_to(1_500)
+            view.set_filter("server:git")
+            await wait_until(lambda: view.searched == 1 and view.row_count == 1_000)
+            assert view.message is store[1_500] and 1_501 in numbers(stage)
+            add(store, 1, "github")
+            add(store, 1, "files")
+            await wait_until(lambda: view.row_count == 1_001)
+            view.set_filter("nothing like it")
+            await wait_until(lambda: view.searched == 1)
+            assert view.row_count == 0 and view.message is None
+            await pilot.press("down", "up", "end", "g", "enter", "pagedown")
+            view.set_filter("")
+            await wait_until(lambda: view.row_count == 3_002)
+
+    run(go())
+
+
+def test_the_pane_is_told_of_cursor_choice_and_state() -> None:
+    async def go() -> None:
+        store = store_of(30)
+        view = TraceTable(store)
+        async with staged(view, (60, 10)) as (stage, pilot):
+            await wait_until(lambda: stage.of(TraceTable.Highlighted))
+            await pilot.press("up", "enter")
+            chosen = cast("TraceTable.Chosen", stage.of(TraceTable.Chosen)[-1])
+            assert chosen.message is store[28]
+            assert cast("TraceTable.Highlighted", stage.of(TraceTable.Highlighted)[-1]).message is store[28]
+            count = len(stage.of(TraceTable.Changed))
+            add(store, 1)
+            await wait_until(lambda: len(stage.of(TraceTable.Changed)) > count)
+
+    run(go())
+
+
+def test_an_answer_changes_the_row_of_its_request() -> None:
+    async def go() -> None:
+        store = TraceStore(Redactor())
+        asked = store.add("s", "out", "request", b"{}")
+        asked.method = "tools/call"
+        span = store.opened(asked)
+        view = TraceTable(store)
+        async with staged(view, (100, 10)) as (stage, _):
+            await wait_until(lambda: stage.lines()[0].endswith("● open"))
+            store.settled(span, store.add("s", "in", "result", b"{}"), False)
+            await wait_until(lambda: stage.lines()[0].endswith("✓ ok"))
+
+    run(go())
+
+
+def test_an_empty_and_a_cleared_trace_say_so() -> None:
+    async def go() -> None:
+        store = store_of(0)
+        view = TraceTable(store, empty="Nothing yet.")
+        async with staged(view, (60, 10)) as (stage, _):
+            await wait_until(lambda: stage.lines()[0] == " Nothing yet.")
+            add(store, 3)
+            await wait_until(lambda: numbers(stage) == [1, 2, 3])
+            store.clear()
+            await wait_until(lambda: stage.lines()[0] == " Nothing yet.")
+            add(store, 2)
+            await wait_until(lambda: numbers(stage) == [4, 5])
+
+    run(go())
+
+
+def test_hidden_it_rests_and_shown_again_it_is_up_to_date() -> None:
+    async def go() -> None:
+        store = store_of(5)
+        view = TraceTable(store)
+        async with staged(view, (60, 10)) as (stage, pilot):
+            await wait_until(lambda: numbers(stage) == [1, 2, 3, 4, 5])
+            view.display = False
+            await pilot.pause()
+            add(store, 3)
+            view.display = True
+            await wait_until(lambda: numbers(stage)[-1:] == [8])
+
+    run(go())
+
+
+def test_the_header_stands_over_the_columns() -> None:
+    class Both(App[None]):
+        def compose(self) -> ComposeResult:
+            yield TraceHeader()
+            yield TraceTable(store_of(1))
+
+    async def go() -> None:
+        app = Both()
+        async with app.run_test(size=(120, 10)) as pilot:
+            await pilot.pause()
+            table = app.query_one(TraceTable)
+            names = app.query_one(TraceHeader).render_line(0).text
+            first = table.render_lines(table.size.region)[0].text
+            assert names.index("server") == first.index("files") and names.index("target") == first.index("tool 1")
+
+    run(go())
