@@ -17,11 +17,15 @@ from mcp_studio.redact import Redactor
 from mcp_studio.tui import crash, logs, skeleton
 
 if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
     from mcp_studio.tui.app import StudioApp
 
 
 _GREETING = 0.004
 """Seconds for the first message to each server that was started ahead."""
+
+_CATCHING_UP = 0.02
+"""Seconds for taking answers that are there, before the screen is made."""
 
 
 def run(config: Config, paths: Paths) -> int:
@@ -46,6 +50,7 @@ def _run(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redac
                 await asyncio.sleep(_GREETING)
                 with _quick_imports():
                     from mcp_studio.tui.app import StudioApp
+                await _catch_up(studio)
                 app = StudioApp(studio)
                 with _signals(app):
                     code = await app.run_async() or 0
@@ -54,6 +59,17 @@ def _run(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redac
                 logs.uninstall(handler)
 
     return asyncio.run(main())
+
+
+async def _catch_up(studio: Studio) -> None:
+    """Take what servers have answered meanwhile, so that the first real screen shows it."""
+    try:
+        async with asyncio.timeout(_CATCHING_UP):
+            for name in studio.manager.names():
+                await studio.manager.settle(name)
+                await studio.manager.listed(name)
+    except TimeoutError:
+        return
 
 
 @contextmanager
