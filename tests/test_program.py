@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +74,33 @@ def test_leaving_gives_the_terminal_back() -> None:
         assert terminal.process.returncode == 0
         assert output.rfind(b"\x1b[?1049l") > output.rfind(b"\x1b[?1049h")
         assert b"Traceback" not in output
+
+
+def test_a_mistake_of_ours_ends_in_a_sentence_and_a_log_and_leaves_nothing() -> None:
+    program = (
+        "import sys; from mcp_studio.tui.panels.status import StatusLine\n"
+        "def broken(self, facts):\n"
+        "    if facts.ready: raise RuntimeError('boom')\n"
+        "StatusLine.show = broken\n"
+        "from mcp_studio.__main__ import main; sys.exit(main())"
+    )
+    terminal = Terminal([sys.executable, "-c", program, "--", *CHILDREN], columns=200)
+    terminal.start()
+    try:
+        pids: set[int] = set()
+        end = time.monotonic() + 10
+        while terminal.process.poll() is None and time.monotonic() < end:
+            terminal.pump(0.02)
+            pids |= set(below(terminal.process.pid))
+        while terminal.pump(0.05):
+            pass
+        output = b"".join(data for _, data in terminal.chunks)
+        assert terminal.process.returncode == 1
+        assert b"Traceback" not in output and b"boom" not in output
+        assert output.rfind(b"\x1b[?1049l") > output.rfind(b"\x1b[?1049h")
+        tail = output[output.rfind(b"\x1b[?1049l") :].decode()
+        log = next(word for word in tail.split() if word.endswith(".log"))
+        assert "RuntimeError: boom" in Path(log).read_text()
+        assert left_after(pids) == set()
+    finally:
+        terminal.close()
