@@ -62,4 +62,6 @@ def span(low: Any, high: Any, *, above: bool = False, below: bool = False, unit:
             [f"{'less than' if below else 'at most'} {high}"] if high is not None else []
         )
         words = ", ".join(parts)
+    if unit and words and words.split()[-1] == "1":
+        unit = unit.removesuffix("s")
     return f"{words} {unit}" if words and unit else words

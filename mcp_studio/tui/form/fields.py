@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
@@ -72,6 +74,11 @@ class Fields(Widget):
     def edited(self) -> None:
         """The person changed the value."""
 
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Give the focus to the current field."""
+        (self._overlay.editor or self._rows).focus(scroll_visible)
+        return self
+
     # Drawing
 
     def draw_all(self, width: int = 0) -> None:
@@ -98,9 +105,11 @@ class Fields(Widget):
 
     def _show_lines(self) -> None:
         if self.is_attached:
-            resized = self._rows.show([*self._painter.notices()], self._drawn, [*self._painter.remarks()])
-            if resized and self.styles.auto_dimensions:
-                self.refresh(layout=True)
+            self._rows.show([*self._painter.notices()], self._drawn, [*self._painter.remarks()])
+            height = self.styles.height
+            if height is not None and height.is_auto:
+                # A child of relative height would make us as high as there is room.
+                self._rows.styles.height = max(1, self._rows.row_count)
             self._place()
 
     def _place(self) -> None:

@@ -173,7 +173,7 @@ class Painter:
 
     def _help(self, known: Field, current: bool) -> list[list[Piece]]:
         parts = [safe(part, 2_000) for part in (known.title, known.description) if part and part != known.name]
-        if current and known.hint and not isinstance(known, Flag) and (self._model.has(known) or not parts):
+        if current and known.hint and not isinstance(known, Flag) and (self._model.has(known) or known.has_default):
             parts.insert(0, safe(known.hint, 100))
         words = ": ".join(parts) if known.title else " · ".join(parts)
         return list(self._wrapped(words, "dim", 2, _MOST_HELP if current else 1)) if words else []

@@ -17,7 +17,7 @@ class FormRows(RowsView):
     """Lines by field. Has the focus only while the current field needs no editor."""
 
     DEFAULT_CSS = """
-    FormRows { layer: rows; width: 1fr; height: 1fr; }
+    FormRows { layer: rows; width: 1fr; height: 1fr; max-height: 100%; }
     """
 
     class Clicked(Message):
@@ -50,15 +50,13 @@ class FormRows(RowsView):
         """Lines are drawn anew with every change."""
         return (index, self._revision)
 
-    def show(self, above: list[list[Piece]], drawn: Sequence[Drawn], below: list[list[Piece]]) -> bool:
-        """Show other lines; tells whether their number changed."""
-        before = len(self._lines)
+    def show(self, above: list[list[Piece]], drawn: Sequence[Drawn], below: list[list[Piece]]) -> None:
+        """Show other lines."""
         self._drawn = drawn
         self._starts = list(accumulate((len(field.lines) for field in drawn), initial=len(above)))
         self._lines = [*above, *chain.from_iterable(field.lines for field in drawn), *below]
         self._revision += 1
         self.rows_changed()
-        return before != len(self._lines)
 
     def start(self, field: int) -> int:
         """The first line of a field."""

@@ -447,6 +447,31 @@ def test_nothing_of_a_server_acts_or_is_markup() -> None:
     run(test())
 
 
+class FittingApp(FormApp):
+    """A form that is as high as what it shows, within bounds."""
+
+    CSS = "FormView { height: auto; max-height: 10; }"
+
+
+def test_a_form_can_be_as_high_as_what_it_shows() -> None:
+    async def test() -> None:
+        properties = {"a": {**TEXT, "description": "words " * 30}, "b": NUMBER, "pick": LONG}
+        app = FittingApp(build({"properties": properties}))
+        async with app.run_test(size=(60, 24)) as pilot:
+            await pilot.pause()
+            assert app.form.size.height == 4
+            await pilot.press("tab")
+            await wait_until(lambda: app.form.size.height == 7)
+            await pilot.press("tab", "x")
+            await wait_until(lambda: app.form.size.height == 6)
+            app.form.focus_field("/pick")
+            await pilot.press("space")
+            await wait_until(lambda: app.form.size.height == 10)
+            assert app.lines()[-1].startswith("      ○ option")
+
+    run(test())
+
+
 def test_sixty_fields_are_a_handful_of_widgets() -> None:
     async def test() -> None:
         kinds = (TEXT, NUMBER, {"type": "boolean"}, LONG)
