@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
-    "trace detail", "dialog",
+    "trace detail", "detail", "dialog",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -157,6 +157,10 @@ ACTIONS: tuple[Action, ...] = (
         "save",
         ("save-write", "!enter,ctrl+j", "write", "Write the files", "Save"),
         ("save-close", "escape", "close", "Back, without saving", "Back"),
+    ),
+    *_scope(
+        "detail",
+        ("part-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
     ),
     *_scope(
         "trace detail",

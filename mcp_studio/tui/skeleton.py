@@ -22,7 +22,7 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.tui.themes_file import Palette, palette
 
-SIDE, SIDE_NARROW, WIDE, HUGE, TALL = 40, 28, 110, 160, 36
+SIDE, SIDE_NARROW, WIDE, HUGE, SPLIT, TALL = 40, 28, 110, 160, 180, 36
 """Widths of the left column and the breakpoints of the three arrangements, in cells."""
 _NAMES = {"tool": "Tools", "resource": "Resources", "template": "Templates", "prompt": "Prompts"}
 _SHORT = {"tool": "Tools", "resource": "Res", "template": "Tpl", "prompt": "Pr"}
@@ -121,7 +121,7 @@ def boxes(columns: int, rows: int, servers: Sequence[Known]) -> list[Box]:
         call = work // 2
         found += [Box(side, 1, desk, call, "3 Call"), Box(side, 1 + call, desk, work - call, "4 Result")]
     if trace:
-        found.append(Box(0, 1 + work, columns, trace, "5 Trace"))
+        found.append(Box(0, 1 + work, round(columns * 3 / 5) if columns >= SPLIT else columns, trace, "5 Trace"))
     return found
 
 

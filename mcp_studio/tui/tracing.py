@@ -15,6 +15,7 @@ AROUND = 5.0
 """Seconds before and after an exchange in which stderr lines are shown with it."""
 _SCANNED = 4_000
 _STDERR_MOST = 500
+_DIRECTIONS = {"out": "sent", "in": "received", "none": ""}
 
 
 class Detail(NamedTuple):
@@ -84,12 +85,11 @@ def _headers(store: TraceStore, *ends: WireMessage | None) -> str:
     if not exchanges:
         return ""
     first = next(end for end in ends if end is not None)
-    parts = [
-        f"{'sent' if other.direction == 'out' else 'received'} {clock(other.time)}\n{other.body.decode('utf-8', 'replace')}"
+    return "\n\n".join(
+        f"{_DIRECTIONS[other.direction]} {clock(other.time)}\n{other.body.decode('utf-8', 'replace')}"
         for other in _near(store, first)
         if other.kind == "http" and (other.server, other.exchange) in exchanges
-    ]
-    return "\n\n".join(parts)
+    )
 
 
 def _stderr(store: TraceStore, request: WireMessage, response: WireMessage | None) -> str:

@@ -111,11 +111,11 @@ def test_numbers_go_to_panes_and_the_footer_shows_their_keys() -> None:
 def test_the_trace_lies_over_a_small_screen_and_escape_puts_it_away() -> None:
     async def main() -> None:
         async with on_stage(raw(), size=(80, 24)) as stage:
-            assert not stage.main.trace.display
+            assert stage.main.query_one("#bottom").display is False
             await stage.press("f8")
-            await stage.until(lambda: stage.main.trace.display and stage.main.focused_pane is stage.main.trace, "trace")
+            await stage.until(lambda: stage.main.trace.region.height and stage.main.trace.has_focus_within, "trace")
             await stage.press("escape")
-            await stage.until(lambda: not stage.main.trace.display, "no trace")
+            await stage.until(lambda: stage.main.query_one("#bottom").display is False, "no trace")
 
     run(main())
 

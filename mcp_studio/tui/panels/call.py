@@ -101,7 +101,7 @@ class CallPanel(Pane, scope="call"):
         self.tab = "json" if opened.form.whole or not isinstance(opened.value, dict) else "form"
         await self._show_tab()
 
-    def show_state(self, status: Status | None) -> None:
+    def show_state(self, status: Status | None, listed: bool) -> None:
         """Say what keeps the entry from being run, or should be known about it."""
         opened, lines = self._opened, list[str]()
         if opened is None:
@@ -110,6 +110,8 @@ class CallPanel(Pane, scope="call"):
             lines.append("Its server is not configured any more.")
         elif status.state != "ready":
             lines.append(describe.state_words(status))
+        elif not listed:
+            lines.append("The server does not list it any more.")
         elif opened.entry.remembered:
             lines.append("It is remembered from an earlier run; the server has not confirmed it yet.")
         if opened.entry.problem:

@@ -118,7 +118,7 @@ class Pane(Widget):
 
     def _draw(self) -> None:
         room = max(0, self.outer_size.width - 4)
-        head = Content(f"{self.number} ")
+        head = Content(f"{self.number} " if self.number else "")
         tabs = self._fit_tabs(room - (0 if self.tabs_at_bottom else head.cell_length))
         if self.tabs_at_bottom:
             self.border_title = head + self._title

@@ -1,33 +1,163 @@
-"""Pane 5."""
+"""Pane 5: everything that crossed the wire, and beside it, where there is room, the exchange under the cursor."""
 
 from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
+from textual.message import Message
+from textual.widget import Widget
 
+from mcp_studio.safetext import safe
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.store import TraceStore
+from mcp_studio.tui import late, tracing
+from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.panels.trace_detail import TABS, TraceDetail
+from mcp_studio.tui.views.messages import Copied
+from mcp_studio.tui.views.trace_header import TraceHeader
+from mcp_studio.tui.views.trace_table import TraceTable
+
+_EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
 
 
 class TracePanel(Pane, scope="trace"):
+    """The table, with a filter above it."""
+
     number = 5
 
-    def __init__(self, store):
+    class Opened(Message):
+        """The person wants to see an exchange."""
+
+        def __init__(self, entry: WireMessage) -> None:
+            super().__init__()
+            self.entry = entry
+
+    class Highlighted(Message):
+        """The cursor came to another entry."""
+
+        def __init__(self, entry: WireMessage | None) -> None:
+            super().__init__()
+            self.entry = entry
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest one waiting matters."""
+            return isinstance(message, TracePanel.Highlighted)
+
+    def __init__(self, store: TraceStore) -> None:
         super().__init__(id="trace")
-        self.store = store
-        self.rev = -1
+        self._store = store
+        self.filter = FilterLine("filter: words, ~s server, ~m method, ~t target, error")
+        self.table = TraceTable(store, empty=_EMPTY)
 
     def compose(self) -> ComposeResult:
-        x = Static(Content("No trace"))
-        x.can_focus = True
-        yield x
+        """Column names above the table; the filter appears with `/`."""
+        yield self.filter
+        yield TraceHeader()
+        yield self.table
 
-    def on_mount(self):
+    def on_mount(self) -> None:
+        """No filter yet."""
+        self.filter.display = False
         self.show_title(Content("Trace"))
 
-    def look(self):
-        if self.rev != self.store.revision:
-            self.rev = self.store.revision
-            self.query_one(Static).update(
-                Content("\n".join(f"{m.number} {m.server} {m.kind} {m.method} {m.size}" for m in list(self.store)[-8:]))
-            )
+    def entry_point(self) -> Widget:
+        """The table."""
+        return self.table
+
+    def on_trace_table_changed(self, event: TraceTable.Changed) -> None:
+        """Tell how much there is, and whether the newest is followed."""
+        event.stop()
+        shown, kept, dropped = self.table.row_count, len(self._store), self._store.dropped
+        parts = [f"{shown:,} of {kept:,}" if self.filter.text else f"{kept:,}"]
+        if self.filter.text:
+            parts.insert(0, safe(self.filter.text, 40))
+        if dropped:
+            parts.append(f"{dropped:,} dropped")
+        parts.append("following" if self.table.following else "f follows")
+        self.show_note(Content(" · ".join(parts)))
+
+    def on_trace_table_highlighted(self, event: TraceTable.Highlighted) -> None:
+        """Say which entry the cursor is on."""
+        event.stop()
+        self.post_message(self.Highlighted(event.message))
+
+    def on_trace_table_chosen(self, event: TraceTable.Chosen) -> None:
+        """Show the exchange."""
+        event.stop()
+        self.post_message(self.Opened(event.message))
+
+    def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
+        """Show only what the text wants."""
+        event.stop()
+        self.table.set_filter(event.text)
+
+    def on_filter_line_left(self, event: FilterLine.Left) -> None:
+        """Back to the table."""
+        event.stop()
+        self.filter.display = bool(self.filter.text)
+        self.table.focus()
+
+    async def action_filter(self) -> None:
+        """Start typing a filter."""
+        self.filter.display = True
+        await self.filter.open()
+
+    def action_open(self) -> None:
+        """Show the exchange under the cursor."""
+        if not self.table.has_focus:
+            self.table.focus()
+        elif self.table.message is not None:
+            self.post_message(self.Opened(self.table.message))
+
+    def action_follow(self) -> None:
+        """Follow the newest, or stop that."""
+        self.table.action_follow()
+
+    def action_copy(self) -> None:
+        """Copy the message under the cursor."""
+        if self.table.message is not None:
+            self.app.copy_to_clipboard(self.table.message.body.decode("utf-8", "replace"))
+
+
+class DetailPane(Pane, scope="detail"):
+    """The exchange under the cursor of the trace; on wide screens only."""
+
+    def __init__(self, store: TraceStore) -> None:
+        super().__init__(id="detail")
+        self._store = store
+        self._detail: TraceDetail | None = None
+
+    def show(self, entry: WireMessage | None) -> None:
+        """Show an entry, while the pane is on screen at all."""
+        if entry is None or not self.display:
+            return
+        if self._detail is None:
+            self._detail = late.trace_detail()
+            self.mount(self._detail)
+            self.show_tabs(self._detail.tabs(), TABS[0])
+        self._detail.show(tracing.detail_of(self._store, entry))
+
+    def entry_point(self) -> Widget:
+        """The viewer that is seen."""
+        return self._detail.view if self._detail else self
+
+    def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
+        """Another part of the exchange."""
+        event.stop()
+        if self._detail is not None:
+            had_focus = self.has_focus_within
+            self._detail.show_tab(event.tab)
+            self.show_tabs(self._detail.tabs(), event.tab)
+            if had_focus:
+                self._detail.view.focus()
+
+    def on_copied(self, event: Copied) -> None:
+        """Put it on the clipboard."""
+        event.stop()
+        self.app.copy_to_clipboard(event.text)
+
+    def action_copy(self) -> None:
+        """Copy the value under the cursor."""
+        if self._detail is not None:
+            self._detail.view.action_copy()

@@ -29,14 +29,13 @@ class TraceDetail(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._line = Static(classes="head")
-        self._views: Mapping[str, Findable[Any]] = {}
+        self._views: Mapping[str, Findable[Any]] = {tab: Findable(_view(tab), classes="viewer") for tab in TABS}
         self._detail: Detail | None = None
         self.tab = "request"
 
     def compose(self) -> ComposeResult:
         """What it is, above the views."""
         yield self._line
-        self._views = {tab: Findable(_view(tab), classes="viewer") for tab in TABS}
         yield from self._views.values()
 
     def on_mount(self) -> None:

@@ -73,12 +73,28 @@ class Calling:
             return ()
 
     def state_changed(self) -> None:
-        """The server of the open entry may be in another state."""
-        if self.opened is not None:
-            name = self.opened.entry.ref.server
-            known = name in self._studio.manager.names()
-            status = self._studio.manager.status(name) if known else None
-            self._screen.call.show_state(status)
+        """The server of the open entry may be in another state, or describe the entry in another way."""
+        if self.opened is None:
+            return
+        name = self.opened.entry.ref.server
+        known = name in self._studio.manager.names()
+        status = self._studio.manager.status(name) if known else None
+        found = self._studio.catalog.find(self.opened.entry.ref)
+        same = next((entry for entry in found if entry.view.raw == self.opened.entry.view.raw), None)
+        if same is not None:
+            self.opened.entry = same
+        elif found:
+            self._screen.run_worker(self._redefined(found[0]), group="open", exclusive=True)
+        self._screen.call.show_state(status, listed=bool(found))
+
+    async def _redefined(self, entry: Entry) -> None:
+        """The server has changed the open entry: the form is made anew, what was typed stays."""
+        if self.opened is None or self.opened.entry.ref != entry.ref:
+            return
+        value, self.opened = self.opened.value, open_entry(entry, None)
+        self.opened.value = value
+        await self._screen.call.show(self.opened, {}, None)
+        self._screen.studio_app.say(f"{safe(entry.ref)} has another definition now.", "warning")
 
     # Running
 

@@ -22,10 +22,17 @@ def server_rows(studio: Studio) -> list[Server]:
     """Every server with its state and how much it offers."""
     rows: list[Server] = []
     for name in studio.manager.names():
-        counts: dict[EntryKind, int] = {k: len(studio.catalog.listing(name, k).entries) for k in KINDS}
-        kind = next((k for k in KINDS if counts[k]), KINDS[0])
-        rows.append(Server(studio.manager.status(name), studio.manager.config(name).kind, counts[kind], _UNITS[kind]))
+        config, status = studio.manager.config(name), studio.manager.status(name)
+        rows.append(Server(status, config.kind, *_most_telling(studio, name)))
     return rows
+
+
+def _most_telling(studio: Studio, name: str) -> tuple[int, str]:
+    """How many tools it has, or how much of the first other kind that it offers."""
+    for kind in KINDS:
+        if count := len(studio.catalog.listing(name, kind).entries):
+            return count, _UNITS[kind]
+    return 0, _UNITS["tool"]
 
 
 def status_facts(studio: Studio) -> Facts:

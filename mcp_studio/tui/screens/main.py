@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.events import DescendantFocus
+from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -23,7 +23,7 @@ from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.panels.result import ResultPanel
 from mcp_studio.tui.panels.servers import ServersPanel
 from mcp_studio.tui.panels.status import StatusLine
-from mcp_studio.tui.panels.trace import TracePanel
+from mcp_studio.tui.panels.trace import DetailPane, TracePanel
 from mcp_studio.tui.screens.asking import Asking
 from mcp_studio.tui.screens.calling import Calling
 from mcp_studio.tui.screens.facts import catalog_entries, server_rows, status_facts, teach
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
     from mcp_studio.tui.app import StudioApp
 
+SPLIT = 180
+"""Cells from which on the trace has the exchange under its cursor beside it."""
 PULSE = 0.1
-"""Seconds between two looks at the trace, which changes too often to be told of."""
+"""Seconds between two drawings of time and progress while something runs."""
 
 
 class MainScreen(Screen[None]):
@@ -53,6 +55,7 @@ class MainScreen(Screen[None]):
         self.call = CallPanel()
         self.result = ResultPanel()
         self.trace = TracePanel(studio.trace)
+        self.detail = DetailPane(studio.trace)
         self.keys = KeyBar()
         self.bridge = Bridge(studio, self)
         self.serving = Serving(self)
@@ -69,7 +72,9 @@ class MainScreen(Screen[None]):
             with Container(id="desk"):
                 yield self.call
                 yield self.result
-        yield self.trace
+        with Container(id="bottom"):
+            yield self.trace
+            yield self.detail
         yield self.keys
 
     def on_mount(self) -> None:
@@ -113,7 +118,6 @@ class MainScreen(Screen[None]):
         self.catalog.teach(teach(self.studio, self.catalog.kind))
 
     def _pulse(self) -> None:
-        self.trace.look()
         self.calling.tick()
 
     def _second(self) -> None:
@@ -151,6 +155,22 @@ class MainScreen(Screen[None]):
         """Something is to be done with the result."""
         self.calling.wanted(event.what)
 
+    def on_trace_panel_highlighted(self, event: TracePanel.Highlighted) -> None:
+        """Show the exchange beside the trace, where there is room."""
+        self.detail.show(event.entry)
+
+    def on_trace_panel_opened(self, event: TracePanel.Opened) -> None:
+        """Show the exchange: beside the trace, or over everything."""
+        if self.detail.display:
+            self.detail.show(event.entry)
+            self.go_to(self.detail)
+        else:
+            self.app.push_screen(late.trace_dialog(self.studio.trace, event.entry))
+
+    def on_resize(self, event: Resize) -> None:
+        """A wide screen has room for the exchange beside the trace."""
+        self.set_class(event.size.width >= SPLIT, "-split")
+
     # Panes
 
     def pane(self, name: str) -> Pane:
@@ -174,14 +194,14 @@ class MainScreen(Screen[None]):
             self._zoom(pane)
         if pane in (self.servers, self.catalog):
             self.remove_class("-no-side")
-        if pane is self.trace:
+        if pane in (self.trace, self.detail):
             self.add_class("-trace")
         pane.entry_point().focus()
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys that act here; the trace overlay goes when something else has the focus."""
         pane = self.focused_pane
-        if pane is not self.trace and self.has_class("-trace"):
+        if pane not in (self.trace, self.detail) and self.has_class("-trace"):
             self.remove_class("-trace")
         self.show_keys()
 
@@ -242,6 +262,8 @@ class MainScreen(Screen[None]):
         pane = self.focused_pane
         if self.has_class("-zoom"):
             self._zoom(None)
+        elif pane is self.detail:
+            self.go_to(self.trace)
         elif pane is self.trace:
             self.go_to(self.calling.home)
         elif self.calling.running and pane in (self.call, self.result):
