@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
@@ -17,6 +18,7 @@ from mcp_studio.tui.form.picker import Picker
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, cut, fit, width_of
 
+_BLANK = re.compile("[ \t\r\n]+")
 INLINE = 4
 """Options that are shown side by side; more open as a list."""
 _MOST_HELP = 8
@@ -172,10 +174,10 @@ class Painter:
         return lines
 
     def _help(self, known: Field, current: bool) -> list[list[Piece]]:
-        parts = [safe(part, 2_000) for part in (known.title, known.description) if part and part != known.name]
-        if current and known.hint and not isinstance(known, Flag) and (self._model.has(known) or known.has_default):
-            parts.insert(0, safe(known.hint, 100))
-        words = ": ".join(parts) if known.title else " · ".join(parts)
+        title = "" if _letters(known.title) == _letters(known.name) else _plain(known.title)
+        shape = current and not isinstance(known, Flag) and (self._model.has(known) or known.has_default)
+        meaning = ": ".join(part for part in (title, _plain(known.description)) if part)
+        words = " · ".join(part for part in (safe(known.hint, 100) if shape else "", meaning) if part)
         return list(self._wrapped(words, "dim", 2, _MOST_HELP if current else 1)) if words else []
 
     def _wrapped(self, text: str, look: str, margin: int, most: int) -> Iterator[list[Piece]]:
@@ -218,6 +220,16 @@ def _absent(known: Field) -> str:
 
 def _name(known: Field) -> str:
     return safe(known.name, 60) + (" *" if known.required else "")
+
+
+def _plain(text: str) -> str:
+    """Foreign words as one paragraph."""
+    return safe(_BLANK.sub(" ", text[:4_000]).strip())
+
+
+def _letters(text: str) -> str:
+    """What makes `shoe_size` and `Shoe Size` the same."""
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _sign(severity: str) -> tuple[str, str]:

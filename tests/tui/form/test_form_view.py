@@ -122,6 +122,18 @@ def test_an_empty_field_says_what_could_be_there() -> None:
     run(test())
 
 
+def test_a_title_that_only_repeats_the_name_is_left_out() -> None:
+    async def test() -> None:
+        properties = {
+            "shoe_size": {**TEXT, "title": "Shoe Size"},
+            "hat": {**TEXT, "title": "Hats", "description": "All."},
+        }
+        async with shown(properties) as (app, _):
+            assert app.lines()[:3] == ["shoe_size  optional", "hat        optional", "  Hats: All."]
+
+    run(test())
+
+
 def test_a_flag_is_toggled_by_space_enter_and_click_and_cleared() -> None:
     async def test() -> None:
         async with shown({"flag": {"type": "boolean"}, "next": TEXT}) as (app, pilot):
