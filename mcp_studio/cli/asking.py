@@ -188,7 +188,7 @@ def _describe(field: Field, server: str) -> None:
         _say("  yes or no")
     elif isinstance(field, JsonField):
         _say(f"  as JSON{': ' if field.hint else ''}{safe(field.hint)}")
-    elif field.hint:
+    elif field.hint and field.hint not in field.description:
         _say(f"  {safe(field.hint)}")
     if _secret(field):
         _say(f"  This looks like a secret. It goes to {safe(server)}.")

@@ -30,5 +30,7 @@ def entry_rows(entries: Iterable[Entry], indent: str = "") -> list[str]:
         if entry.problem:
             about = f"({entry.problem}) {about}".rstrip()
         risk = (_RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
-        rows.append((*risk, str(entry.ref), safe(about, 160)))
+        # A URI behind a server's name and a dot would look like part of it.
+        address = (str(entry.ref),) if entry.ref.kind in ("tool", "prompt") else (entry.ref.server, entry.ref.name)
+        rows.append((*risk, *address, safe(about, 160)))
     return [indent + row for row in table(rows)]

@@ -91,7 +91,8 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
         steps.append({"step": "failed", "ms": round(waited, 1), "detail": ""})
     report |= {"steps": steps, "warnings": _warnings(studio, server.name, status)}
     if status.error is not None:
-        report |= {"error": clean(status.error.message), "try": clean(status.error.hint)}
+        by_hand = "Start the command by hand, in that folder, to see what it says." if server.command else ""
+        report |= {"error": clean(status.error.message), "try": clean(status.error.hint) or by_hand}
     return report | {"stderr": list(studio.manager.stderr(server.name)[-_LAST:])}
 
 

@@ -1,0 +1,151 @@
+"""Verbs on configured servers, and the verb that changes the configuration."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.paths import Paths
+from tests.cli.kit import RAW, cli
+
+TABLE = f'command = "{RAW[0]}"\nargs = {json.dumps(RAW[1:])}\n'
+TWO = f'[servers.one]\n{TABLE}[servers.two]\n{TABLE}enabled = false\n[servers."a.b"]\n{TABLE}'
+
+
+def write(text: str) -> Path:
+    file = Paths.default().config_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def test_list_servers_connects_to_nothing() -> None:
+    write('[servers.x]\ncommand = "no-such-program"\nargs = ["--key", "${SECRET_KEY:-abc}"]\n')
+    done = cli("list", "servers", SECRET_KEY="hush-hush")
+    assert (done.code, done.out) == (0, "x  stdio    no-such-program --key ${SECRET_KEY:-abc}\n")
+    assert "hush" not in cli("list", "servers", "--json", SECRET_KEY="hush-hush").out
+
+
+def test_a_tool_is_named_by_server_and_tool() -> None:
+    write(TWO)
+    assert cli("call", "one.echo", "text=a").out == "a\n"
+    assert cli("call", "two.echo", "text=b").out == "b\n", "a disabled server is started when it is named"
+    assert cli("call", "--server", "a.b", "--tool", "echo", "text=c").out == "c\n"
+    assert cli("call", "--server", "a.b", "echo", "text=d").out == "d\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["call", "echo", "text=a"], "Which server has the tool `echo`?"),
+        (["call", "onne.echo", "text=a"], "There is no server `onne`.\n  Did you mean `one`?"),
+        (["list", "--server", "three"], "There is no server `three`."),
+        (["doctor", "tow"], "There is no server `tow`.\n  Did you mean `two`?"),
+        (["read", "raw://nowhere"], "No server lists raw://nowhere."),
+    ],
+)
+def test_unknown_servers_are_told_with_the_nearest(words: list[str], says: str) -> None:
+    write(TWO)
+    done = cli(*words)
+    assert done.code == 2 and says in done.err
+
+
+def test_only_enabled_servers_are_listed_by_themselves() -> None:
+    write(TWO)
+    done = cli("list", "tools", "--json")
+    assert {tool["server"] for tool in done.json["result"]["tools"]} == {"one", "a.b"}
+
+
+def test_one_server_that_fails_does_not_cost_the_others() -> None:
+    write(f'{TWO}[servers.bad]\ncommand = "no-such-program"\n')
+    done = cli("list", "tools", "--json")
+    assert done.code == 4 and len(done.json["error"]["result"]["tools"]) == 12
+
+
+def test_a_mistake_in_the_file_costs_its_server_and_is_told() -> None:
+    file = write(f'{TWO}[servers.bad]\ncomand = "x"\n')
+    done = cli("list", "tools")
+    assert done.code == 0 and f"{file}: servers.bad.comand: is not a known key." in done.err
+    named = cli("call", "bad.echo")
+    assert named.code == 2 and "The server `bad` cannot be used" in named.err and "Did you mean `command`?" in named.err
+
+
+def test_another_file_by_option(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"s": {"command": RAW[0], "args": RAW[1:]}}}))
+    assert cli("call", "echo", "text=a", "--config", str(file)).out == "a\n"
+    missing = cli("list", "--config", str(tmp_path / "no.json"))
+    assert missing.code == 2 and "There is no such file." in missing.err
+
+
+def test_a_project_file_is_used_once_it_is_agreed_to(tmp_path: Path) -> None:
+    (tmp_path / ".mcp-studio.toml").write_text(f"[servers.mine]\n{TABLE}")
+    before = cli("list", "tools", cwd=tmp_path)
+    assert before.code == 2 and "mcp-studio config trust" in before.err
+    refused = cli("config", "trust", cwd=tmp_path)
+    assert refused.code == 6 and "mine" in refused.err
+    assert cli("config", "trust", "--yes", cwd=tmp_path).code == 0
+    assert "mine.echo" in cli("list", "tools", cwd=tmp_path).out
+
+
+def test_servers_are_added_and_removed() -> None:
+    assert cli("config", "add", "--", *RAW).code == 0
+    assert cli("call", "raw.echo", "text=a").out == "a\n"
+    twice = cli("config", "add", "--", *RAW)
+    assert twice.code == 2 and "already" in twice.err
+    assert cli("config", "add", "--name", "web", "https://h.example/mcp").code == 0
+    snippet = json.dumps({"mcpServers": {"x": {"command": "y"}, "z": {"url": "http://h"}}})
+    assert cli("config", "add", "-", given=snippet).code == 0
+    assert [line.split()[0] for line in cli("list", "servers").out.splitlines()] == ["raw", "web", "x", "z"]
+    assert cli("config", "remove", "web").code == 0
+    assert cli("config", "remove", "web").code == 2
+    assert "web" not in cli("list", "servers").out
+
+
+def test_values_are_set_only_where_they_load() -> None:
+    file = write("# mine\n")
+    assert cli("config", "set", "theme", "nord").code == 0
+    assert cli("config", "set", "limits.connect", "30").code == 0
+    assert file.read_text().startswith("# mine\n")
+    before = file.read_bytes()
+    wrong = cli("config", "set", "limits.conect", "30")
+    assert wrong.code == 2 and "Did you mean `connect`?" in wrong.err and file.read_bytes() == before
+    shown = cli("config", "show", "--json").json["result"]
+    assert shown["theme"] == "nord" and shown["limits"]["connect"] == 30
+
+
+def test_show_tells_problems_and_no_secrets() -> None:
+    write('thme = "x"\n[servers.s]\nurl = "http://h"\nheaders = { K = "${HUSH}" }\n')
+    done = cli("config", "show", HUSH="very-secret")
+    assert done.code == 2 and "Did you mean `theme`?" in done.err and "very-secret" not in done.out + done.err
+
+
+def test_path_and_keys() -> None:
+    assert cli("config", "path").out == f"{Paths.default().config_file}\n"
+    done = cli("config", "keys")
+    assert done.code == 0 and any(line.startswith("ctrl+q") for line in done.out.splitlines())
+
+
+def test_servers_of_other_clients_are_imported(tmp_path: Path) -> None:
+    file = tmp_path / ".mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"s": {"command": RAW[0], "args": RAW[1:], "env": {"A": "${HOME}"}}}}))
+    assert str(file) in cli("config", "import", cwd=tmp_path).out
+    assert cli("config", "import", str(file), cwd=tmp_path).code == 0
+    assert "${HOME}" in Paths.default().config_file.read_text()
+    assert cli("call", "s.echo", "text=a").out == "a\n"
+
+
+def test_what_the_studio_copies_as_a_command_can_be_run() -> None:
+    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.tui.command_line import command_for
+
+    write(TWO)
+    for ref, value in (
+        (Ref("tool", "one", "echo"), {"text": 'it\'s "x"\n'}),
+        (Ref("tool", "a.b", "echo"), {"text": "a"}),
+    ):
+        words = shlex.split(command_for(ref, value))
+        assert cli(*words[1:]).out.rstrip("\n") == value["text"].rstrip("\n")

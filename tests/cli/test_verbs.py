@@ -1,0 +1,253 @@
+"""What the verbs print and how they end, on real servers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import RAW, cli, faulty, raw
+from tests.support import npm_server, python_server
+from tests.support_servers import demo_stdio, http_server
+
+# ------------------------------------------------------------------ list
+
+
+def test_list_tools() -> None:
+    done = raw("list", "tools")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[0] == "r  target.echo   Gives back what it gets."
+    assert any(line.startswith("!  target.fail") for line in done.out.splitlines())
+
+
+def test_list_everything_groups_by_kind() -> None:
+    lines = raw("list").out.splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == ["tools", "resources", "templates", "prompts"]
+    assert "  target  raw://note  Text." in lines
+
+
+def test_list_as_json_keeps_what_the_server_sent() -> None:
+    done = raw("list", "prompts", "--json")
+    envelope = done.json
+    assert done.code == 0 and envelope["ok"] and envelope["server"] == "target" and envelope["ms"] > 0
+    (prompt,) = envelope["result"]["prompts"]
+    assert prompt["ref"] == "target.greet" and prompt["definition"]["arguments"][0]["name"] == "who"
+
+
+def test_a_pipe_gets_the_same_as_a_file(tmp_path: Path) -> None:
+    assert raw("list", "tools", "--quiet").out == raw("list", "tools", NO_COLOR="1").out
+
+
+def test_malformed_entries_are_listed_with_the_reason() -> None:
+    done = faulty("bad-tool", "list", "tools")
+    assert done.code == 0 and "warning: target, tools: " in done.err and len(done.out.splitlines()) > 2
+
+
+def test_what_a_server_prints_to_stdout_is_told() -> None:
+    done = faulty("stray", "list", "tools")
+    assert done.code == 0 and "not MCP" in done.err and "target.echo" in done.out
+    assert faulty("stray", "list", "tools", "--quiet").err == ""
+
+
+# ------------------------------------------------------------------ call
+
+
+def test_call_prints_the_text() -> None:
+    done = raw("call", "echo", "text=hi there")
+    assert (done.code, done.out, done.err) == (0, "hi there\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (["a=1", "b=2.5"], ""),
+        (["--args", '{"a": 1, "b": 2.5}'], ""),
+        (["--args", '{"a": 9, "b": 2.5}', "a=1"], ""),
+        (["--args", "-"], '{"a": 1, "b": 2.5}'),
+        (["a:=1", "b:=25e-1"], ""),
+    ],
+)
+def test_arguments_are_typed_by_the_schema(words: list[str], given: str) -> None:
+    done = raw("call", "target.add", *words, "--json", given=given)
+    assert done.code == 0, done.err
+    assert "3.5" in json.dumps(done.json["result"])
+
+
+def test_arguments_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"text": "from a file"}')
+    assert raw("call", "echo", "--args", f"@{tmp_path / 'a.json'}").out == "from a file\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["ech"], "target has no tool 'ech'. Did you mean echo?"),
+        (["echo"], "The arguments of target.echo are not right: text is required."),
+        (["echo", "txt=a"], "There is no argument 'txt'; did you mean text?"),
+        (["add", "a=one", "b=2"], "must be a number"),
+        (["echo", "--args", "{"], "--args is not valid JSON"),
+        (["echo", "--args", "[1]"], "--args must be a JSON object."),
+        (["echo", "--args", "@/no/such/file"], "cannot be read"),
+        (["--server", "other", "--tool", "echo"], "There is no server `other`."),
+    ],
+)
+def test_wrong_arguments_are_told_before_anything_is_sent(words: list[str], says: str) -> None:
+    done = raw("call", *words)
+    assert done.code == 2 and says in done.err and done.out == ""
+
+
+def test_wrong_arguments_can_be_sent_all_the_same() -> None:
+    done = raw("call", "echo", "--unchecked", "--json")
+    assert done.code in (0, 1, 5) and "target" in done.out
+
+
+def test_inner_values_are_checked_against_the_whole_schema() -> None:
+    done = cli("call", "form_nested", "--args", '{"customer": {"name": 17}}', "--json", "--", *demo_stdio())
+    assert done.code == 2, done.out
+    assert "customer/name" in done.json["error"]["message"]
+
+
+def test_a_tool_that_is_not_listed_can_be_named_by_its_option() -> None:
+    done = raw("call", "--tool", "hidden", "--json")
+    assert done.code in (1, 5) and "does not list a tool hidden" in done.err
+
+
+def test_a_tool_error_is_exit_5() -> None:
+    done = raw("call", "fail", "--yes")
+    assert done.code == 5 and done.err.startswith("error: tool error: ") and done.out == ""
+    envelope = raw("call", "fail", "--yes", "--json").json
+    assert envelope["error"]["kind"] == "tool_error" and envelope["error"]["result"]["isError"] is True
+
+
+def test_a_refused_request_is_exit_1() -> None:
+    done = cli("call", "fail_as_request", "--json", "--", *demo_stdio())
+    assert done.code == 1 and isinstance(done.json["error"]["code"], int)
+
+
+def test_what_needs_approval_is_refused_without_somebody_to_ask() -> None:
+    done = raw("call", "fail", "--json")
+    assert done.code == 6 and done.json["error"]["kind"] == "input_needed"
+    assert done.json["error"]["asked"] == "approval" and done.json["error"]["hint"] == "Approve it: --yes"
+
+
+def test_what_a_server_asks_is_told_with_its_schema() -> None:
+    done = raw("call", "ask", "--json")
+    error = done.json["error"]
+    assert done.code == 6 and error["asked"] == "elicitation"
+    assert error["schema"]["properties"]["name"]["title"] == "Name"
+
+
+def test_progress_is_narration() -> None:
+    done = raw("call", "count", "steps=2", "pause=0")
+    assert done.code == 0 and "1 of 2" in done.err and "of 2" not in done.out
+
+
+def test_no_answer_in_time_is_exit_1() -> None:
+    done = faulty("silent-call", "call", "echo", "text=a", "--timeout", "0.5")
+    assert done.code == 1 and "No answer within" in done.err
+
+
+def test_a_server_that_dies_under_the_call_is_exit_4() -> None:
+    done = faulty("exits-mid-call", "call", "echo", "text=a", "--json")
+    assert done.code == 4 and done.json["error"]["kind"] == "unreachable" and "7" in done.json["error"]["message"]
+
+
+def test_live_characters_of_a_server_reach_neither_stream() -> None:
+    for words in (["list"], ["call", "echo", "text=a"], ["list", "--json"], ["doctor"], ["doctor", "--json"]):
+        done = faulty("hostile", *words)
+        printed = done.out + done.err
+        assert not {*map(ord, printed)} & ({*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x200B} - {10}), words
+
+
+# ------------------------------------------------------------------ read, get, complete
+
+
+def test_read_prints_the_text_and_saves_the_bytes(tmp_path: Path) -> None:
+    text = raw("read", "raw://note").out
+    assert text and raw("read", "target", "raw://note").out == text
+    file = tmp_path / "note"
+    done = raw("read", "raw://note", "-o", str(file))
+    assert done.code == 0 and file.read_text().rstrip("\n") == text.rstrip("\n")
+    again = raw("read", "raw://note", "-o", str(file))
+    assert again.code == 2 and "nothing is overwritten" in again.err
+
+
+def test_a_binary_resource_is_named_not_printed_and_saved_whole(tmp_path: Path) -> None:
+    done = cli("read", "shop://lantern.png", "--", *demo_stdio())
+    assert done.code == 0 and done.out.startswith("[image/png shop://lantern.png, ")
+    file = tmp_path / "lantern.png"
+    assert cli("read", "shop://lantern.png", "--output", str(file), "--", *demo_stdio()).code == 0
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_template_is_filled() -> None:
+    done = cli("read", "shop://books/{id}", "id=twelve-soups", "--json", "--", *demo_stdio())
+    assert done.json["result"]["contents"][0]["uri"] == "shop://books/twelve-soups"
+    done = raw("read", "raw://notes/{name}", "nme=ada")
+    assert done.code == 2 and "did you mean name" in done.err
+
+
+def test_an_unknown_resource_is_refused_by_the_server() -> None:
+    done = cli("read", "shop://nothing", "--json", "--", *demo_stdio())
+    assert done.code == 1 and done.json["ok"] is False
+
+
+def test_get_prints_the_messages() -> None:
+    done = raw("get", "greet", "who=Ada")
+    assert done.code == 0 and done.out.startswith("user:\n  ") and "Ada" in done.out
+    assert raw("get", "greet").code == 2
+    assert "Did you mean greet?" in raw("get", "gret", "who=a").err
+
+
+def test_complete_prints_the_suggestions() -> None:
+    done = cli("complete", "recommend", "genre=m", "--", *demo_stdio())
+    assert (done.code, done.out) == (0, "mystery\n")
+
+
+# ------------------------------------------------------------------ doctor, failures
+
+
+def test_doctor_tells_each_step_and_its_time() -> None:
+    done = raw("doctor", "--json")
+    (report,) = done.json["result"]
+    assert done.code == 0 and report["state"] == "ready" and report["argv"] == RAW
+    assert [step["step"] for step in report["steps"]] == ["started", "negotiated", "listed"]
+    assert report["counts"]["tools"] == 6 and "PATH" in report["environment"]
+    text = raw("doctor").out
+    assert "✓ target  ready" in text and "protocol     2025-11-25 (legacy era)" in text
+
+
+def test_doctor_tells_what_failed_and_what_to_try() -> None:
+    done = cli("doctor", "--", "mcp-no-such-program")
+    assert done.code == 4 and "✗ target  failed" in done.out and "try:" in done.out
+
+
+def test_doctor_shows_the_end_of_standard_error() -> None:
+    done = faulty("dies-at-start", "doctor")
+    assert done.code == 4 and "standard error ends with" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--", "mcp-no-such-program"], "mcp-no-such-program"),
+        (["--url", "http://127.0.0.1:9/mcp"], "127.0.0.1"),
+        (["--timeout", "0.5", "--", *python_server("raw_faults", "--fault", "silent")], "0.5"),
+    ],
+)
+def test_what_cannot_be_reached_is_exit_4(words: list[str], says: str) -> None:
+    done = cli("list", "--json", *words)
+    assert done.code == 4 and says in done.json["error"]["message"] and "Traceback" not in done.err
+
+
+def test_a_server_over_http() -> None:
+    with http_server() as url:
+        done = cli("list", "tools", "--url", url, "--json")
+        assert done.code == 0 and done.json["result"]["tools"]
+
+
+def test_everything_from_npm() -> None:
+    server = npm_server("everything")
+    done = cli("call", "echo", "message=hi", "--", *server)
+    assert (done.code, done.out) == (0, "Echo: hi\n")

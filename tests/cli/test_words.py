@@ -1,0 +1,116 @@
+"""The words of the command line: help, options, mistakes in them. Nothing is connected here."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from mcp_studio import __version__
+from mcp_studio.cli.help import USAGE
+from mcp_studio.cli.options import parse
+from mcp_studio.cli.words import VERBS
+from mcp_studio.errors import UsageError
+from tests.cli.kit import cli
+
+
+def test_version_and_help() -> None:
+    assert cli("--version").out == f"mcp-studio {__version__}\n"
+    overview = cli("--help")
+    assert overview.code == 0 and all(f"\n  {verb} " in overview.out for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb: str) -> None:
+    assert verb in USAGE
+    done = cli(verb, "--help")
+    assert (done.code, done.err) == (0, "") and done.out.startswith(f"mcp-studio {verb}")
+
+
+def test_help_behind_two_dashes_belongs_to_the_command() -> None:
+    options = parse(["list", "--", "server", "--help", "--json"])
+    assert options.command == ["server", "--help", "--json"] and not options.json
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["lst"], "There is no verb `lst`.\n  Did you mean `list`?"),
+        (["list", "--jsn"], "`list` has no option --jsn.\n  Did you mean `--json`?"),
+        (["list", "toools"], "`list` lists one of servers, tools, resources, templates, prompts, not `toools`."),
+        (["list", "--era"], "--era needs a value."),
+        (["list", "--era", "--", "x"], "--era needs a value."),
+        (["list", "--era", "new", "--", "x"], "--era: must be one of legacy, auto, modern, not `new`."),
+        (["list", "--timeout", "soon", "--", "x"], "--timeout: `soon` is no number of seconds above 0."),
+        (["list", "--timeout", "-1", "--", "x"], "no number of seconds above 0."),
+        (["list", "--timeout", "1", "--timeout", "2", "--", "x"], "--timeout was given twice."),
+        (["list", "--json=1", "--", "x"], "--json takes no value."),
+        (["list", "--url", "h"], "`h` is no URL of a server."),
+        (["list", "--url", "http://h", "--header", "nothing"], "--header: `nothing` is not of the form `Name: value`."),
+        (["list", "--url", "http://h", "--", "x"], "Give one of --config, --url and -- COMMAND."),
+        (["list", "--"], "There is no command after --."),
+        (["call", "--", "x"], "Which tool?"),
+        (["call", "a.b", "word", "--", "x"], "`word` is not of the form key=value."),
+        (["call", "--server", "a", "--server", "b", "t", "--", "x"], "`call` is about one server."),
+        (["read", "--", "x"], "Which resource?"),
+        (["get", "--", "x"], "Which prompt?"),
+        (["complete", "p", "--", "x"], "Which argument?"),
+        (["list"], "No servers are configured."),
+        (["config", "sho"], "`config` knows no `sho`.\n  Did you mean `show`?"),
+        (["config", "remove"], "Words are missing."),
+        (["config", "path", "more"], "There are too many words."),
+        (["completion", "csh"], "Which shell?"),
+        ([], "The studio needs a terminal."),
+        (["demo"], "The studio needs a terminal."),
+    ],
+)
+def test_wrong_words_are_told_in_a_sentence_with_exit_2(words: list[str], says: str) -> None:
+    done = cli(*words)
+    assert done.code == 2 and says in done.err and done.out == ""
+    assert "Traceback" not in done.err
+
+
+def test_a_usage_error_is_an_envelope_too() -> None:
+    done = cli("list", "--json", "--erra", "x")
+    assert done.code == 2 and done.json["ok"] is False
+    assert done.json["error"]["kind"] == "usage" and done.json["error"]["hint"] == "Did you mean `--era`?"
+
+
+def test_options_are_read_in_every_spelling() -> None:
+    options = parse(["call", "-q", "s.t", "--era=modern", "a=-1", "-y", "--header", "K: V", "--header=L:W"])
+    assert options.words == ["s.t", "a=-1"] and options.quiet and options.flag("--yes")
+    assert options.value("--era") == "modern" and options.headers == [("K", "V"), ("L", "W")]
+
+
+def test_an_unknown_option_raises() -> None:
+    with pytest.raises(UsageError):
+        parse(["config", "--era", "x"])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_what_the_shell_can_read(shell: str) -> None:
+    done = cli("completion", shell)
+    assert done.code == 0 and all(verb in done.out for verb in VERBS) and "--unchecked" in done.out.replace("-l ", "--")
+    if program := shutil.which(shell):
+        assert subprocess.run([program, "-n"], input=done.out, text=True, capture_output=True).stderr == ""
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("mcp-studio do", "doctor"),
+        ("mcp-studio list to", "tools"),
+        ("mcp-studio list tools --era le", "legacy"),
+        ("mcp-studio call x --unch", "--unchecked"),
+    ],
+)
+def test_bash_completes(line: str, expected: str) -> None:
+    words = line.split()
+    code = (
+        f"{cli('completion', 'bash').out}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _mcp_studio;"
+        ' printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", code], text=True, capture_output=True)
+    assert done.stdout.split() == [expected], done.stderr
