@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from textwrap import wrap
 from typing import ClassVar, cast
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.cache import LRUCache
@@ -66,7 +67,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """`empty` is said, dimmed, while there are no rows."""
         super().__init__(name=name, id=id, classes=classes)
         self._empty = empty
-        self._width = 0
+        self._width = self._whole = 0
         self._strips: LRUCache[Hashable, Strip] = LRUCache(512)
         self._looks: dict[tuple[str, bool], Style] = {}
 
@@ -170,7 +171,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a part of the widget."""
-        self._width = self.row_width
+        self._width, self._whole = self.row_width, self.size.width
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
@@ -190,8 +191,18 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         base = self.look("", on_cursor=selected)
         if isinstance(line, Strip):
             return line.apply_style(base).crop_extend(0, width, base)
-        strip = Strip([Segment(text, self.look(name, on_cursor=selected)) for text, name in line if text])
-        return strip.adjust_cell_length(width, base)
+        look = self.look
+        segments = [Segment(text, look(name, on_cursor=selected)) for text, name in line if text]
+        cells = sum(cell_len(text) for text, _, _ in segments)
+        if cells > width:
+            return Strip(segments, cells).adjust_cell_length(width, base)
+        # Filled up to the place of the scrollbar: a strip of another length would be made anew for every frame.
+        whole = self._whole
+        if cells < width:
+            segments.append(Segment(" " * (width - cells), base))
+        if whole > width:
+            segments.append(Segment(" " * (whole - width), self.rich_style))
+        return Strip(segments, max(whole, width))
 
     def _blank(self, y: int, width: int) -> Strip:
         if self.row_count or not self._empty or width < 4:

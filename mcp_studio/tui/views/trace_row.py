@@ -56,7 +56,7 @@ def header(width: int) -> list[Piece]:
 def row(message: WireMessage, width: int) -> list[Piece]:
     """One entry; every text of it made safe."""
     columns = columns_for(width)
-    sign, word, look = status(message)
+    sign, word, mood = status(message)
     arrow = {"out": (glyphs().sent, OUT), "in": (glyphs().received, IN)}.get(message.direction, (glyphs().dot, "dim"))
     cells: list[Piece] = [
         (fit(_clock(message.time, columns.time), columns.time), "dim"),
@@ -66,13 +66,11 @@ def row(message: WireMessage, width: int) -> list[Piece]:
         (fit(_target(message, columns.target), columns.target), "" if message.target else "dim"),
         (fit(_took(message), columns.ms, right=True), "dim"),
         (fit(short_size(message.size), columns.size, right=True), "dim"),
-        (fit(f"{sign} {word}" if columns.status > 1 else sign, columns.status), look),
+        (fit(f"{sign} {word}" if columns.status > 1 else sign, columns.status), mood),
     ]
-    pieces: list[Piece] = [(" ", "")]
-    for text, style in cells:
-        if text:
-            pieces += [(text, style), ("  ", "")]
-    return pieces[:-1]
+    # The gap belongs to the cell before it: half as many pieces to style, filter and write.
+    *most, (last, style) = [cell for cell in cells if cell[0]]
+    return [(" ", ""), *((f"{text}  ", look) for text, look in most), (f"{last} ", style)]
 
 
 def status(message: WireMessage) -> tuple[str, str, str]:

@@ -101,7 +101,7 @@ class TraceTable(VirtualView):
         self._first, self._total = source.first_number, 0
         self._filter: FilterRun | None = None
         self._above: int | None = None
-        self._following = True
+        self._following, self._skip = True, False
         self._kept = 0
         self._revision = -1
         self._changed_at = 0.0
@@ -196,7 +196,10 @@ class TraceTable(VirtualView):
             run.resume()
 
     def _look(self) -> None:
-        """One frame."""
+        """One frame, or none: where all rows change every time, nobody can read them, and half as many frames do."""
+        if self._skip:
+            self._skip = False
+            return
         quiet = time.monotonic() - self._changed_at > _REST_AFTER
         if self._source.revision != self._revision or self.searched < 1:
             if quiet:
@@ -210,6 +213,7 @@ class TraceTable(VirtualView):
     def _look_at_store(self) -> None:
         """Take over what has come and gone; cursor and first row stay on their entries, or at the end."""
         source = self._source
+        self._skip = self._following and source.total - self._total > self.size.height
         top = self._number(self.top) if self.top < self.row_count else 0
         self._revision = source.revision
         self._first, self._total = source.first_number, source.total if len(source) else 0
