@@ -29,13 +29,13 @@ def noun(value: Json) -> str:
     return "a number"
 
 
-def spell(value: Json, width: int = 10_000) -> str:
-    """A value as JSON on one line, cut at `width`; never raises."""
+def spell(value: Json, width: int = 0) -> str:
+    """A value as JSON on one line, cut at `width` if that is not 0; never raises."""
     try:
         text = dumps(value).decode()
     except (ValueError, RecursionError):
         text = _plain(value)
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return text if not width or len(text) <= width else text[: width - 1] + "…"
 
 
 def _plain(value: Json) -> str:

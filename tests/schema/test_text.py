@@ -127,6 +127,11 @@ def test_json_is_shown_without_live_characters_and_stays_the_same() -> None:
     assert from_text(ANY, shown) == value
 
 
+def test_long_values_come_back_whole() -> None:
+    value = {"a": "x" * 100_000}
+    assert from_text(ANY, to_text(ANY, value)) == value
+
+
 def test_a_value_of_the_wrong_type_is_shown_as_json() -> None:
     assert to_text(Text("it", "/it"), 5) == "5"
     assert to_text(INTEGER, "two") == "two"

@@ -25,6 +25,8 @@ class Chooser:
         """A key; `inline` when the options of the choice stand side by side."""
         if self.picker is not None:
             return self._pick(self.picker, key, character)
+        if not isinstance(field, (Flag, Choice, Choices)):
+            return ""
         if key in ("backspace", "delete") and self._model.has(field):
             self._model.clear(field)
             return "edited"
@@ -35,7 +37,7 @@ class Chooser:
             if key in _STEPS:
                 self._model.step(field, _STEPS[key])
             return "edited" if key in _STEPS else ""
-        if isinstance(field, (Choice, Choices)) and (key in ("space", "enter") or _letter(character)):
+        if not isinstance(field, Flag) and (key in ("space", "enter") or _letter(character)):
             self.open(field)
             if self.picker and key not in ("space", "enter"):
                 self.picker.narrow(character or "")

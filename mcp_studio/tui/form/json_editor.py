@@ -15,10 +15,9 @@ from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui.form.area import AreaEditor
+from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.views.glyphs import glyphs
 
-LARGEST = 200_000
-"""Characters that can be edited here; a text area gets slow with more."""
 _MOST = 4
 
 

@@ -12,6 +12,9 @@ from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.schema.wording import REQUIRED, wrong_type
 
+LARGEST = 200_000
+"""Characters that can be edited in one place; a text area gets slow with more."""
+
 
 class FormModel:
     """The value is the truth: what has no field, the order of keys, and absent against null stay as they are.

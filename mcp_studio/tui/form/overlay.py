@@ -10,7 +10,7 @@ from textual.widgets import Input
 from mcp_studio.jsontext import printable
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, Text
 from mcp_studio.tui.form.editors import Complete, Completions, LineEditor
-from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.model import LARGEST, FormModel
 from mcp_studio.tui.form.painter import nothing
 
 if TYPE_CHECKING:
@@ -51,10 +51,12 @@ class Overlay:
 
     def open(self, model: FormModel, field: Field | None, complete: Complete | None = None) -> None:
         """Take what the field holds into the editor that suits it."""
+        self.editor = None
         if field is None or isinstance(field, (Flag, Choice, Choices)):
-            self.editor = None
             return
         text = model.text(field)
+        if len(text) > LARGEST:
+            return
         if "\n" in text or (isinstance(field, Text) and field.multiline):
             self._open_area(text, _LOWEST if isinstance(field, JsonField) else 1)
             return
@@ -72,7 +74,8 @@ class Overlay:
             text = model.text(field)
             if isinstance(field, JsonField) and field.name not in model.pending and model.has(field):
                 text = printable(model.get(field))
-        self._open_area(text, _LOWEST)
+        if len(text) <= LARGEST:
+            self._open_area(text, _LOWEST)
 
     def close(self) -> None:
         """No editor is in use."""

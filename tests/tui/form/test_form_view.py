@@ -16,6 +16,7 @@ from mcp_studio.safetext import is_live
 from mcp_studio.schema.form import MAX_FIELDS, build
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui.form.form_view import FormView
+from mcp_studio.tui.form.model import LARGEST
 from tests.support import run, wait_until
 from tests.tui.form.demo import FormApp
 
@@ -455,6 +456,20 @@ def test_nothing_of_a_server_acts_or_is_markup() -> None:
                 if app.form.current and app.form.current.name == "list":
                     await pilot.press("space")
                 await pilot.pause()
+
+    run(test())
+
+
+@pytest.mark.parametrize("properties", [{"it": TEXT}, {"it": OBJECT}])
+def test_a_value_too_large_to_edit_is_kept_until_it_is_taken_away(properties: dict[str, Any]) -> None:
+    async def test() -> None:
+        value = {"it": "x\n" * LARGEST if properties["it"] is TEXT else {"a": "x" * 2 * LARGEST}}
+        async with shown(properties, value) as (app, pilot):
+            assert "characters, too many to be edited here" in app.lines()[0]
+            await pilot.press("x", "backspace", "enter", "space")
+            assert app.form.value is value and app.changes == []
+            await pilot.press("ctrl+d")
+            assert app.form.value == {}
 
     run(test())
 

@@ -16,7 +16,8 @@ from mcp_studio.schema.form import build
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui import themes
 from mcp_studio.tui.form.form_view import FormView
-from mcp_studio.tui.form.json_editor import LARGEST, JsonEditor
+from mcp_studio.tui.form.json_editor import JsonEditor
+from mcp_studio.tui.form.model import LARGEST
 from tests.support import run
 
 
