@@ -35,7 +35,7 @@ def columns_for(width: int) -> Columns:
     server = 18 if width >= 140 else 14 if width >= 80 else 10
     # One cell in front and behind, one for the direction, two between columns.
     used = 3 + sum(cells + 2 for cells in (clock, server, 7, size, status) if cells) + 2
-    rest = max(8, width - used)
+    rest = max(7, width - used)
     if width < 80:
         return Columns(clock, server, rest, 0, 7, size, status)
     method = min(36, max(18, (rest - 2) // 2))
