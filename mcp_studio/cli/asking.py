@@ -90,10 +90,12 @@ class Asker:
             request.answer("decline" if request.kind == "approval" else "cancel")
             return
         asking = asyncio.create_task(self._approve(request) if request.kind == "approval" else self._fill(request))
-        # The server may withdraw its question, or the call end, while somebody is still typing.
-        done, _ = await asyncio.wait((asking, request.reply), return_when=asyncio.FIRST_COMPLETED)
-        if asking not in done:
+        try:
+            # The server may withdraw its question, or the call end, while somebody is still typing.
+            done, _ = await asyncio.wait((asking, request.reply), return_when=asyncio.FIRST_COMPLETED)
+        finally:
             asking.cancel()
+        if asking not in done:
             await asyncio.wait((asking,))
             _say("(the question was withdrawn)")
             return

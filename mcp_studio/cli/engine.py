@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome
@@ -38,7 +39,8 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
         loop = asyncio.get_running_loop()
         for name in ("SIGTERM", "SIGHUP"):
             if task is not None and (number := getattr(signal, name, None)) is not None:
-                loop.add_signal_handler(number, _end, task, ended, 128 + number)
+                with suppress(NotImplementedError):  # Windows
+                    loop.add_signal_handler(number, _end, task, ended, 128 + number)
         async with Studio.open(plan.config, Paths.default(), can_ask=asker is not None) as studio:
             out.redactor = studio.redactor
             if asker is None:

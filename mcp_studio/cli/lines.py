@@ -51,6 +51,8 @@ class Lines:
         return line.decode("utf-8", "replace").rstrip("\r")
 
     async def _wait(self) -> bytes:
+        if sys.platform == "win32":
+            return (await asyncio.to_thread(sys.stdin.readline)).encode()
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[None] = loop.create_future()
         loop.add_reader(self._fd, _settle, ready)

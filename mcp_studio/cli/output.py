@@ -67,6 +67,8 @@ class Output:
         """End well: print the envelope where one is wanted; returns the exit code."""
         if self.json:
             self.envelope({"ok": True, "result": self.result if result is None else result})
+        # Now, and not only when the servers are closed.
+        sys.stdout.flush()
         return 0
 
     def interrupted(self) -> None:

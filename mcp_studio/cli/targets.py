@@ -37,6 +37,8 @@ def target(options: Options) -> ServerConfig | None:
     if url:
         return _adjusted(from_url(url, options.headers), options)
     if options.command is not None:
+        if options.headers:
+            raise UsageError("--header is for servers at a URL.")
         return _adjusted(from_command(options.command), options)
     return None
 

@@ -149,3 +149,19 @@ def test_what_the_studio_copies_as_a_command_can_be_run() -> None:
     ):
         words = shlex.split(command_for(ref, value))
         assert cli(*words[1:]).out.rstrip("\n") == value["text"].rstrip("\n")
+
+
+def test_secrets_written_into_a_file_are_masked() -> None:
+    write(
+        '[servers.s]\nurl = "http://h/?token=url-secret"\nheaders = { Authorization = "Bearer head-secret" }\n'
+        '[servers.t]\ncommand = "x"\nargs = ["--api-key", "arg-secret"]\nenv = { MY_TOKEN = "env-secret" }\n'
+    )
+    for words in (
+        ["config"],
+        ["config", "--json"],
+        ["list", "servers"],
+        ["list", "servers", "--json"],
+        ["doctor", "--json"],
+    ):
+        done = cli(*words)
+        assert "-secret" not in done.out + done.err, words

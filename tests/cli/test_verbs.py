@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from tests.cli.kit import RAW, cli, faulty, raw
+from tests.cli.kit import RAW, argv, cli, environment, faulty, raw
 from tests.support import npm_server, python_server
 from tests.support_servers import demo_stdio, http_server
 
@@ -251,3 +255,72 @@ def test_everything_from_npm() -> None:
     server = npm_server("everything")
     done = cli("call", "echo", "message=hi", "--", *server)
     assert (done.code, done.out) == (0, "Echo: hi\n")
+
+
+class _Locked(BaseHTTPRequestHandler):
+    """Wants credentials, whatever is asked."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", "Bearer")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        return
+
+
+def test_a_server_that_wants_a_sign_in_is_exit_3() -> None:
+    with HTTPServer(("127.0.0.1", 0), _Locked) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            done = cli("list", "--url", f"http://127.0.0.1:{server.server_port}/mcp", "--json")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert done.code == 3 and done.json["error"]["kind"] == "sign_in_needed"
+
+
+def test_a_list_that_cannot_be_read_is_exit_1_and_the_others_are_listed() -> None:
+    done = faulty("list-error", "list", "--json")
+    assert done.code == 1 and done.json["error"]["result"]["prompts"]
+    assert "Not everything could be listed: tools" in done.json["error"]["message"]
+
+
+def test_headers_for_a_command_are_refused() -> None:
+    done = raw("list", "--header", "K: V")
+    assert done.code == 2 and "--header is for servers at a URL." in done.err
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_large_result_is_printed_whole(more: list[str]) -> None:
+    done = faulty("big-result", "call", "echo", "text=a", *more, options=("--size", "3000000"))
+    assert done.code == 0 and len(done.out) > 3_000_000
+
+
+def test_a_reader_that_leaves_early_is_no_crash() -> None:
+    server = python_server("raw_faults", "--fault", "many-tools")
+    started = subprocess.Popen(
+        argv("list", "tools", "--", *server), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert started.stdout is not None and started.stderr is not None
+    started.stdout.close()
+    assert b"Traceback" not in started.stderr.read()
+    started.stderr.close()
+    assert started.wait(10) in (0, 1)
+
+
+def test_connecting_verbs_import_neither_the_sdk_nor_the_interface() -> None:
+    code = "import sys, json; from mcp_studio.cli.main import run; run(sys.argv[1:]); print(json.dumps([*sys.modules]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "call", "echo", "text=a", "--", *RAW],
+        env=environment(), capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    loaded = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+    assert done.stdout.startswith("a\n")
+    assert (
+        loaded & {"mcp", "mcp_types", "pydantic", "textual", "rich", "httpx2", "argparse", "jsonschema", "anyio"}
+        == set()
+    )

@@ -51,9 +51,13 @@ def _file(options: Options) -> Path:
     return Path(files[0]).expanduser() if files else Paths.default().config_file
 
 
-def _loaded(options: Options) -> Config:
+def _loaded(options: Options, out: Output) -> Config:
     files = [Path(name).expanduser() for name in options.values("--config")]
-    return load(Paths.default(), Path.cwd(), files=files)
+    config = load(Paths.default(), Path.cwd(), files=files)
+    for server in config.servers.values():
+        for secret in server.secrets:
+            out.redactor.learn(secret)
+    return config
 
 
 def _words(options: Options, least: int, most: int, usage: str) -> list[str]:
@@ -79,7 +83,7 @@ def _keys(keys: Keys, out: Output) -> int:
 def _show(options: Options, out: Output) -> int:
     """What is in force; entries as they are written, so that no secret is in it."""
     _words(options, 0, 0, "mcp-studio config show")
-    config = _loaded(options)
+    config = _loaded(options, out)
     settings, base = config.settings, Limits()
     limits = {item.name: value for item in fields(Limits) if (value := getattr(settings.limits, item.name)) is not None}
     changed = {name: value for name, value in limits.items() if value != getattr(base, name)}
@@ -92,7 +96,7 @@ def _show(options: Options, out: Output) -> int:
     for name, pressed in settings.keys.items():
         out.data(f"key      {name} = {pressed}")
     for server in config.servers.values():
-        out.data(f"server   {_line(server)}")
+        out.data(f"server   {out.redactor.text(_line(server))}")
     for problem in config.problems:
         out.warn(problem)
     for question in config.untrusted:
@@ -101,12 +105,21 @@ def _show(options: Options, out: Output) -> int:
         "files": list(config.files),
         "theme": settings.theme,
         "limits": limits,
-        "servers": {name: to_table(server) for name, server in config.servers.items()},
+        "servers": {name: _masked(to_table(server), out) for name, server in config.servers.items()},
         "problems": [str(problem) for problem in config.problems],
         "untrusted": [question.file for question in config.untrusted],
     }
     out.done()
     return 2 if config.problems else 0
+
+
+def _masked(value: Json, out: Output) -> Json:
+    """An entry without the secrets that somebody wrote into it."""
+    if isinstance(value, dict):
+        return {name: _masked(item, out) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_masked(item, out) for item in value]
+    return out.redactor.text(value) if isinstance(value, str) else value
 
 
 def _line(server: ServerConfig) -> str:
@@ -182,7 +195,7 @@ def _toml(text: str) -> Json:
 
 def _trust(options: Options, out: Output) -> int:
     _words(options, 0, 0, "mcp-studio config trust")
-    config = _loaded(options)
+    config = _loaded(options, out)
     if not config.untrusted:
         out.note("There is nothing to agree to here.")
         return out.done([])
@@ -205,7 +218,8 @@ def _starts(question: Untrusted) -> list[str]:
 
 def _environment(server: ServerConfig) -> str:
     names = (*server.env, *server.inherit_env)
-    return f"  (environment: {', '.join(names)})" if names else ""
+    where = f"  (in {server.cwd})" if server.cwd else ""
+    return where + (f"  (environment: {', '.join(names)})" if names else "")
 
 
 def _agreed() -> bool:

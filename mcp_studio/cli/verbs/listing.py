@@ -43,7 +43,17 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], plan: Plan, out:
         for error in errors[:-1]:
             out.warn(error.message)
         return out.fail(errors[-1], {"result": result})
+    failed = [kind for kind in kinds for name in plan.config.servers if _failed(studio, name, kind)]
+    if failed:
+        return out.fail(
+            StudioError(f"Not everything could be listed: {', '.join(dict.fromkeys(failed))}s."), {"result": result}
+        )
     return out.done()
+
+
+def _failed(studio: Studio, name: str, kind: EntryKind) -> bool:
+    listing = studio.catalog.listing(name, kind)
+    return bool(listing.error) and not listing.entries
 
 
 async def _ready(studio: Studio, name: str, out: Output) -> StudioError | None:
@@ -72,13 +82,13 @@ def _json(entry: Entry) -> Json:
 
 def _servers(plan: Plan, out: Output) -> int:
     servers = plan.config.servers.values()
-    for row in table([(server.name, server.kind, _state(server), _target(server)) for server in servers]):
+    for row in table([(server.name, server.kind, _state(server), target_text(server, out)) for server in servers]):
         out.data(row)
     out.result = [
         {
             "name": server.name,
             "transport": server.kind,
-            "target": _target(server),
+            "target": target_text(server, out),
             "enabled": server.enabled,
             "era": server.era,
             "source": server.source.file or server.source.origin,
@@ -92,7 +102,9 @@ def _state(server: ServerConfig) -> str:
     return "" if server.enabled else "disabled"
 
 
-def _target(server: ServerConfig) -> str:
-    """The address as it was written: nothing secret is in it."""
+def target_text(server: ServerConfig, out: Output) -> str:
+    """The address as it was written, without the secrets that stand in it."""
     written = server.written or server
-    return written.url or " ".join((written.command, *written.args))
+    if written.url:
+        return out.redactor.url(written.url)
+    return out.redactor.text(" ".join((written.command, *written.args)))
