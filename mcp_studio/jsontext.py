@@ -125,11 +125,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _has_exact(value: Json) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_exact, value.values()))
-    if isinstance(value, list):
-        return any(map(_has_exact, value))
-    return isinstance(value, ExactFloat)
+    # Without recursion: values may be nested as deep as the stack is.
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            todo.extend(item.values())
+        elif isinstance(item, list):
+            todo.extend(item)
+        elif isinstance(item, ExactFloat):
+            return True
+    return False
 
 
 def _exact(value: Json) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, depth
 from mcp_studio.schema.check import equal, quick
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Text
 from mcp_studio.schema.problem import SchemaProblem
@@ -14,6 +14,7 @@ from mcp_studio.schema.wording import REQUIRED, wrong_type
 
 LARGEST = 200_000
 """Characters that can be edited in one place; a text area gets slow with more."""
+_DEPTH = 200
 
 
 class FormModel:
@@ -57,6 +58,10 @@ class FormModel:
         if not self.has(field) or (value is None and not isinstance(field, JsonField)):
             return ""
         return to_text(field, value)
+
+    def closed(self, field: Field) -> bool:
+        """Whether the value is too large, or nested too deep, for an editor in the form."""
+        return depth(self.get(field), _DEPTH) > _DEPTH or len(self.text(field)) > LARGEST
 
     @property
     def others(self) -> tuple[str, ...]:

@@ -54,9 +54,9 @@ class Overlay:
         self.editor = None
         if field is None or isinstance(field, (Flag, Choice, Choices)):
             return
-        text = model.text(field)
-        if len(text) > LARGEST:
+        if model.closed(field):
             return
+        text = model.text(field)
         if "\n" in text or (isinstance(field, Text) and field.multiline):
             self._open_area(text, _LOWEST if isinstance(field, JsonField) else 1)
             return
@@ -70,12 +70,13 @@ class Overlay:
 
     def grow(self, model: FormModel, field: Field, text: str = "") -> None:
         """Edit on several lines: JSON is laid out, `text` is what was pasted."""
+        if model.closed(field) or len(text) > LARGEST:
+            return
         if not text:
             text = model.text(field)
             if isinstance(field, JsonField) and field.name not in model.pending and model.has(field):
                 text = printable(model.get(field))
-        if len(text) <= LARGEST:
-            self._open_area(text, _LOWEST)
+        self._open_area(text, _LOWEST)
 
     def close(self) -> None:
         """No editor is in use."""

@@ -13,7 +13,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, Text
 from mcp_studio.schema.text import to_text
-from mcp_studio.tui.form.model import LARGEST, FormModel
+from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.picker import Picker
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, cut, fit, width_of
@@ -107,11 +107,11 @@ class Painter:
         return [self._text(known)]
 
     def _text(self, known: Field) -> Piece:
+        if self._model.closed(known):
+            return (cut("too large to be edited here", self.room), "dim")
         text = self._model.text(known)
         if not text:
             return (cut(nothing(self._model, known), self.room), "dim")
-        if len(text) > LARGEST:
-            return (cut(f"{len(text):,} characters, too many to be edited here", self.room), "dim")
         if isinstance(known, Text) and known.secret:
             text = "•" * min(len(text), 20)
         return (cut(safe(text, self.room + 1), self.room), "")

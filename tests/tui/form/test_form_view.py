@@ -460,12 +460,20 @@ def test_nothing_of_a_server_acts_or_is_markup() -> None:
     run(test())
 
 
-@pytest.mark.parametrize("properties", [{"it": TEXT}, {"it": OBJECT}])
-def test_a_value_too_large_to_edit_is_kept_until_it_is_taken_away(properties: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("schema", "large"),
+    [
+        (TEXT, "x\n" * LARGEST),
+        (OBJECT, {"a": "x" * 2 * LARGEST}),
+        ({}, loads("[" * 500 + "1.10" + "]" * 500, exact=True)),
+    ],
+    ids=["text", "object", "deep"],
+)
+def test_a_value_too_large_to_edit_is_kept_until_it_is_taken_away(schema: dict[str, Any], large: Json) -> None:
     async def test() -> None:
-        value = {"it": "x\n" * LARGEST if properties["it"] is TEXT else {"a": "x" * 2 * LARGEST}}
-        async with shown(properties, value) as (app, pilot):
-            assert "characters, too many to be edited here" in app.lines()[0]
+        value = {"it": large}
+        async with shown({"it": schema}, value) as (app, pilot):
+            assert app.lines()[0] == "it  too large to be edited here"
             await pilot.press("x", "backspace", "enter", "space")
             assert app.form.value is value and app.changes == []
             await pilot.press("ctrl+d")
