@@ -201,12 +201,12 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         if cells < width:
             segments.append(Segment(" " * (width - cells), base))
         if whole > width:
-            segments.append(Segment(" " * (whole - width), self.rich_style))
+            segments.append(Segment(" " * (whole - width), look("")))
         return Strip(segments, max(whole, width))
 
     def _blank(self, y: int, width: int) -> Strip:
         if self.row_count or not self._empty or width < 4:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(self._whole, self.look(""))
         lines = [part for line in self._empty.splitlines() for part in wrap(line, width - 2) or [""]]
         text = safe(lines[y]) if y < len(lines) else ""
         return self._draw([(f" {text}", "empty")], width, False)
