@@ -88,8 +88,14 @@ def template_fields(uri_template: str) -> Form:
 
 
 def defaults(form: Form) -> dict[str, Json]:
-    """The value made of the defaults of all fields, as elicitation wants it pre-filled."""
-    return {field.name: field.default for field in form.fields if field.has_default}
+    """The value to start with: all defaults, as elicitation wants them, and what can only be one thing."""
+    value: dict[str, Json] = {}
+    for field in form.fields:
+        if field.has_default:
+            value[field.name] = field.default
+        elif isinstance(field, Choice) and field.required and len(field.options) == 1:
+            value[field.name] = field.options[0].value
+    return value
 
 
 def _field(name: str, schema: Json, required: bool, resolver: Resolver) -> Field:

@@ -31,15 +31,24 @@ def _shape(schema: Schema, resolver: Resolver, depth: int) -> str:
 
 def _kind(kind: str, schema: Schema, resolver: Resolver, depth: int) -> str:
     if kind == "object":
-        names = schema.get("properties")
-        if isinstance(names, dict) and names:
-            return "object {" + ", ".join(list(names)[:8]) + (", …}" if len(names) > 8 else "}")
-        return "object"
-    if kind == "array":
-        items = schema.get("items")
-        inner = _shape(resolver.flat(items), resolver, depth - 1) if isinstance(items, dict) else ""
-        return (f"({inner})[]" if " | " in inner else f"{inner}[]") if inner else "list"
-    return kind
+        return _object(schema, resolver, depth)
+    if kind != "array":
+        return kind
+    places = schema.get("prefixItems", schema.get("items"))
+    if isinstance(places, list):
+        inner = [_shape(resolver.flat(place), resolver, depth - 1) or "any" for place in places[:6]]
+        return "[" + ", ".join(inner) + (", …]" if len(places) > 6 else "]")
+    inner = _shape(resolver.flat(places), resolver, depth - 1) if isinstance(places, dict) else ""
+    return (f"({inner})[]" if " | " in inner else f"{inner}[]") if inner else "list"
+
+
+def _object(schema: Schema, resolver: Resolver, depth: int) -> str:
+    names = schema.get("properties")
+    if isinstance(names, dict) and names:
+        return "object {" + ", ".join(list(names)[:8]) + (", …}" if len(names) > 8 else "}")
+    free = schema.get("additionalProperties")
+    inner = _shape(resolver.flat(free), resolver, depth - 1) if isinstance(free, dict) else ""
+    return f"object {{name: {inner}}}" if inner else "object"
 
 
 def _literal(value: Json) -> str:

@@ -156,6 +156,9 @@ def test_bounds_of_both_spellings_are_understood() -> None:
         ({"$ref": "#/$defs/range"}, "object {from, to}"),
         ({}, "any JSON"),
         ({"type": "array"}, "list"),
+        ({"type": "array", "prefixItems": [{"type": "number"}, {}]}, "[number, any]"),
+        ({"type": "array", "items": [{"type": "number"}] * 9}, "[number, number, number, number, number, number, …]"),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, "object {name: integer}"),
         ({"type": "object"}, "object"),
         ({"properties": {"x" * 200: {}}}, "object {" + "x" * 51 + "…"),
     ],
@@ -332,3 +335,10 @@ def test_template_variables_are_fields() -> None:
 def test_defaults_make_a_value() -> None:
     form = build({"properties": {"a": {"default": 1}, "b": {"type": "string"}, "c": {"default": None}}})
     assert defaults(form) == {"a": 1, "c": None}
+
+
+def test_what_can_only_be_one_thing_is_filled_in_where_it_is_required() -> None:
+    form = build(
+        {"properties": {"a": {"const": "x"}, "b": {"const": "y"}, "c": {"enum": [1, 2]}}, "required": ["a", "c"]}
+    )
+    assert defaults(form) == {"a": "x"}

@@ -204,7 +204,7 @@ def nothing(model: FormModel, known: Field) -> str:
 
 def hint(known: Field) -> str:
     """What stands dimmed in an empty field: the default, else the shape; and whether it may stay empty."""
-    words = [] if isinstance(known, Flag) else [safe(known.hint, 60)]
+    words = [] if isinstance(known, Flag) else [safe(known.hint, 60) or "text"]
     if known.has_default:
         words = [f"{default(known)} (default)"]
     return ", ".join(word for word in (*words, _absent(known)) if word)

@@ -112,7 +112,7 @@ def test_an_empty_field_says_what_could_be_there() -> None:
         }
         async with shown(properties, required=["name"]) as (app, _):
             assert app.lines()[:6] == [
-                "first   optional",
+                "first   text, optional",
                 "size    5 (default)",
                 "name *  at most 9 characters",
                 "range   object {a}, optional",
@@ -130,7 +130,7 @@ def test_a_title_that_only_repeats_the_name_is_left_out() -> None:
             "hat": {**TEXT, "title": "Hats", "description": "All."},
         }
         async with shown(properties) as (app, _):
-            assert app.lines()[:3] == ["shoe_size  optional", "hat        optional", "  Hats: All."]
+            assert app.lines()[:3] == ["shoe_size  text, optional", "hat        text, optional", "  Hats: All."]
 
     run(test())
 
@@ -292,10 +292,10 @@ def test_ctrl_d_says_absent_empty_or_null() -> None:
                 await pilot.press("ctrl+d")
                 seen.append((app.form.value, app.lines()[0]))
             assert seen == [
-                ({}, "note  optional"),
+                ({}, "note  text, optional"),
                 ({"note": ""}, 'note  "" (empty text)'),
                 ({"note": None}, "note  null"),
-                ({}, "note  optional"),
+                ({}, "note  text, optional"),
             ]
 
     run(test())
@@ -406,7 +406,7 @@ def test_the_editor_goes_with_the_scrolled_rows() -> None:
         async with shown({f"p{n}": TEXT for n in range(40)}, {"p0": "here"}, size=(40, 10)) as (app, pilot):
             app.form._rows.scroll_rows(1)  # pyright: ignore[reportPrivateUsage]
             await pilot.pause()
-            assert app.lines()[0] == "p1   optional"
+            assert app.lines()[0] == "p1   text, optional"
             app.form._rows.scroll_rows(0)  # pyright: ignore[reportPrivateUsage]
             await pilot.pause()
             assert app.lines()[0] == "p0   here"
