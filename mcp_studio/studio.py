@@ -33,6 +33,7 @@ from mcp_studio.transport.make import make
 
 log = logging.getLogger(__name__)
 
+_MOMENT = 0.5
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
 
@@ -62,12 +63,12 @@ class Studio:
         self.trace = TraceStore(self.redactor, settings.limits)
         self.inbox = Inbox()
         self.catalog = Catalog()
-        self.drafts = Drafts(paths.state / "drafts.json")
+        self.drafts = Drafts(paths.state / "drafts.json", self.redactor.text)
         self._checker = Checker(settings.limits)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, catalog=self.catalog, trace=self.trace, redactor=self.redactor,
             can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn, make_transport=make,
-            memories=Memories(paths.state / "servers"),
+            memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
         self._caller = Caller(
             self.manager, self.catalog, self.inbox, self._checker, settings.limits, settings.policy, self.spawn
@@ -84,9 +85,9 @@ class Studio:
             can_ask: whether somebody can answer what servers ask; without it nothing of that kind is advertised.
         """
         studio = cls(config, paths, can_ask=can_ask)
-        for server in config.servers.values():
-            studio.manager.add(server)
         try:
+            for server in config.servers.values():
+                studio.manager.add(server)
             yield studio
         finally:
             await studio.close()
@@ -100,13 +101,16 @@ class Studio:
 
     async def close(self) -> None:
         """Close servers, write what has to be written, end all tasks; any number of times."""
-        await self.manager.close()
-        await self.drafts.close()
-        await self._checker.close()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=1)
-        for task in tuple(self._tasks):
-            task.cancel()
+        for question in self.inbox.pending:
+            question.answer("cancel")
+        try:
+            await self.manager.close()
+        finally:
+            try:
+                await self.drafts.close()
+            finally:
+                await self._checker.close()
+                await self._end_tasks()
 
     # ------------------------------------------------------------------ calls
 
@@ -170,6 +174,13 @@ class Studio:
         if old_name and old_name != server.name and old_name in self.manager.names():
             await self.manager.remove(old_name)
         await self.manager.replace(server)
+
+    async def _end_tasks(self) -> None:
+        """What still runs gets a moment to come to its end: memories being written, calls that were lost."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_MOMENT)
+        for task in tuple(self._tasks):
+            task.cancel()
 
     def _reap(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -73,6 +73,11 @@ class Call:
         self.progress = Progress(done, total, message, time.monotonic())
         self.changed.emit(self)
 
+    def begin(self, task: asyncio.Task[None]) -> None:
+        """The task that runs it; however that ends, the call ends with an outcome."""
+        self.task = task
+        task.add_done_callback(self._ended)
+
     def finish(self, outcome: CallOutcome) -> None:
         """Settle the outcome."""
         self.outcome = outcome
@@ -84,6 +89,19 @@ class Call:
         if problems and self.outcome is not None:
             self.outcome = replace(self.outcome, problems=(*self.outcome.problems, *problems))
         self.changed.emit(self)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if self.outcome is None:
+            error = None if task.cancelled() else task.exception()
+            self.finish(Lost(error=_unexpected(error)) if error is not None else Cancelled())
+        if not self.checked:
+            self.found(())
+
+
+def _unexpected(error: BaseException) -> StudioError:
+    if isinstance(error, StudioError):
+        return error
+    return StudioError(f"The call failed in an unexpected way ({type(error).__name__}).", hint="The log has more.")
 
 
 async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:

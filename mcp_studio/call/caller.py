@@ -54,13 +54,13 @@ class Caller:
     def call_tool(self, ref: Ref, arguments: Mapping[str, Json], *, origin: Origin, approved: bool) -> Call:
         """Start a tool call."""
         call = Call(ref, "tools/call", {"name": ref.name, "arguments": dict(arguments)})
-        call.task = self._spawn(self._tool(call, origin, approved))
+        call.begin(self._spawn(self._tool(call, origin, approved)))
         return call
 
     def start(self, ref: Ref, method: Method, params: dict[str, Json]) -> Call:
         """Start reading a resource or getting a prompt."""
         call = Call(ref, method, params)
-        call.task = self._spawn(self._plain(call))
+        call.begin(self._spawn(self._plain(call)))
         return call
 
     async def _plain(self, call: Call) -> None:
@@ -92,10 +92,9 @@ class Caller:
         call.changed.emit(call)
         try:
             answer = await self._inbox.ask(question)
-        except asyncio.CancelledError:
-            return Denied(rule="cancelled before it was approved")
         finally:
             call.asking = False
+            call.changed.emit(call)
         return None if answer.action == "accept" else Denied(rule="you said no")
 
     async def _send(self, call: Call, tool: ToolView | None) -> Reply:
@@ -114,6 +113,8 @@ class Caller:
 
         supervisor.calls.append(call.subject)
         try:
+            if not connection.core.modern:
+                return await send(call.params)
             return await drive(call.params, send, supervisor.answerer, self._limits, call.subject)
         finally:
             supervisor.calls.remove(call.subject)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -14,15 +15,22 @@ from mcp_studio.redact import is_secret_name
 _FORMAT = 1
 _DELAY = 0.5
 _MOST = 500
+_PATIENCE = 1.0
 _LARGEST = 256 * 1024
 """A longer draft stays in memory only."""
 
 
 class Drafts:
-    """Values by key, newest last; on disk without anything that looks like a secret."""
+    """Values by key, newest last; on disk without anything that looks like a secret.
 
-    def __init__(self, file: Path) -> None:
+    Args:
+        file: where they are kept.
+        redact: takes secrets out of a text; what it changes is not written at all.
+    """
+
+    def __init__(self, file: Path, redact: Callable[[str], str] = str) -> None:
         self._file = file
+        self._redact = redact
         self._values: dict[str, Json] = _read(file)
         self._timer: asyncio.TimerHandle | None = None
         self._saving: asyncio.Task[None] | None = None
@@ -44,25 +52,50 @@ class Drafts:
             self._timer = asyncio.get_running_loop().call_later(_DELAY, self._save)
 
     async def close(self) -> None:
-        """Write what has not been written yet."""
+        """Write what has not been written yet, if the disk takes it soon."""
         if self._timer is not None:
             self._timer.cancel()
             self._save()
         if self._saving is not None:
-            await self._saving
+            await asyncio.wait((self._saving,), timeout=_PATIENCE)
 
     def _save(self) -> None:
         self._timer = None
-        kept = {key: _without_secrets(value) for key, value in self._values.items()}
-        small = {key: value for key, value in kept.items() if len(dumps(value)) <= _LARGEST}
-        data = dumps({"version": _FORMAT, "drafts": small})
-        self._saving = asyncio.get_running_loop().create_task(self._write(data))
+        frames = {key: frame for key, value in self._values.items() if (frame := self._frame(value))}
+        body = b",".join(dumps(key) + b":" + frame for key, frame in frames.items())
+        data = b'{"version":%d,"drafts":{%b}}' % (_FORMAT, body)
+        self._saving = asyncio.get_running_loop().create_task(self._write(data, self._saving))
 
-    async def _write(self, data: bytes) -> None:
+    def _frame(self, value: Json) -> bytes:
+        """A draft as it is written; nothing where it is too large, or no JSON."""
+        try:
+            frame = dumps(self._without_secrets(value))
+        except (ValueError, TypeError, RecursionError):
+            return b""
+        return frame if len(frame) <= _LARGEST else b""
+
+    async def _write(self, data: bytes, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait((before,))  # or an older state could end up on the disk
         try:
             await asyncio.to_thread(write_atomically, self._file, data)
         except OSError:
             return  # a disk that refuses costs the drafts and nothing else
+
+    def _without_secrets(self, value: Json) -> Json:
+        if isinstance(value, dict):
+            known = cast("dict[str, Json]", value)
+            return {
+                key: self._without_secrets(item)
+                for key, item in known.items()
+                if not (is_secret_name(key) or self._secret(item))
+            }
+        if isinstance(value, list):
+            return [self._without_secrets(item) for item in cast("list[Json]", value) if not self._secret(item)]
+        return None if self._secret(value) else value
+
+    def _secret(self, value: Json) -> bool:
+        return isinstance(value, str) and self._redact(value) != value
 
 
 def _read(file: Path) -> dict[str, Json]:
@@ -73,12 +106,3 @@ def _read(file: Path) -> dict[str, Json]:
     if not isinstance(value, dict) or value.get("version") != _FORMAT or not isinstance(value.get("drafts"), dict):
         return {}
     return cast("dict[str, Json]", value["drafts"])
-
-
-def _without_secrets(value: Json) -> Json:
-    if isinstance(value, dict):
-        known = cast("dict[str, Json]", value)
-        return {key: _without_secrets(item) for key, item in known.items() if not is_secret_name(key)}
-    if isinstance(value, list):
-        return [_without_secrets(item) for item in cast("list[Json]", value)]
-    return value

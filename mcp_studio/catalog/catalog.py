@@ -27,6 +27,11 @@ class Catalog:
         """Make a server known, so that its place in the order is that of the configuration."""
         self._listings.setdefault(server, {})
 
+    def arrange(self, servers: Iterable[str]) -> None:
+        """Bring the servers into this order, which is that of the configuration."""
+        known = self._listings
+        self._listings = {name: known[name] for name in servers if name in known} | known
+
     def forget(self, server: str) -> None:
         """Drop all listings of a server."""
         if self._listings.pop(server, None) is not None:

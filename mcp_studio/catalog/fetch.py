@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import cast
@@ -30,7 +31,8 @@ async def fetch(kind: EntryKind, ask: Ask, limits: Limits) -> Fetched:
     method, key, _ = METHODS[kind]
     found = Fetched()
     cursor: str | None = None
-    seen: set[str] = set()
+    seen: set[int] = set()
+    until = time.monotonic() + limits.call_total
     for _ in range(limits.pages):
         params: dict[str, Json] = {} if cursor is None else {"cursor": cursor}
         try:
@@ -43,19 +45,23 @@ async def fetch(kind: EntryKind, ask: Ask, limits: Limits) -> Fetched:
         if not isinstance(items, list):
             found.error = f"The answer to {method} has no array {key!r}."
             return found
-        found.items += items[: limits.items - len(found.items)]
+        room = limits.items - len(found.items)
+        found.items += items[:room]
         following = page.get("nextCursor")
+        if len(items) > room or (following is not None and len(items) == room):
+            found.capped = f"cut at {limits.items} entries (limits.items)"
+            return found
         if not isinstance(following, str):
             if following is not None:
                 found.error = f"The nextCursor of {method} is not a string."
             return found
-        if len(found.items) >= limits.items:
-            found.capped = f"cut at {limits.items} entries (limits.items)"
-            return found
-        if following in seen:
+        if hash(following) in seen:
             found.error = f"The pages of {method} go round in a circle; each entry is kept as often as it came."
             return found
-        seen.add(following)
+        if time.monotonic() > until:
+            found.error = f"Reading {method} took longer than {limits.call_total:g} s in all (limits.call_total)."
+            return found
+        seen.add(hash(following))
         cursor = following
     found.capped = f"cut at {limits.pages} pages (limits.pages)"
     return found

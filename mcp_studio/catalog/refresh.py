@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.fetch import Ask, Fetched, fetch
-from mcp_studio.catalog.listing import METHODS, Listing, ListingState, salvage
+from mcp_studio.catalog.listing import METHODS, Entry, Listing, ListingState, salvage
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.catalog.remembered import Memory
 from mcp_studio.config.model import ServerConfig
@@ -22,6 +23,14 @@ from mcp_studio.session.connection import Connection
 from mcp_studio.session.state import Status
 
 _DEBOUNCE = 0.25
+_SLOWEST = 8.0
+"""Seconds between readings for a server whose lists never stop changing."""
+_QUIET = 10.0
+"""Seconds without a change after which the next one is read soon again."""
+_HELD = 30.0
+"""A subscription that held this many seconds has its reconnects forgiven."""
+_LARGE = 500
+"""Longer lists are sorted in a thread."""
 _FOREVER = 3e8
 """A subscription stream has no end of its own."""
 _CHANGES: dict[str, tuple[EntryKind, ...]] = {
@@ -72,14 +81,20 @@ class Refresher:
         if watch := self._watches.get(server):
             await watch.done.wait()
 
-    def begin(self, server: str) -> None:
-        """A server is ready: all its lists are out of date until `serve` has read them."""
-        self._watches[server] = _Watch(set(KINDS))
+    def begin(self, server: str, connection: Connection) -> None:
+        """A server is ready: all its lists are out of date until `serve` has read them, or the connection ended."""
+        watch = self._watches[server] = _Watch(set(KINDS))
+        connection.ended.add_done_callback(lambda _: watch.done.set())
+
+    def forget(self, server: str) -> None:
+        """A server is gone."""
+        self._watches.pop(server, None)
 
     async def serve(self, config: ServerConfig, connection: Connection, status: Status) -> None:
         """Read all lists, then again whatever changes, until cancelled; several changes at once cost one reading."""
         watch = self._watches[config.name]
-        listening = asyncio.create_task(self._listen(connection, status)) if status.modern else None
+        listening = asyncio.create_task(self._listen(config.name, connection, status)) if status.modern else None
+        pause, last = _DEBOUNCE, 0.0
         memory = Memory("modern" if status.modern else "legacy")
         try:
             while True:
@@ -92,7 +107,10 @@ class Refresher:
                 watch.done.set()
                 self._keep(config, replace(memory, listings=dict(memory.listings)))
                 await watch.changed.wait()
-                await asyncio.sleep(_DEBOUNCE)
+                # Several changes at once cost one reading, and a server that never stops changing costs ever fewer.
+                pause = min(pause * 2, _SLOWEST) if time.monotonic() - last < _QUIET else _DEBOUNCE
+                await asyncio.sleep(pause)
+                last = time.monotonic()
         finally:
             watch.done.set()
             if listening is not None:
@@ -118,13 +136,16 @@ class Refresher:
         if found.error and not found.items and before.entries:
             self._catalog.put(before._replace(error=found.error, state="failed"))
             return kind, None
-        headers = status.modern and config.kind == "http"
-        entries = salvage(server, kind, found.items, headers=headers)
+        entries = await _salvaged(server, kind, found.items, headers=status.modern and config.kind == "http")
         self._catalog.put(Listing(server, kind, entries, _state(found), found.error, found.capped))
         return kind, None if found.error else found.items
 
-    async def _listen(self, connection: Connection, status: Status) -> None:
-        """Ask a modern server to say when its lists change (2026-07-28, `subscriptions/listen`)."""
+    async def _listen(self, server: str, connection: Connection, status: Status) -> None:
+        """Ask a modern server to say when its lists change (2026-07-28, `subscriptions/listen`).
+
+        A stream that ends is opened again, unless it never holds; what changed in between was missed, so all lists
+        are out of date then.
+        """
         wanted: dict[str, Json] = {}
         for capability, name in _FILTERS.items():
             declared = (status.capabilities or {}).get(capability)
@@ -132,17 +153,31 @@ class Refresher:
                 wanted[name] = True
         if not wanted:
             return
-        for attempt in range(self._limits.reconnects):
-            try:
-                reply = await connection.request(
-                    "subscriptions/listen", {"notifications": wanted}, idle=_FOREVER, total=_FOREVER
-                )
-                if isinstance(reply.event, Refused):
-                    return
-            except StudioError:
-                if connection.ended.done():
-                    return
+        attempt = 0
+        while attempt < self._limits.reconnects:
+            began = time.monotonic()
+            if not await _subscribed(connection, wanted):
+                return
+            attempt = 0 if time.monotonic() - began > _HELD else attempt + 1
             await asyncio.sleep(min(self._limits.retry_min * 2**attempt, self._limits.retry_max))
+            self._mark(server, KINDS)
+
+
+async def _subscribed(connection: Connection, wanted: dict[str, Json]) -> bool:
+    """Listen until the stream ends; whether it is worth another try."""
+    try:
+        reply = await connection.request(
+            "subscriptions/listen", {"notifications": wanted}, idle=_FOREVER, total=_FOREVER
+        )
+    except StudioError:
+        return not connection.ended.done()
+    return not isinstance(reply.event, Refused)
+
+
+async def _salvaged(server: str, kind: EntryKind, items: list[Json], *, headers: bool) -> tuple[Entry, ...]:
+    if len(items) <= _LARGE:
+        return salvage(server, kind, items, headers=headers)
+    return await asyncio.to_thread(salvage, server, kind, items, headers=headers)
 
 
 def _state(found: Fetched) -> ListingState:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -27,8 +29,13 @@ class Memory:
 
 
 def memory_file(folder: Path, config: ServerConfig) -> Path:
-    """The file for a server: it changes with the server's address, so that no other server's catalog is shown."""
-    address = "\0".join((config.url, config.command, *config.args, config.cwd))
+    """The file for a server: it changes with the server's address, so that no other server's catalog is shown.
+
+    The address of a program is its command line, the folder that it runs in, and the variables that its entry sets.
+    """
+    folders = (os.path.abspath(config.cwd or "."),) if config.kind == "stdio" else ()
+    variables = (f"{name}={'' if value in config.secrets else value}" for name, value in sorted(config.env.items()))
+    address = "\0".join((config.url, config.command, *config.args, *folders, *variables))
     digest = hashlib.sha256(address.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in config.name)[:60]
     return folder / f"{plain}-{digest}.json"
@@ -54,10 +61,10 @@ def recall(file: Path) -> Memory:
     return memory
 
 
-def remember(file: Path, memory: Memory) -> None:
-    """Write a memory; a disk that refuses costs the memory and nothing else."""
+def remember(file: Path, memory: Memory, redact: Callable[[bytes], bytes] = bytes) -> None:
+    """Write a memory without secrets; a disk that refuses costs the memory and nothing else."""
     try:
-        write_atomically(file, dumps({"version": _FORMAT, "era": memory.era, "listings": memory.listings}))
+        write_atomically(file, redact(dumps({"version": _FORMAT, "era": memory.era, "listings": memory.listings})))
     except OSError:
         return
 
@@ -65,8 +72,9 @@ def remember(file: Path, memory: Memory) -> None:
 class Memories:
     """The memories of all servers; a file is read once and written only when something changed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, redact: Callable[[bytes], bytes] = bytes) -> None:
         self._folder = folder
+        self._redact = redact
         self._known: dict[Path, Memory] = {}
 
     def recall(self, config: ServerConfig) -> Memory:
@@ -86,4 +94,4 @@ class Memories:
 
     def write(self, file: Path) -> None:
         """Write a memory that `keep` named; may be called in a thread."""
-        remember(file, self._known[file])
+        remember(file, self._known[file], self._redact)

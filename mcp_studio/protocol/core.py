@@ -21,6 +21,13 @@ from mcp_studio.protocol.versions import (
     RESULT_TYPES,
 )
 
+_OUTBOX = 2_000
+"""Answers that may wait to be sent: a server that asks faster than it reads gets no more."""
+_ID = 1_000
+"""Characters of a request id that a server may choose."""
+_NAME = 80
+"""Characters of a foreign method that are quoted."""
+
 
 class ClientCore:
     """Feed it parsed frames, take events; what it wants sent waits in `take()`.
@@ -44,6 +51,8 @@ class ClientCore:
         self._negotiation = Negotiation(self._send_negotiation, era, remembered)
         self.version = ""
         self.modern = False
+        self.overtaken: RequestId = 0
+        """The negotiation's other request, whose answer no longer matters; 0 when there is none."""
 
     @property
     def probing(self) -> bool:
@@ -64,6 +73,11 @@ class ClientCore:
     def has_outgoing(self) -> bool:
         """Whether `take` would give something."""
         return bool(self._outbox)
+
+    def put(self, out: Outgoing | None) -> None:
+        """Have a notification or an answer sent with what `take` gives."""
+        if out is not None:
+            self._outbox.append(out)
 
     def start(self) -> None:
         """Begin negotiating."""
@@ -139,12 +153,10 @@ class ClientCore:
         return self._settle(ev.Broken(identity, error))
 
     def _one(self, message: Message) -> list[ev.Event]:
-        if isinstance(message, Response):
+        if isinstance(message, (Response, Failure)):
             return self._on_answer(message)
         if isinstance(message, Notification):
             return self._on_notification(message)
-        if isinstance(message, Failure):
-            return self._on_answer(message)
         if isinstance(message, Request):
             return self._on_request(message)
         return self._on_malformed(message)
@@ -181,7 +193,8 @@ class ClientCore:
             if isinstance(event, ev.Ready):
                 self.version, self.modern = event.version, event.modern
                 # A probe or handshake that is still open: its answer may come late, and means nothing.
-                self._requests.drop(self._negotiation.other(answer.id))
+                other = self._negotiation.other(answer.id)
+                self.overtaken = other if self._requests.drop(other) else 0
                 if not event.modern:
                     self._outbox.append(self.notify("notifications/initialized"))
         return found
@@ -208,15 +221,18 @@ class ClientCore:
     def _on_request(self, message: Request) -> list[ev.Event]:
         if message.id in self._asked:
             return [ev.Fault(f"used the request id {str(message.id)[:40]!r} twice")]
+        if isinstance(message.id, str) and len(message.id) > _ID:
+            return [ev.Fault(f"sent a request whose id is longer than {_ID:,} characters")]
+        if len(self._outbox) >= _OUTBOX:
+            return [ev.Fault("asks faster than it reads the answers, so some of its requests get none")]
         self._asked.add(message.id)
         if message.method == "ping" and not self.modern:
-            self._push(self.respond(message.id, {}))
+            self.put(self.respond(message.id, {}))
             return []
         if self.modern:
-            self._push(self.refuse(message.id, INVALID_REQUEST, "Servers do not send requests in 2026-07-28"))
-            return [
-                ev.Fault(f"sent the request {message.method}, which protocol version {self.version} does not allow")
-            ]
+            self.put(self.refuse(message.id, INVALID_REQUEST, "Servers do not send requests in 2026-07-28"))
+            method = message.method[:_NAME]
+            return [ev.Fault(f"sent the request {method}, which protocol version {self.version} does not allow")]
         return [ev.Asked(message.id, message.method, message.params)]
 
     def _on_malformed(self, message: Malformed) -> list[ev.Event]:
@@ -270,10 +286,6 @@ class ClientCore:
         return Outgoing(
             dumps({"jsonrpc": "2.0", "id": identity, **body}), "response", identity, "", "", self.version, self.modern
         )
-
-    def _push(self, out: Outgoing | None) -> None:
-        if out is not None:
-            self._outbox.append(out)
 
 
 def _number(value: Json) -> float | None:

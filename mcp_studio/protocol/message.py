@@ -54,6 +54,8 @@ Message = Request | Notification | Response | Failure | Malformed
 
 _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}(?![\d.eE])|"[^"\\]{0,200}")')
 _EDGE = 4_096
+_BATCH = 1_000
+"""Messages of one batch that are taken."""
 
 
 class Parsed(NamedTuple):
@@ -78,7 +80,8 @@ def parse(frame: bytes, *, depth: int = DEFAULT.depth) -> Parsed:
         items = cast("list[Json]", value)
         if not items:
             return Parsed((Malformed("it is an empty batch"),), True)
-        return Parsed(tuple(_sort(item) for item in items), True)
+        more = (Malformed(f"it is a batch of {len(items):,} messages, of which {_BATCH:,} are taken"),)
+        return Parsed(tuple(map(_sort, items[:_BATCH])) + more * (len(items) > _BATCH), True)
     return Parsed((_sort(value),))
 
 
@@ -114,13 +117,13 @@ def _call(message: dict[str, Json]) -> Message:
     if params is None:
         params = {}
     if not isinstance(params, dict):
-        return Malformed(f"the params of {method} must be an object, not {_kind(params)}", _identity(message))
+        return Malformed(f"the params of {method[:80]} must be an object, not {_kind(params)}", _identity(message))
     known = cast("dict[str, Json]", params)
     if "id" not in message:
         return Notification(method, known)
     identity = _identity(message)
     if identity is None:
-        return Malformed(f"the request {method} carries an id that is neither a string nor a whole number")
+        return Malformed(f"the request {method[:80]} carries an id that is neither a string nor a whole number")
     return Request(identity, method, known)
 
 

@@ -38,6 +38,7 @@ class Negotiation:
         self._discover: RequestId | None = None
         self._initialize: RequestId | None = None
         self._retried: set[str] = set()
+        self._no_handshake: StudioError | None = None
         self.settled = False
 
     @property
@@ -96,6 +97,8 @@ class Negotiation:
         """The probe showed no modern server: go on with the handshake where that is allowed."""
         if self._era == "modern":
             return self._fail(_refused("server/discover", answer))
+        if self._no_handshake is not None:
+            return self._fail(self._no_handshake)
         if self._initialize is None:
             self._shake()
         return []
@@ -118,17 +121,27 @@ class Negotiation:
             result: dict[str, Json] = answer.result if isinstance(answer.result, dict) else {}
             version = result.get("protocolVersion")
             if version not in HANDSHAKE_VERSIONS:
-                return self._fail(_no_common([str(version)[:40]] if version is not None else []))
+                return self._newer(_no_common([str(version)[:40]] if version is not None else []))
             return self._ready(str(version), False, result, _mapping(result.get("serverInfo")))
-        if isinstance(answer, Refused) and self._retry_initialize(_strings(answer.data, "supported")):
+        if isinstance(answer, Refused) and self._retry_initialize(answer):
             return []
-        return self._fail(_refused("initialize", answer))
+        return self._newer(_refused("initialize", answer))
 
-    def _retry_initialize(self, supported: list[str]) -> bool:
+    def _newer(self, error: StudioError) -> list[Event]:
+        """The handshake failed. Remembered as an older one, the server may speak the modern era by now."""
+        if self._era != "auto" or self._discover is not None or _says_nothing_of_the_era(error):
+            return self._fail(error)
+        self._no_handshake = error
+        self._discover = self._send("server/discover", LATEST_MODERN)
+        return []
+
+    def _retry_initialize(self, answer: Refused) -> bool:
         """Ask once more in a version that the refusal names; False when it names none that we speak."""
+        supported = _strings(answer.data, "supported")
         modern = [version for version in MODERN_VERSIONS if version in supported]
         if modern and self._era == "auto" and "discover" not in self._retried:
             self._retried.add("discover")
+            self._no_handshake = _refused("initialize", answer)
             self._discover = self._send("server/discover", modern[-1])
             return True
         older = [version for version in HANDSHAKE_VERSIONS if version in supported]

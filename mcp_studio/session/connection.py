@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
@@ -16,27 +15,11 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.session.deadline import Deadline
+from mcp_studio.session.request import DeadlinePassed, OnProgress, Reply, Waiter, fail
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
 
-OnProgress = Callable[[float, float | None, str], None]
-"""Told progress, total and message of a request."""
-
-
-class DeadlinePassed(StudioError):
-    """A request got no answer in time; `limit` says which limit, in words."""
-
-    def __init__(self, method: str, limit: str) -> None:
-        super().__init__(f"No answer to {method} within {limit}.")
-        self.limit = limit
-
-
-class Reply(NamedTuple):
-    """How a request was answered, and how large the frame was."""
-
-    event: ev.Answered | ev.Refused
-    size: int
-    request_id: RequestId
+__all__ = ["Connection", "DeadlinePassed", "OnProgress", "Opening", "Reply"]
 
 
 class Opening(NamedTuple):
@@ -46,13 +29,6 @@ class Opening(NamedTuple):
     ready: ev.Ready
     started_ms: float
     negotiated_ms: float
-
-
-@dataclass(slots=True)
-class _Waiter:
-    answer: asyncio.Future[Reply]
-    deadline: Deadline
-    on_progress: OnProgress | None
 
 
 class Connection:
@@ -81,15 +57,19 @@ class Connection:
         self._probe_time = probe
         self._on_event = on_event
         self._spawn = spawn
-        self._waiting: dict[RequestId, _Waiter] = {}
+        self._waiting: dict[RequestId, Waiter] = {}
+        self._pauses = 0
         self._frame_size = 0
         self._flushing = False
+        self._turn = asyncio.Lock()
         loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[ev.Ready] = loop.create_future()
         self.ended: asyncio.Future[StudioError | None] = loop.create_future()
         """Settled when the connection is over: why, or None when it was closed on purpose."""
         self.died = False
         """The transport ended by itself."""
+        self.on_given_up: Callable[[RequestId], None] = lambda identity: None
+        """Told of each request that somebody has stopped waiting for."""
         self.core = core
 
     # ------------------------------------------------------------------ life
@@ -108,7 +88,11 @@ class Connection:
         if self.core.probing and not self.core.modern:
             await self._probe()
         ready = await self._ready
+        # Also when another task is sending it: nothing may overtake `notifications/initialized`.
         await self._flush()
+        if overtaken := self.core.overtaken:
+            self._tap.gave_up(overtaken)
+            self._transport.abandon(overtaken)
         self._transport.negotiated(ready.version)
         return Opening(opened, ready, (started - began) * 1000, (time.perf_counter() - started) * 1000)
 
@@ -127,8 +111,10 @@ class Connection:
     async def close(self) -> None:
         """End the transport in a bounded time."""
         self._end(None)
-        await self._transport.close()
-        self._tap.ended()
+        try:
+            await self._transport.close()
+        finally:
+            self._tap.ended()
 
     # ------------------------------------------------------------------ asking
 
@@ -154,10 +140,12 @@ class Connection:
         out = self.core.request(method, params, progress=on_progress is not None, headers=headers)
         assert out.id is not None
         deadline = Deadline(idle or self._limits.call_idle, total or self._limits.call_total)
-        waiter = _Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress)
+        waiter = Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress)
         self._waiting[out.id] = waiter
         try:
             async with deadline.scope:
+                if self._pauses:
+                    deadline.pause()
                 await self._send(out)
                 return await waiter.answer
         except TimeoutError:
@@ -169,23 +157,32 @@ class Connection:
         finally:
             self._waiting.pop(out.id, None)
 
+    @property
+    def calls(self) -> set[RequestId]:
+        """The open requests that want to hear of progress: calls."""
+        return {identity for identity, waiter in self._waiting.items() if waiter.on_progress is not None}
+
     def respond(self, identity: RequestId, result: Json) -> None:
         """Answer a request of the server."""
-        self._later(self.core.respond(identity, result))
+        self._put(self.core.respond(identity, result))
 
     def refuse(self, identity: RequestId, code: int, message: str) -> None:
         """Answer a request of the server with an error."""
-        self._later(self.core.refuse(identity, code, message))
+        self._put(self.core.refuse(identity, code, message))
 
     def pause(self) -> None:
-        """A person is being asked by this server: no deadline runs."""
-        for waiter in self._waiting.values():
-            waiter.deadline.pause()
+        """A person is being asked by this server: no deadline runs, also of requests that follow; pauses nest."""
+        self._pauses += 1
+        if self._pauses == 1:
+            for waiter in self._waiting.values():
+                waiter.deadline.pause()
 
     def resume(self) -> None:
         """The person has answered."""
-        for waiter in self._waiting.values():
-            waiter.deadline.resume()
+        self._pauses -= 1
+        if self._pauses == 0:
+            for waiter in self._waiting.values():
+                waiter.deadline.resume()
 
     # ------------------------------------------------------------------ told by the transport
 
@@ -193,6 +190,8 @@ class Connection:
         """One frame came in."""
         parsed = parse(data, depth=self._limits.depth)
         self._tap.understood(parsed.messages)
+        if self.ended.done():
+            return
         self._frame_size = len(data)
         for event in self.core.receive(parsed):
             self._handle(event)
@@ -200,35 +199,41 @@ class Connection:
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """A message got no answer on the transport's level."""
-        if out.id is not None:
-            self._tap.gave_up(out.id, lost=True)
-        for event in self.core.undelivered(out.id if out.kind == "request" else None, error):
+        self._tap.cleaned(error)
+        if out.kind != "request" or out.id is None:
+            self._tap.note(f"could not deliver {out.method or out.kind}: {error.message}")
+            return
+        self._tap.gave_up(out.id, lost=True)
+        for event in self.core.undelivered(out.id, error):
             self._handle(event)
         self._flush_soon()
 
     def closed(self, error: StudioError | None) -> None:
         """The transport ended by itself."""
         self.died = True
-        self._end(error or ConnectionLost("The server closed the connection."))
+        self._end(self._tap.cleaned(error or ConnectionLost("The server closed the connection.")))
 
     # ------------------------------------------------------------------ inside
 
     def _handle(self, event: ev.Event) -> None:
         if isinstance(event, (ev.Answered, ev.Refused)):
+            self._tap.matched(event.id)
             if (waiter := self._waiting.get(event.id)) and not waiter.answer.done():
                 waiter.answer.set_result(Reply(event, self._frame_size, event.id))
         elif isinstance(event, ev.Progressed):
             self._progress(event)
         elif isinstance(event, ev.Broken):
-            if (waiter := self._waiting.get(event.id)) and not waiter.answer.done():
-                waiter.answer.set_exception(event.error)
+            self._tap.matched(event.id)
+            if waiter := self._waiting.get(event.id):
+                fail(waiter.answer, event.error)
         elif isinstance(event, ev.Ready):
             if not self._ready.done():
                 self._ready.set_result(event)
         elif isinstance(event, ev.NegotiationFailed):
-            if not self._ready.done():
-                self._ready.set_exception(event.error)
+            fail(self._ready, event.error)
         else:
+            if isinstance(event, ev.Withdrawn):
+                self._tap.withdrawn(event.id)
             self._on_event(event)
 
     def _progress(self, event: ev.Progressed) -> None:
@@ -243,15 +248,9 @@ class Connection:
         self._tap.expect(out)
         await self._transport.send(out)
 
-    def _later(self, out: Outgoing | None) -> None:
-        if out is not None and not self.ended.done():
-            self._spawn(self._send_quietly(out))
-
-    async def _send_quietly(self, out: Outgoing) -> None:
-        try:
-            await self._send(out)
-        except StudioError as error:
-            self._tap.note(f"could not send {out.method or out.kind}: {error.message}")
+    def _put(self, out: Outgoing | None) -> None:
+        self.core.put(out)
+        self._flush_soon()
 
     def _flush_soon(self) -> None:
         if not self._flushing and not self.ended.done() and self.core.has_outgoing:
@@ -263,30 +262,29 @@ class Connection:
             await self._flush()
         except StudioError as error:
             self._tap.note(f"could not send: {error.message}")
-            if not self._ready.done():
-                self._ready.set_exception(error)
+            fail(self._ready, error)
         finally:
             self._flushing = False
 
     async def _flush(self) -> None:
-        for out in self.core.take():
-            await self._send(out)
+        async with self._turn:
+            while self.core.has_outgoing:
+                for out in self.core.take():
+                    await self._send(out)
 
     def _give_up(self, identity: RequestId, reason: str) -> None:
         self._tap.gave_up(identity)
         self._transport.abandon(identity)
-        self._later(self.core.cancel(identity, reason))
+        self._put(self.core.cancel(identity, reason))
+        self.on_given_up(identity)
 
     def _end(self, error: StudioError | None) -> None:
         if self.ended.done():
             return
         self.ended.set_result(error)
         for waiter in self._waiting.values():
-            if not waiter.answer.done():
-                waiter.answer.set_exception(self._lost())
-        if not self._ready.done():
-            self._ready.set_exception(error or Unreachable("The connection was closed before it was ready."))
-            self._ready.exception()
+            fail(waiter.answer, self._lost())
+        fail(self._ready, error or Unreachable("The connection was closed before it was ready."))
 
     def _lost(self) -> ConnectionLost:
         error = self.ended.result()

@@ -36,7 +36,9 @@ class Deadline:
             self.scope.reschedule(None)
 
     def resume(self) -> None:
-        """The person has answered."""
+        """The person has answered; without a pause of its own nothing happens."""
+        if self._pauses == 0:
+            return
         self._pauses -= 1
         if self._pauses == 0 and self._paused_at is not None:
             self._end += self._now() - self._paused_at

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.errors import Unreachable
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
-from mcp_studio.protocol.outgoing import RequestId
-from mcp_studio.session.answering import Answerer, Refusal
+from mcp_studio.session.answering import Answerer
 from mcp_studio.session.connection import Connection, Opening
 from mcp_studio.session.owner import Owner, Seat
+from mcp_studio.session.questions import Questions
 from mcp_studio.transport.base import Transport
 
 log = logging.getLogger(__name__)
@@ -29,11 +29,10 @@ class Life:
         config, limits = seat.config, owner.limits
         self._seat = seat
         self._owner = owner
-        self._answerer = answerer
         self._tasks: set[asyncio.Task[None]] = set()
-        self._questions: dict[RequestId, asyncio.Task[None]] = {}
         self._deadline: asyncio.Timeout | None = None
-        self._stopped = False
+        self.stopped = False
+        """Somebody wants it ended."""
         transport: Transport = owner.transport(config, seat.tap)
         core = ClientCore(
             owner.client_info,
@@ -51,6 +50,8 @@ class Life:
             on_event=self._on_event,
             spawn=self.spawn,
         )
+        self._questions = Questions(answerer, self.connection, limits.server_requests, self.spawn)
+        self.connection.on_given_up = self._questions.given_up
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a task that ends with this life at the latest."""
@@ -68,7 +69,7 @@ class Life:
         limit = self._seat.config.timeouts.connect or self._owner.limits.connect
         try:
             async with asyncio.timeout(limit) as self._deadline:
-                if self._stopped:
+                if self.stopped:
                     raise Unreachable("Stopped before it was started.")
                 return await self.connection.open()
         except TimeoutError:
@@ -81,7 +82,7 @@ class Life:
 
     def interrupt(self) -> None:
         """Whatever it is doing, it shall end; returns at once."""
-        self._stopped = True
+        self.stopped = True
         if self._deadline is not None and not self._deadline.expired():
             self._deadline.reschedule(asyncio.get_running_loop().time())
         self.connection.closed_on_purpose()
@@ -101,6 +102,8 @@ class Life:
             if not closing.done():
                 log.warning("closing %s took too long", self._seat.config.name)
                 closing.cancel()
+            elif not closing.cancelled() and (error := closing.exception()):
+                log.error("closing %s failed", self._seat.config.name, exc_info=error)
 
     def _reap(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -119,27 +122,6 @@ class Life:
         elif isinstance(event, ev.Fault):
             self._seat.warn(event.text)
         elif isinstance(event, ev.Asked):
-            self._on_asked(event)
-        elif isinstance(event, ev.Withdrawn) and (task := self._questions.get(event.id)):
-            task.cancel()
-
-    def _on_asked(self, event: ev.Asked) -> None:
-        if len(self._questions) >= self._owner.limits.server_requests:
-            self.connection.refuse(event.id, -32603, "Too many open requests")
-            return
-        task = self.spawn(self._answer(event))
-        self._questions[event.id] = task
-        task.add_done_callback(lambda _: self._questions.pop(event.id, None))
-
-    async def _answer(self, event: ev.Asked) -> None:
-        self.connection.pause()
-        try:
-            answer = await self._answerer.answer(event.method, event.params)
-        except StudioError as error:
-            answer = Refusal(-32603, error.message)
-        finally:
-            self.connection.resume()
-        if isinstance(answer, Refusal):
-            self.connection.refuse(event.id, answer.code, answer.message)
-        else:
-            self.connection.respond(event.id, answer)
+            self._questions.asked(event)
+        elif isinstance(event, ev.Withdrawn):
+            self._questions.withdrawn(event.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
+from weakref import WeakSet
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.refresh import Refresher
@@ -66,6 +67,7 @@ class ConnectionManager:
         self._refresher = Refresher(catalog, settings.limits, self._keep)
         self._supervisors: dict[str, Supervisor] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._ending: WeakSet[asyncio.Task[None]] = WeakSet()
         self._process_slots = asyncio.Semaphore(max(1, settings.start_processes))
         self._remote_slots = asyncio.Semaphore(max(1, settings.start_remote))
 
@@ -109,7 +111,13 @@ class ConnectionManager:
     # ------------------------------------------------------------------ commands
 
     def add(self, config: ServerConfig) -> None:
-        """Take up a server; it starts by itself where it is enabled."""
+        """Take up a server; it starts by itself where it is enabled.
+
+        Raises:
+            UsageError: there is a server of this name already.
+        """
+        if config.name in self._supervisors:
+            raise UsageError(f"There is a server {config.name!r} already.", hint="Choose another name.")
         supervisor = Supervisor(config, self)
         self._supervisors[config.name] = supervisor
         self._catalog.include(config.name)
@@ -119,25 +127,32 @@ class ConnectionManager:
         self.changed.emit(config.name)
 
     async def remove(self, name: str) -> None:
-        """Close a server and forget it."""
-        supervisor = self.supervisor(name)
+        """Close a server and forget it; done to its end even if the caller is cancelled, and harmless if done twice."""
+        await asyncio.shield(self._spawn(self._remove(self.supervisor(name))))
+
+    async def _remove(self, supervisor: Supervisor) -> None:
+        name = supervisor.config.name
         supervisor.stop()
-        task = self._tasks.pop(name)
-        task.cancel()
+        task = self._tasks[name]
+        self._end(task)
         await asyncio.wait((task,))
-        self._supervisors.pop(name, None)
+        supervisor.settled.set()
+        if self._supervisors.get(name) is not supervisor:
+            return  # somebody else was quicker
+        del self._supervisors[name], self._tasks[name]
+        self._refresher.forget(name)
         self._catalog.forget(name)
         self.changed.emit(name)
 
     async def replace(self, config: ServerConfig) -> None:
         """Put a new configuration in the place of the old one of the same name."""
         order = self.names()
-        if config.name in order:
+        while config.name in self._supervisors:
             await self.remove(config.name)
         self.add(config)
-        self._supervisors = {
-            name: self._supervisors[name] for name in order if name in self._supervisors
-        } | self._supervisors
+        known = self._supervisors
+        self._supervisors = {name: known[name] for name in order if name in known} | known
+        self._catalog.arrange(self._supervisors)
 
     def start(self, name: str) -> None:
         """Connect a server."""
@@ -192,9 +207,17 @@ class ConnectionManager:
             supervisor.stop()
         tasks = list(self._tasks.values())
         for task in tasks:
-            task.cancel()
+            self._end(task)
         if tasks:
             await asyncio.wait(tasks, timeout=self.limits.close_all)
+        for supervisor in self._supervisors.values():
+            supervisor.settled.set()
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        """Cancel a supervisor once: a second time would cut its closing short."""
+        if task not in self._ending:
+            self._ending.add(task)
+            task.cancel()
 
     # ------------------------------------------------------------------ Owner
 
@@ -217,8 +240,9 @@ class ConnectionManager:
         return self._memories.recall(config).era
 
     def on_ready(self, seat: Seat) -> None:
-        """From now on `listed` waits for the lists."""
-        self._refresher.begin(seat.config.name)
+        """From now on `listed` waits for the lists, at most until the connection ends."""
+        if seat.connection is not None:
+            self._refresher.begin(seat.config.name, seat.connection)
 
     async def serve(self, seat: Seat) -> None:
         """Read all lists, keep what was read, and go on listening for changes."""

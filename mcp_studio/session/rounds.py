@@ -29,11 +29,13 @@ async def drive(params: dict[str, Json], send: Send, answerer: Answerer, limits:
         LimitExceeded: it asked for more than `limits.rounds` rounds.
     """
     current = params
-    for _ in range(limits.rounds + 1):
+    for round in range(limits.rounds + 1):
         reply = await send(current)
         needed = _input_required(reply)
         if needed is None:
             return reply
+        if round == limits.rounds:
+            break  # nobody is to be asked for what is not sent any more
         current = await _next_round(params, needed, answerer, subject)
     raise LimitExceeded(f"The server asked for more than {limits.rounds} rounds of input.", limit="rounds")
 

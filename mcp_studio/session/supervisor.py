@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 _STEADY = 30.0
 """A connection that held this many seconds has its restarts forgiven."""
 _WARNINGS = 20
+_FINAL = (2, 3)
+"""Exit codes of errors that trying again does not mend: configuration, sign-in."""
 
 
 class Supervisor:
@@ -38,6 +40,7 @@ class Supervisor:
         self._wanted = config.enabled
         self._wake = asyncio.Event()
         self._life: Life | None = None
+        self._queueing: asyncio.Timeout | None = None
         self._legacy_next = False
         self._held = 0.0
 
@@ -67,6 +70,7 @@ class Supervisor:
 
     def warn(self, text: str) -> None:
         """Note what the server does wrong, once; starts with a verb."""
+        text = self.tap.clean(text)
         if text not in self.status.warnings and len(self.status.warnings) < _WARNINGS:
             self.set_status(warnings=(*self.status.warnings, text))
             self.tap.note(f"the server {text}")
@@ -90,11 +94,19 @@ class Supervisor:
             if self.status.state == "ready":
                 self.set_status(state="stopping")
             self._life.interrupt()
+        if self._queueing is not None and not self._wanted and not self._queueing.expired():
+            self._queueing.reschedule(asyncio.get_running_loop().time())
 
     # ------------------------------------------------------------------ the owner task
 
     async def run(self) -> None:
         """Live until cancelled; whatever goes wrong becomes a status with a reason."""
+        try:
+            await self._run()
+        finally:
+            self.settled.set()
+
+    async def _run(self) -> None:
         attempt = 0
         while True:
             if not self._wanted:
@@ -119,15 +131,15 @@ class Supervisor:
         self._held = 0.0
         self._wake.clear()
         self.set_status(state="idle", pid=0)
-        async with self._owner.slots(self.config):
-            if not self._wanted:
-                return None
-            remembered = "legacy" if self._legacy_next else self._owner.era_of(self.config)
-            self._legacy_next = False
-            life = self._life = Life(self, self._owner, self.answerer, remembered)
-            if error := await self._open(life):
-                return error
-        began = time.monotonic()
+        if not await self._turn():
+            return None
+        try:
+            opened = await self._open()
+        finally:
+            self._owner.slots(self.config).release()
+        if not isinstance(opened, Life):
+            return opened
+        life, began = opened, time.monotonic()
         try:
             life.spawn(self._owner.serve(self))
             return await asyncio.shield(life.connection.ended)
@@ -135,22 +147,41 @@ class Supervisor:
             self._held = time.monotonic() - began
             await self._end(life)
 
-    async def _open(self, life: Life) -> StudioError | None:
-        """Open a connection; on failure it is closed again and the reason returned."""
-        opened = False
+    async def _turn(self) -> bool:
+        """Wait for one of the slots of those that connect; False when it is not wanted any more."""
+        try:
+            async with asyncio.timeout(None) as self._queueing:
+                await self._owner.slots(self.config).acquire()
+        except TimeoutError:
+            return False
+        finally:
+            self._queueing = None
+        return True
+
+    async def _open(self) -> Life | StudioError | None:
+        """Open a connection; on failure it is closed again and the reason returned, None when that was wanted."""
+        if not self._wanted:
+            return None
+        opened, life = False, None
+        self.tap.begins()
         self.set_status(state="connecting", error=None, warnings=(), steps=())
         try:
+            remembered = "legacy" if self._legacy_next else self._owner.era_of(self.config)
+            self._legacy_next = False
+            life = self._life = Life(self, self._owner, self.answerer, remembered)
             self._ready(await life.open())
             opened = True
-            return None
+            return life
         except StudioError as error:
-            self._legacy_next = self._died_of_probe(life)
-            return self._with_last_words(error)
+            if life is not None and life.stopped:
+                return None
+            self._legacy_next = life is not None and self._died_of_probe(life)
+            return self.tap.cleaned(self._with_last_words(error))
         except Exception as error:  # boundary: one server's failure is a state with a reason, never a crash
             log.exception("connecting %s", self.config.name)
             return _unexpected(error)
         finally:
-            if not opened:
+            if not opened and life is not None:
                 await self._end(life)
 
     def _ready(self, opening: Opening) -> None:
@@ -165,7 +196,7 @@ class Supervisor:
             instructions=ready.instructions,
             pid=opening.opened.pid,
             steps=(
-                Step("started", opening.started_ms, opening.opened.target),
+                Step("started", opening.started_ms, self.tap.clean(opening.opened.target)),
                 Step("negotiated", opening.negotiated_ms, ready.version),
             ),
         )
@@ -186,7 +217,7 @@ class Supervisor:
 
     async def _after(self, error: StudioError, attempt: int) -> int:
         """Give up or wait before trying again; returns the number of the next attempt."""
-        if self._held == 0.0 and attempt == 0:
+        if (self._held == 0.0 and attempt == 0) or error.exit_code in _FINAL:
             return await self._give_up(error)
         attempt += 1
         if attempt > self._owner.limits.restarts:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import dumps
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
@@ -14,6 +17,12 @@ from mcp_studio.trace.lines import Lines
 from mcp_studio.trace.message import Span, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse
+
+E = TypeVar("E", bound=StudioError)
+_ASKED = 1_000
+"""Questions of the server that are remembered while they have no answer."""
+_LABEL = 1_000
+_REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
 
 
 class ServerTap:
@@ -27,6 +36,7 @@ class ServerTap:
         self._open: dict[RequestId, Span] = {}
         self._asked: dict[RequestId, Span] = {}
         self._last: WireMessage | None = None
+        self._current: WireMessage | None = None
         self.stderr_lines = Lines(limits.stderr)
         self.stray_lines: list[str] = []
         self.stray_count = 0
@@ -42,15 +52,15 @@ class ServerTap:
         out = self._coming.pop(frame, None)
         if out is None:
             return
-        entry.method, entry.target, entry.id = out.method, out.target, out.id
+        entry.method, entry.id = out.method, out.id
+        # The target stands in the frame: where nothing of that was secret, the target is not either.
+        entry.target = out.target if entry.body is frame else self._redactor.text(out.target)
         entry.probe = out.method == "server/discover"
         if out.kind == "request" and out.id is not None:
             entry.kind = "request"
             self._open[out.id] = self._store.opened(entry)
         elif out.kind == "response" and out.id is not None:
-            entry.kind = (
-                "error" if frame.startswith(b'{"jsonrpc":"2.0","id":') and b',"error":{' in frame[:300] else "result"
-            )
+            entry.kind = "error" if frame.startswith(_REFUSAL % dumps(out.id)) else "result"
             self._answered(self._asked, out.id, entry)
         else:
             entry.kind = "notification"
@@ -84,7 +94,7 @@ class ServerTap:
         head = f"{response.status} {response.reason}" if response.status else f"failed: {response.error}"
         text = f"{head}\n{self._headers(response.headers)}"
         entry = self._store.add(self._server, "in", "http", text.encode("utf-8", "replace"), exchange=response.exchange)
-        entry.method = head[:80]
+        entry.method = entry.body.split(b"\n", 1)[0].decode("utf-8", "replace")[:80]
 
     def note(self, text: str) -> None:
         """A lifecycle event."""
@@ -92,28 +102,62 @@ class ServerTap:
 
     # ------------------------------------------------------------------ told by the session
 
+    def begins(self) -> None:
+        """Another connection is about to be opened: what the earlier one printed is no longer counted."""
+        self.stray_lines = []
+        self.stray_count = 0
+
+    def clean(self, text: str) -> str:
+        """The text without secrets."""
+        return self._redactor.text(text)
+
+    def cleaned(self, error: E) -> E:
+        """The same error with secrets taken out of its words, which may quote the server."""
+        error.message, error.hint = self.clean(error.message), self.clean(error.hint)
+        error.args = (error.message,)
+        return error
+
     def expect(self, out: Outgoing) -> None:
         """This message is about to be sent: the next frame with the same bytes is it."""
         self._coming[out.frame] = out
 
     def understood(self, messages: tuple[Message, ...]) -> None:
         """What the frame that was received last turned out to be."""
-        entry = self._last
+        entry, self._last = self._last, None
+        self._current = entry
         if entry is None or not messages:
             return
         first = messages[0]
         if isinstance(first, Request):
-            entry.kind, entry.id, entry.method = "request", first.id, first.method
-            entry.target = str(first.params.get(NAMED.get(first.method, ""), ""))
-            self._asked[first.id] = self._store.opened(entry, self._newest())
+            entry.kind, entry.id, entry.method = "request", first.id, self._label(first.method)
+            subject = first.params.get(NAMED[first.method]) if first.method in NAMED else ""
+            entry.target = self._label(subject) if isinstance(subject, str) else ""
+            self._ask(first.id, self._store.opened(entry, self._newest()))
         elif isinstance(first, Notification):
-            entry.kind, entry.method = "notification", first.method
+            entry.kind, entry.method = "notification", self._label(first.method)
         for message in messages:
             if isinstance(message, (Response, Failure)):
                 entry.kind = "result" if isinstance(message, Response) else "error"
                 entry.id = message.id
                 if message.id is not None:
                     self._answered(self._open, message.id, entry, _tool_failed(message))
+
+    def matched(self, identity: RequestId) -> None:
+        """The newest frame answers this request, though its id is not quite the same, or it cannot be read."""
+        span = self._open.get(identity)
+        if span is None:
+            return
+        if self._current is None:
+            self.gave_up(identity, lost=True)
+        else:
+            del self._open[identity]
+            self._store.settled(span, self._current, self._current.kind != "result")
+
+    def withdrawn(self, identity: RequestId) -> None:
+        """The server no longer wants an answer to what it asked."""
+        if span := self._asked.pop(identity, None):
+            span.outcome = "cancelled"
+            self._store.revision += 1
 
     def gave_up(self, identity: RequestId, lost: bool = False) -> None:
         """Nobody waits for this request any more."""
@@ -125,8 +169,11 @@ class ServerTap:
         """The connection is over: what is open stays without an answer."""
         for identity in tuple(self._open):
             self.gave_up(identity, lost=True)
+        for span in self._asked.values():
+            span.outcome = "lost"
         self._asked.clear()
         self._coming.clear()
+        self._last = self._current = None
 
     # ------------------------------------------------------------------ helpers
 
@@ -138,6 +185,15 @@ class ServerTap:
             entry.probe = span.request.probe
             if tool:
                 span.outcome = "tool error"
+
+    def _ask(self, identity: RequestId, span: Span) -> None:
+        self._asked[identity] = span
+        if len(self._asked) > _ASKED:
+            del self._asked[next(iter(self._asked))]
+
+    def _label(self, text: str) -> str:
+        """Foreign text beside the body: short, and without secrets."""
+        return self._redactor.text(text[:_LABEL]) if text else ""
 
     def _newest(self) -> Span | None:
         return next(reversed(self._open.values()), None)

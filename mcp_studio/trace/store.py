@@ -14,6 +14,8 @@ _COMPACT = 4_096
 _DURATIONS = 1_000
 _OVERHEAD = 200
 """Bytes that an entry costs besides its body."""
+_GONE = WireMessage(0, 0.0, "", "none", "note", b"", 0)
+"""Stands where an entry was dropped, until the list is compacted: nothing else may keep the entry alive."""
 
 
 class TraceStore:
@@ -102,6 +104,7 @@ class TraceStore:
 
     def _drop(self) -> None:
         self._bytes -= len(self._entries[self._start].body) + _OVERHEAD
+        self._entries[self._start] = _GONE
         self._start += 1
         if self._start >= _COMPACT:
             del self._entries[: self._start]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
+
+import pytest
 
 from mcp_studio.call.drafts import Drafts
 from mcp_studio.jsontext import dumps, loads
-from tests.support import run
+from mcp_studio.redact import Redactor
+from tests.support import run, wait_until
 
 
 def kept(file: Path, *pairs: tuple[str, object]) -> Drafts:
@@ -45,3 +50,49 @@ def test_a_damaged_file_reads_as_no_drafts(tmp_path: Path) -> None:
     for text in ("{", "[]", '{"version":1,"drafts":[]}'):
         file.write_text(text)
         assert Drafts(file).get("k") is None
+
+
+def test_values_that_are_known_secrets_stay_in_memory_too(tmp_path: Path) -> None:
+    async def go() -> None:
+        redactor = Redactor()
+        redactor.learn("very-secret-value-1")
+        drafts = Drafts(tmp_path / "d.json", redactor.text)
+        drafts.put("k", {"note": "it is very-secret-value-1", "list": ["very-secret-value-1", "x"], "y": 1})
+        drafts.put("bare", "very-secret-value-1")
+        await drafts.close()
+        assert drafts.get("bare") == "very-secret-value-1"
+
+    run(go())
+    assert b"very-secret" not in (tmp_path / "d.json").read_bytes()
+    assert Drafts(tmp_path / "d.json").get("k") == {"list": ["x"], "y": 1}
+
+
+def test_a_value_that_is_no_json_costs_itself_alone(tmp_path: Path) -> None:
+    drafts = kept(tmp_path / "d.json", ("nan", float("nan")), ("odd", {"x": object()}), ("good", {"a": 1}))
+    assert drafts.get("nan") is None and drafts.get("odd") is None and drafts.get("good") == {"a": 1}
+
+
+def test_the_newest_state_is_what_stays_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[bytes] = []
+    entered, leave = threading.Event(), threading.Event()
+
+    def slowly(file: Path, data: bytes) -> None:
+        if not written and not entered.is_set():
+            entered.set()
+            leave.wait(5)
+        written.append(data)
+
+    monkeypatch.setattr("mcp_studio.call.drafts.write_atomically", slowly)
+
+    async def go() -> None:
+        drafts = Drafts(tmp_path / "d.json")
+        drafts.put("k", "older")
+        await wait_until(entered.is_set)
+        drafts.put("k", "newer")
+        closing = asyncio.create_task(drafts.close())
+        await asyncio.sleep(0)
+        leave.set()
+        await closing
+
+    run(go())
+    assert b"newer" in written[-1] and len(written) == 2

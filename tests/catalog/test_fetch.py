@@ -54,3 +54,14 @@ def test_answers_of_the_wrong_shape_are_errors() -> None:
     assert "tools" in pages({None: {"tools": {}}}).error
     found = pages({None: {"tools": [1], "nextCursor": 5}})
     assert found.items == [1] and "nextCursor" in found.error
+
+
+def test_one_page_that_is_too_long_is_cut_and_says_so() -> None:
+    found = pages({None: {"tools": [1, 2, 3]}}, items=2)
+    assert found.items == [1, 2] and "limits.items" in found.capped
+    assert pages({None: {"tools": [1, 2]}}, items=2) == Fetched([1, 2])
+
+
+def test_a_list_that_takes_too_long_in_all_ends_with_what_came() -> None:
+    found = pages({None: {"tools": [1], "nextCursor": "a"}, "a": {"tools": [2]}}, call_total=-1)
+    assert found.items == [1] and "limits.call_total" in found.error

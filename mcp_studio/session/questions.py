@@ -1,0 +1,78 @@
+"""What a server of the handshake era asks during one connection: answered in tasks of their own, within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.events import Asked
+from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.protocol.versions import INTERNAL_ERROR
+from mcp_studio.session.answering import Answerer, Refusal
+from mcp_studio.session.connection import Connection
+
+Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+_CANCELLED: dict[str, Json] = {"action": "cancel"}
+
+
+class Questions:
+    """The open questions of one connection.
+
+    Args:
+        most: how many may be open at a time; more are refused.
+        spawn: starts a task that ends with the connection.
+    """
+
+    def __init__(self, answerer: Answerer, connection: Connection, most: int, spawn: Spawn) -> None:
+        self._answerer = answerer
+        self._connection = connection
+        self._most = most
+        self._spawn = spawn
+        self._open: dict[RequestId, asyncio.Task[None]] = {}
+        self._calls: dict[RequestId, set[RequestId]] = {}
+        """The calls that were open when a question came: it belongs to one of them."""
+
+    def asked(self, event: Asked) -> None:
+        """A question came."""
+        if len(self._open) >= self._most:
+            message = f"Too many open requests ({self._most})"
+            self._connection.refuse(event.id, INTERNAL_ERROR, message)
+            return
+        if calls := self._connection.calls:
+            self._calls[event.id] = calls
+        task = self._open[event.id] = self._spawn(self._answer(event))
+        task.add_done_callback(lambda _: self._forget(event.id, task))
+
+    def withdrawn(self, identity: RequestId) -> None:
+        """The server no longer wants an answer."""
+        if task := self._open.get(identity):
+            task.cancel()
+
+    def given_up(self, call: RequestId) -> None:
+        """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
+        for identity, calls in tuple(self._calls.items()):
+            calls.discard(call)
+            if not calls and (task := self._open.get(identity)):
+                task.cancel()
+                self._connection.respond(identity, _CANCELLED)
+
+    def _forget(self, identity: RequestId, task: asyncio.Task[None]) -> None:
+        if self._open.get(identity) is task:
+            del self._open[identity]
+            self._calls.pop(identity, None)
+
+    async def _answer(self, event: Asked) -> None:
+        self._connection.pause()
+        try:
+            answer = await self._answerer.answer(event.method, event.params)
+        except StudioError as error:
+            answer = Refusal(INTERNAL_ERROR, error.message)
+        finally:
+            self._connection.resume()
+        if isinstance(answer, Refusal):
+            self._connection.refuse(event.id, answer.code, answer.message)
+        else:
+            self._connection.respond(event.id, answer)

@@ -1,0 +1,49 @@
+"""One request from sending to its answer: what it waits with, and how it can end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from mcp_studio.errors import StudioError
+from mcp_studio.protocol.events import Answered, Refused
+from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.session.deadline import Deadline
+
+T = TypeVar("T")
+OnProgress = Callable[[float, float | None, str], None]
+"""Told progress, total and message of a request."""
+
+
+class DeadlinePassed(StudioError):
+    """A request got no answer in time; `limit` says which limit, in words."""
+
+    def __init__(self, method: str, limit: str) -> None:
+        super().__init__(f"No answer to {method} within {limit}.")
+        self.limit = limit
+
+
+class Reply(NamedTuple):
+    """How a request was answered, and how large the frame was."""
+
+    event: Answered | Refused
+    size: int
+    request_id: RequestId
+
+
+@dataclass(slots=True)
+class Waiter:
+    """Who waits for one answer."""
+
+    answer: asyncio.Future[Reply]
+    deadline: Deadline
+    on_progress: OnProgress | None
+
+
+def fail(future: asyncio.Future[T], error: StudioError) -> None:
+    """Settle a future that perhaps nobody waits for any more: its error is never complained about by the loop."""
+    if not future.done():
+        future.set_exception(error)
+        future.exception()
