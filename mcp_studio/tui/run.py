@@ -81,6 +81,10 @@ def _quick_imports() -> Generator[None]:
     try:
         yield
     finally:
+        # What is imported stays, and each frame makes thousands of objects: with the defaults a collection in the
+        # middle of a flood of messages holds a key for up to a tenth of a second.
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
         gc.enable()
 
 

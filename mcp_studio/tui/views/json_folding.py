@@ -52,6 +52,11 @@ class FoldingView(SearchableView, VirtualView):
         """Rows that are there with what is open now."""
         return self._tree.rows
 
+    @property
+    def complete(self) -> bool:
+        """Whether everything that is open is known, and nothing is being opened."""
+        return not self._fresh and not self._jobs
+
     def resized(self) -> None:
         """Open strings are wrapped at the new width."""
         super().resized()

@@ -56,6 +56,11 @@ class TextView(SearchableView):
         """What is shown, as it came."""
         return self._data
 
+    @property
+    def complete(self) -> bool:
+        """Whether all rows are known."""
+        return self._wrapped.data is self._data and self._wrapped.done
+
     # Rows
 
     @property

@@ -213,7 +213,7 @@ class TraceTable(VirtualView):
     def _look_at_store(self) -> None:
         """Take over what has come and gone; cursor and first row stay on their entries, or at the end."""
         source = self._source
-        self._skip = self._following and source.total - self._total > self.size.height
+        self._skip = self._following and source.total - self._total > self.size.height // 3
         top = self._number(self.top) if self.top < self.row_count else 0
         self._revision = source.revision
         self._first, self._total = source.first_number, source.total if len(source) else 0
