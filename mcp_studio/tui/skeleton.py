@@ -83,6 +83,8 @@ def _take() -> None:
     before = termios.tcgetattr(sys.stdin.fileno())
     _taken.append(before)
     quiet = [*before]
+    # Also for the app: ^q, which a terminal takes for flow control, and enter, which it would make ^j.
+    quiet[0] = before[0] & ~(termios.IXON | termios.ICRNL)
     quiet[3] = before[3] & ~(termios.ECHO | termios.ICANON)
     termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, quiet)
 
