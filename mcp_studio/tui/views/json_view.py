@@ -117,6 +117,10 @@ class JsonView(FoldingView):
 
     # Folding
 
+    def key_is_taken(self, key: str) -> bool:
+        """Opening and closing is the tree's own, whatever the pane around does with these keys elsewhere."""
+        return key not in ("enter", "space") and super().key_is_taken(key)
+
     def row_chosen(self, index: int) -> None:
         """Open or close."""
         here = self._here

@@ -167,6 +167,11 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = height
 
+    def key_is_taken(self, key: str) -> bool:
+        """Whether the pane, screen or app around has its own use for a key that the view itself has not bound."""
+        found = self.screen.active_bindings.get(key)
+        return found is not None and found.node is not self
+
     # Drawing
 
     def render_lines(self, crop: Region) -> list[Strip]:

@@ -84,11 +84,12 @@ class SearchableView(RowsView):
         """Copy what is selected, or under the cursor, or all of it."""
         raise NotImplementedError
 
-    # A method, no binding: a binding of the pane around it goes first.
+    # A method, no binding, which would go before that of the pane around.
     def key_y(self, event: events.Key) -> None:
         """Copy, unless the pane around has its own use for the key."""
-        event.stop()
-        self.action_copy()
+        if not self.key_is_taken(event.key):
+            event.stop()
+            self.action_copy()
 
     def in_slices(self, name: str, step: Callable[[float], bool]) -> None:
         """Run `step(seconds)` until it says True: the first slice now, the rest between keys and frames.

@@ -79,17 +79,17 @@ class VirtualView(RowsView):
         """Go to the last row."""
         self.move_to(self.row_count - 1)
 
-    # Methods, not bindings: a binding of the pane around it goes first.
+    # Methods, not bindings, which would go before those of the pane around.
     def key_enter(self, event: events.Key) -> None:
         """Choose the row, unless the pane around has its own use for the key."""
-        self._choose(event)
+        self._choose_by(event)
 
     def key_space(self, event: events.Key) -> None:
         """Choose the row, unless the pane around has its own use for the key."""
-        self._choose(event)
+        self._choose_by(event)
 
-    def _choose(self, event: events.Key) -> None:
-        if self.row_count:
+    def _choose_by(self, event: events.Key) -> None:
+        if self.row_count and not self.key_is_taken(event.key):
             event.stop()
             self.row_chosen(self._cursor)
 

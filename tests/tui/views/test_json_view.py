@@ -211,3 +211,18 @@ def test_a_click_on_the_sign_folds_and_one_on_the_text_only_selects() -> None:
             assert view.row_count == 7
 
     run(go())
+
+
+def test_json_set_while_hidden_is_there_when_shown() -> None:
+    async def go() -> None:
+        view = JsonView("1")
+        async with staged(view) as (stage, pilot):
+            await pilot.pause()
+            view.display = False
+            await pilot.pause()
+            view.set_json('{"a": [1, 2, 3], "b": "' + "x" * 100 + '"}')
+            view.display = True
+            await wait_until(lambda: stage.lines()[1:2] == ['  ▸ "a": [1, 2, 3]'])
+            assert view.row_count == 4 and view.complete
+
+    run(go())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import ClassVar, cast
 
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
 from textual.widgets import Input
 
 from mcp_studio.tui.views.findable import Findable
@@ -170,6 +172,46 @@ def test_the_search_line_opens_types_and_closes() -> None:
             view.set_text("another text")
             await pilot.pause()
             assert not box.has_class("-finding") and box.query_one(Input).value == ""
+
+    run(go())
+
+
+def test_esc_is_the_search_lines_only_while_one_is_open() -> None:
+    class Screenful(App[None]):
+        BINDINGS: ClassVar[list[BindingType]] = [("escape", "back", "Back"), ("y", "yank", "Yank")]
+        went_back = yanked = 0
+
+        def compose(self) -> ComposeResult:
+            yield Findable(TextView("some text"))
+
+        def action_back(self) -> None:
+            self.went_back += 1
+
+        def action_yank(self) -> None:
+            self.yanked += 1
+
+    async def go() -> None:
+        app = Screenful()
+        async with app.run_test() as pilot:
+            app.query_one(TextView).focus()
+            await pilot.press("escape", "slash", "slash", "t", "escape")
+            assert app.went_back == 1 and app.query_one(TextView).has_focus
+            await pilot.press("escape", "y")
+            assert app.went_back == 2 and app.yanked == 1
+
+    run(go())
+
+
+def test_a_text_set_while_hidden_is_there_when_shown() -> None:
+    async def go() -> None:
+        view = TextView("old")
+        async with staged(view) as (stage, pilot):
+            view.display = False
+            await pilot.pause()
+            view.set_text(numbered(500))
+            view.display = True
+            await wait_until(lambda: stage.lines()[:2] == ["line 0", "line 1"])
+            assert view.row_count == 500 and view.complete and view.max_scroll_y == 490
 
     run(go())
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import ClassVar, cast
 
 from textual.app import App, ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Static
 
@@ -79,6 +80,35 @@ def test_enter_space_and_double_click_choose_and_a_click_highlights() -> None:
             assert chosen == ["row 1", "row 1", "row 5"]
             await pilot.click(view, offset=(3, 9))
             assert view.cursor == 9
+
+    run(go())
+
+
+def test_a_key_that_the_pane_around_has_bound_is_the_panes() -> None:
+    class Pane(Vertical):
+        BINDINGS: ClassVar[list[BindingType]] = [("space", "toggle", "Toggle")]
+        toggled = 0
+
+        def action_toggle(self) -> None:
+            self.toggled += 1
+
+    class Screenful(App[None]):
+        chosen = 0
+
+        def compose(self) -> ComposeResult:
+            with Pane():
+                yield Names()
+
+        def on_virtual_list_chosen(self) -> None:
+            self.chosen += 1
+
+    async def go() -> None:
+        app = Screenful()
+        async with app.run_test() as pilot:
+            app.query_one(VirtualList).set_rows(names(3))
+            app.query_one(VirtualList).focus()
+            await pilot.press("space", "enter")
+            assert app.query_one(Pane).toggled == 1 and app.chosen == 1
 
     run(go())
 
