@@ -62,7 +62,8 @@ def _output(json: bool, quiet: bool) -> Output:
 
 def _start_early(options: Options) -> None:
     """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
-    if options.verb == "config" or options.value("--url") or (not options.verb and options.words):
+    nothing = options.verb == "config" or options.words == ["servers"] or options.value("--url")
+    if nothing or (not options.verb and options.words):
         return
     from mcp_studio.transport.environment import inherited
     from mcp_studio.transport.guard_start import process

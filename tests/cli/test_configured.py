@@ -165,3 +165,24 @@ def test_secrets_written_into_a_file_are_masked() -> None:
     ):
         done = cli(*words)
         assert "-secret" not in done.out + done.err, words
+
+
+@pytest.mark.parametrize("how", ["command", "file", "folder"])
+def test_a_server_is_started_exactly_once(tmp_path: Path, how: str) -> None:
+    starts = tmp_path / "starts"
+    command = ["sh", "-c", f'pwd >> {starts}; exec "$0" "$@"', *RAW]
+    if how == "command":
+        done = cli("list", "tools", "--", *command, cwd=tmp_path)
+    else:
+        folder = 'cwd = "sub"\n' if how == "folder" else ""
+        (tmp_path / "sub").mkdir()
+        file = tmp_path / "x.toml"
+        file.write_text(f'[servers.s]\ncommand = "sh"\nargs = {json.dumps(command[1:])}\nenv = {{ A = "b" }}\n{folder}')
+        done = cli("list", "tools", "--config", str(file), cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert starts.read_text().split() == [str(tmp_path / "sub") if how == "folder" else str(tmp_path)]
+
+
+def test_a_server_started_ahead_and_not_needed_ends() -> None:
+    done = cli("list", "tols", "--", "sh", "-c", "sleep 30")
+    assert done.code == 2
