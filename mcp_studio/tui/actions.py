@@ -59,16 +59,16 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "main",
         ("focus-servers", "1", "focus_pane('servers')", "Go to the servers", ""),
-        ("focus-catalog", "2,f6", "focus_pane('catalog')", "Go to the catalog", ""),
-        ("focus-call", "3,f2", "focus_pane('call')", "Go to the call", ""),
-        ("focus-result", "4,f5", "focus_pane('result')", "Go to the result", ""),
-        ("focus-trace", "5,f8", "focus_pane('trace')", "Go to the trace, or put it away", "Trace"),
+        ("focus-catalog", "f6,2", "focus_pane('catalog')", "Go to the catalog", ""),
+        ("focus-call", "f2,3", "focus_pane('call')", "Go to the call", ""),
+        ("focus-result", "f5,4", "focus_pane('result')", "Go to the result", ""),
+        ("focus-trace", "f8,5", "focus_pane('trace')", "Go to the trace, or put it away", "Trace"),
         ("call", "!ctrl+j,alt+enter,ctrl+enter", "call", "Run: call, read or get what is open", "Call"),
         ("jump", "!ctrl+o", "jump", "Jump: letters over panes", "Jump"),
         ("zoom", "f10,plus", "zoom", "Zoom the focused pane", ""),
         ("sidebar", "f9,ctrl+b", "sidebar", "Hide or show the left side", ""),
-        ("tab-previous", "left_square_bracket", "turn_tab(-1)", "Previous tab of the pane", ""),
-        ("tab-next", "right_square_bracket", "turn_tab(1)", "Next tab of the pane", ""),
+        ("tab-previous", "ctrl+pageup,left_square_bracket", "turn_tab(-1)", "Previous tab of the pane", ""),
+        ("tab-next", "ctrl+pagedown,right_square_bracket", "turn_tab(1)", "Next tab of the pane", "Tab"),
         ("new-server", "ctrl+n", "new_server", "Add a server", ""),
         ("refresh", "ctrl+r", "refresh", "List again what the server offers", ""),
         ("back", "escape", "back", "Step back", ""),
@@ -128,8 +128,8 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "question",
         ("question-accept", "!ctrl+j,alt+enter,ctrl+enter", "accept", "Accept and send", "Accept"),
-        ("question-decline", "d,alt+d", "decline", "Decline", "Decline"),
-        ("question-cancel", "c,alt+c", "cancel", "Cancel what is waiting", "Cancel"),
+        ("question-decline", "alt+d,d", "decline", "Decline", "Decline"),
+        ("question-cancel", "alt+c,c", "cancel", "Cancel what is waiting", "Cancel"),
         ("question-later", "escape", "later", "Later; what was typed is kept", "Later"),
     ),
     *_scope(
@@ -180,7 +180,8 @@ BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
 
 _NAMES = {
     "question_mark": "?", "exclamation_mark": "!", "slash": "/", "plus": "+", "left_square_bracket": "[",
-    "right_square_bracket": "]", "escape": "esc", "comma": ",", "full_stop": ".", "colon": ":", "minus": "-",
+    "right_square_bracket": "]", "escape": "esc", "comma": ",", "pageup": "pgup", "pagedown": "pgdn",
+    "full_stop": ".", "colon": ":", "minus": "-",
 }  # fmt: skip
 
 
@@ -190,7 +191,7 @@ def spell(key: str) -> str:
     last = _NAMES.get(last, last)
     if len(last) > 1 and last[0] == "f" and last[1:].isdigit():
         last = last.upper()
-    if modifiers == ["ctrl"] and len(last) == 1:
+    if modifiers == ["ctrl"] and last != "enter":
         return f"^{last}"
     return "+".join((*modifiers, last))
 

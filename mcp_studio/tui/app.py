@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -12,7 +11,6 @@ from textual.binding import BindingType
 from textual.filter import LineFilter
 from textual.theme import Theme
 
-from mcp_studio.config.save import set_value
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui import actions, clipboard, late, themes
@@ -168,7 +166,7 @@ class StudioApp(App[int]):
         if not name:
             return
         try:
-            await asyncio.to_thread(set_value, self.studio.paths.config_file, ("theme",), name)
+            await late.server_files().keep_theme(self.studio, name)
         except ConfigError as problem:
             self.fail(problem)
 

@@ -15,6 +15,7 @@ from mcp_studio.call.outcome import (
     TimedOut,
     ToolFailed,
 )
+from mcp_studio.errors import ConnectionLost
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 
@@ -117,10 +118,17 @@ def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
             return "off", f"stopped after {took}" if took else "stopped"
         case TimedOut(limit=limit):
             return "bad", f"no answer in time: {safe(limit, 300)}"
-        case Lost(error=error):
+        case Lost(error=error) if was_sent(outcome):
             return "bad", f"connection lost: {safe(error.message, 300)} Whether the server did the work is unknown."
+        case Lost(error=error):
+            return "bad", f"not sent: {safe(error.message, 300)} {safe(error.hint, 200)}".rstrip()
         case _:
             return "off", type(outcome).__name__
+
+
+def was_sent(outcome: Lost) -> bool:
+    """Whether the request can have reached the server: it was lost under way, not refused before it left."""
+    return isinstance(outcome.error, ConnectionLost) and outcome.ms >= 1
 
 
 def outcome_note(outcome: CallOutcome) -> str:
@@ -139,6 +147,8 @@ def outcome_note(outcome: CallOutcome) -> str:
         case TimedOut():
             word = "timed out"
         case Lost():
+            if not was_sent(outcome):
+                return "not sent"
             word = "lost"
         case _:
             word = ""

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from textual.app import App
     from textual.geometry import Offset
     from textual.screen import ModalScreen
     from textual.widget import Widget
 
+    from mcp_studio.catalog.listing import Entry
     from mcp_studio.catalog.ref import Ref
     from mcp_studio.config.model import ServerConfig, Untrusted
     from mcp_studio.jsontext import Json
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from mcp_studio.trace.message import WireMessage
     from mcp_studio.trace.store import TraceStore
     from mcp_studio.tui.actions import Action
+    from mcp_studio.tui.opened import Opened
+    from mcp_studio.tui.panels.call_body import CallBody
     from mcp_studio.tui.panels.trace_detail import TraceDetail
     from mcp_studio.tui.themes import Failed
 
@@ -126,6 +131,34 @@ def save_dialog(ref: Ref, result: Json) -> ModalScreen[None]:
     from mcp_studio.tui.screens.save_dialog import SaveDialog
 
     return SaveDialog(ref, result)
+
+
+def call_body() -> CallBody:
+    """The inside of the call pane: forms and editors come with the first entry that is opened."""
+    from mcp_studio.tui.panels.call_body import CallBody
+
+    return CallBody()
+
+
+def open_entry(entry: Entry) -> Opened:
+    """An entry with its form."""
+    from mcp_studio.tui.opened import open_entry as make
+
+    return make(entry)
+
+
+def result_views() -> ModuleType:
+    """The viewers of a result."""
+    from mcp_studio.tui.panels import result_views as views
+
+    return views
+
+
+def server_files() -> ModuleType:
+    """Writing the person's files."""
+    from mcp_studio.tui import server_files as files
+
+    return files
 
 
 def markdown() -> Widget:

@@ -15,6 +15,7 @@ from mcp_studio.schema.form import build, defaults, prompt_fields, template_fiel
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import to_text
 from mcp_studio.schema.uritemplate import TemplateError, expand
+from mcp_studio.tui.command_line import command_for
 
 _EMPTY = Form()
 
@@ -64,16 +65,25 @@ class Opened:
             return expand(self.entry.view.uri_template, cast("Mapping[str, Json]", self.value or {}))
         return self.entry.ref.name
 
+    def command(self) -> str:
+        """The command line that does the same.
+
+        Raises:
+            TemplateError: the URI cannot be made.
+        """
+        uri = self.uri() if self.entry.ref.kind in ("resource", "template") else ""
+        return command_for(self.entry.ref, self.value, uri, self.words())
+
     def words(self) -> dict[str, str]:
         """The value as prompt arguments: strings all of them (server/prompts)."""
         value = cast("dict[str, Json]", self.value) if isinstance(self.value, dict) else {}
         return {key: to_text(_field(self.form, key), item) for key, item in value.items()}
 
 
-def open_entry(entry: Entry, draft: Json) -> Opened:
-    """Open an entry with what was typed last time, or with the defaults that its schema names."""
+def open_entry(entry: Entry) -> Opened:
+    """Open an entry with the defaults that its schema names."""
     form = _form_of(entry)
-    return Opened(entry, form, defaults(form) if draft is None else draft)
+    return Opened(entry, form, defaults(form))
 
 
 def _form_of(entry: Entry) -> Form:

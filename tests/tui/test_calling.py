@@ -68,7 +68,7 @@ def test_form_and_json_are_one_value() -> None:
             await stage.press(*"one")
             stage.main.call.post_message(CallPanel.TabChosen(stage.main.call, "json"))
             await stage.shows('"text": "one"')
-            stage.main.call._json._area.text = '{"text": "two", "more": 12345678901234567890}'
+            stage.main.call.body.json._area.text = '{"text": "two", "more": 12345678901234567890}'
             await stage.until(lambda: stage.main.calling.opened.value.get("text") == "two", "two")
             stage.main.call.post_message(CallPanel.TabChosen(stage.main.call, "form"))
             await stage.shows("two")
@@ -83,13 +83,13 @@ def test_text_that_is_no_json_is_kept_and_not_sent() -> None:
         async with on_stage(raw()) as stage:
             await stage.open("echo")
             stage.main.call.post_message(CallPanel.TabChosen(stage.main.call, "json"))
-            await stage.until(lambda: stage.main.call._json is not None, "editor")
-            stage.main.call._json._area.text = '{"text": '
+            await stage.until(lambda: stage.main.call.body.json is not None, "editor")
+            stage.main.call.body.json._area.text = '{"text": '
             await stage.until(lambda: stage.main.call.unreadable(), "a problem")
             await stage.press("ctrl+j")
             await stage.until(lambda: any(text.startswith("Not sent") for text in stage.toasts), "toast")
             assert stage.main.calling.call is None
-            assert stage.main.call._json.text == '{"text": '
+            assert stage.main.call.body.json.text == '{"text": '
 
     run(main())
 

@@ -1,35 +1,32 @@
-"""Pane 3: the form of what is open, the same value as JSON, and how the server described it."""
+"""Pane 3: what is open, and around its form what is to be known about it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.session.state import Status
-from mcp_studio.tui import describe
-from mcp_studio.tui.form.editors import Complete
-from mcp_studio.tui.form.form_view import FormView
-from mcp_studio.tui.form.json_editor import JsonEditor
-from mcp_studio.tui.opened import Opened
+from mcp_studio.tui import describe, late
 from mcp_studio.tui.panels.catalog import RISKS
 from mcp_studio.tui.panels.pane import Pane, Tab
-from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.messages import Copied
 
-TabName = Literal["form", "json", "schema"]
+if TYPE_CHECKING:
+    from mcp_studio.tui.form.editors import Complete
+    from mcp_studio.tui.opened import Opened
+    from mcp_studio.tui.panels.call_body import CallBody
+
 EMPTY = (
     "Nothing is open.\n\nChoose a tool, resource or prompt in pane 2 and press enter; "
     "fill in its form here, and run it with ^j."
@@ -63,23 +60,20 @@ class CallPanel(Pane, scope="call"):
         super().__init__(id="call")
         self._about = Static(Content(EMPTY), classes="about")
         self._notice = Static(classes="notice")
-        self._body = Vertical(classes="body")
-        self._form: FormView | None = None
-        self._json: JsonEditor | None = None
-        self._schema: Findable[JsonView] | None = None
+        self.body: CallBody | None = None
         self._opened: Opened | None = None
         self._problems: tuple[SchemaProblem, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """What it is, what is to be known about it, and the body."""
+        """What it is, and what is to be known about it; the body comes with the first entry."""
         yield self._about
         yield self._notice
-        yield self._body
 
     def on_mount(self) -> None:
         """Nothing is open yet."""
         self._about.can_focus = True
-        self._notice.display = self._body.display = False
+        self._about.add_class("-teach")
+        self._notice.display = False
         self.tab = "form"
         self.show_title(Content("Call"))
 
@@ -88,18 +82,16 @@ class CallPanel(Pane, scope="call"):
         self._opened = opened
         self._problems = ()
         self._about.can_focus = False
+        self._about.remove_class("-teach")
         self._about.update(Content.assemble(*_about(opened)))
         self.show_title(Content.assemble(*_title(opened)))
-        if self._form is None:
-            self._form = FormView(empty="Nothing has to be filled in.")
-            await self._body.mount(self._form)
-        self._form.complete = complete
-        self._form.show(opened.form, opened.value, pending)
-        if self._json is not None:
-            self._json.show(opened.value, fresh=True)
-        self._body.display = True
+        if self.body is None:
+            self.body = late.call_body()
+            await self.mount(self.body)
+        await self.body.show(opened, pending, complete)
         self.tab = "json" if opened.form.whole or not isinstance(opened.value, dict) else "form"
-        await self._show_tab()
+        await self.body.show_tab(self.tab)
+        self._draw_note()
 
     def show_state(self, status: Status | None, listed: bool) -> None:
         """Say what keeps the entry from being run, or should be known about it."""
@@ -124,83 +116,45 @@ class CallPanel(Pane, scope="call"):
 
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """What is typed, but no JSON: it cannot be sent."""
-        written = self._json.unreadable if self._json else ()
-        return written or (self._form.unreadable if self._form else ())
+        return self.body.unreadable() if self.body else ()
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
         """Tell what is wrong at the fields that it is about."""
         self._problems = tuple(problems)
-        if self._form is not None:
-            self._form.show_problems(self._problems)
-        if self._json is not None:
-            self._json.show_problems(self._problems)
+        if self.body is not None:
+            self.body.show_problems(self._problems)
         self._draw_note()
 
     def focus_problem(self, problem: SchemaProblem) -> None:
-        """Go to the field that it is about."""
-        if self._json is not None and self._json.unreadable and self.tab != "json":
-            self.post_message(self.TabChosen(self, "json"))
-        elif self.tab == "json" and self._json is not None:
-            self._json.focus_problem()
-        elif self.tab != "form" or self._form is None:
-            self.post_message(self.TabChosen(self, "form"))
-        elif not self._form.focus_first_problem():
-            self._form.focus_field(problem.pointer)
+        """Go to what is wrong."""
+        if self.body is not None and (tab := self.body.focus_problem(problem)):
+            self.post_message(self.TabChosen(self, tab))
 
     # Tabs and editing
 
     async def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
-        """Another view on the value: none of what is typed is lost."""
+        """Another view on the value."""
         event.stop()
+        if self.body is None:
+            return
         had_focus = self.has_focus_within
         self.tab = event.tab
-        await self._show_tab()
-        if had_focus:
-            self.entry_point().focus()
-
-    async def _show_tab(self) -> None:
-        opened = self._opened
-        if opened is None or self._form is None:
-            return
-        if self.tab == "json":
-            if self._json is None:
-                self._json = JsonEditor(opened.value)
-                await self._body.mount(self._json)
-            self._json.show(opened.value)
-        elif self.tab == "schema":
-            if self._schema is None:
-                self._schema = Findable(JsonView())
-                await self._body.mount(self._schema)
-            self._schema.view.set_json(dumps(opened.entry.view.raw))
-        else:
-            self._form.set_value(opened.value)
-        for tab, view in (("form", self._form), ("json", self._json), ("schema", self._schema)):
-            if view is not None:
-                view.display = tab == self.tab
+        await self.body.show_tab(self.tab)
         self._draw_note()
+        if had_focus:
+            self.screen.set_focus(self.entry_point())
 
     def entry_point(self) -> Widget:
         """The form, the editor or the definition: what is shown."""
-        for view in (self._form, self._json, self._schema):
-            if view is not None and view.display and self._body.display:
-                return next((inner for inner in view.query("*") if inner.focusable and inner.display), view)
-        return self._about
+        return (self.body.entry_point() if self.body else None) or self._about
 
-    def on_form_view_changed(self, event: FormView.Changed) -> None:
-        """Something was typed into the form."""
+    def on_call_body_edited(self, event: CallBody.Edited) -> None:
+        """Something was typed."""
         event.stop()
-        self._edited(event.value, event.form.pending)
-
-    def on_json_editor_changed(self, event: JsonEditor.Changed) -> None:
-        """Something was typed into the JSON editor that is JSON."""
-        event.stop()
-        self._edited(event.value, {})
-
-    def _edited(self, value: Json, pending: Mapping[str, str]) -> None:
         if self._opened is not None:
-            self._opened.value = value
+            self._opened.value = event.value
             self._problems = self._opened.problems()
-            self.post_message(self.Edited(value, pending))
+            self.post_message(self.Edited(event.value, event.pending))
             self._draw_note()
 
     def _draw_note(self) -> None:
@@ -218,9 +172,8 @@ class CallPanel(Pane, scope="call"):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Letters belong to the form while it has the focus."""
-        if action in ("cancel", "edit", "copy_command", "clear", "copy"):
-            return not any(view is not None and view.has_focus_within for view in (self._form, self._json))
-        return True
+        letters = action in ("cancel", "edit", "copy_command", "clear", "copy")
+        return not (letters and self.body is not None and self.body.typing)
 
     def on_copied(self, event: Copied) -> None:
         """Put it on the clipboard."""
@@ -229,8 +182,8 @@ class CallPanel(Pane, scope="call"):
 
     def action_copy(self) -> None:
         """Copy the value under the cursor of the definition."""
-        if self._schema is not None and self._schema.display:
-            self._schema.view.action_copy()
+        if self.body is not None:
+            self.body.copy()
 
     def action_edit(self) -> None:
         """Edit the arguments as JSON."""

@@ -133,7 +133,7 @@ class CatalogPanel(Pane, scope="catalog"):
     def on_filter_line_left(self, event: FilterLine.Left) -> None:
         """Back to the list; enter opens what is under the cursor."""
         event.stop()
-        self.list.focus()
+        self.screen.set_focus(self.list)
         if event.how == "enter":
             self.action_open()
 
@@ -145,6 +145,10 @@ class CatalogPanel(Pane, scope="catalog"):
         """A double click opens."""
         event.stop()
         self.action_open()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a filter is typed, enter belongs to its input: what was typed before it counts."""
+        return action != "open" or not self.filter.has_focus_within
 
     def action_open(self) -> None:
         """Open the entry under the cursor."""

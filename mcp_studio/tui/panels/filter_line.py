@@ -41,9 +41,10 @@ class FilterLine(Widget):
     async def open(self) -> None:
         """Show the input and focus it; its text is kept from before."""
         if self._input is None:
-            self._input = Input(self.text, compact=True, select_on_focus=False)
+            self._input = Input(self.text, compact=True, select_on_focus=False, placeholder=self._hint)
             await self.mount(self._input)
-        self._input.focus()
+        # Not `focus()`, which waits in a queue: the next key may be there already.
+        self.screen.set_focus(self._input)
 
     async def clear(self) -> None:
         """Empty the text and show the hint again."""
@@ -66,6 +67,10 @@ class FilterLine(Widget):
         if event.key in ("enter", "down", "escape"):
             event.stop()
             event.prevent_default()
+            # The input's own message of its newest character may still be on its way.
+            if self._input is not None and self._input.value != self.text:
+                self.text = self._input.value
+                self.post_message(self.Changed(self, self.text))
             if event.key == "escape":
                 await self.clear()
             self.post_message(self.Left(self, event.key))

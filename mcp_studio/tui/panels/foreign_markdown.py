@@ -16,15 +16,26 @@ class ForeignMarkdown(VerticalScroll):
     def __init__(self, *, classes: str) -> None:
         super().__init__(classes=classes)
         self._markdown = Markdown(open_links=False)
+        self._text = ""
 
     def compose(self) -> ComposeResult:
         """The rendered text."""
         yield self._markdown
 
+    def on_mount(self) -> None:
+        """Render what came before it was there."""
+        self._markdown.update(safe(self._text, 100_000, lines=True))
+
     def show(self, text: str) -> None:
         """Render another text."""
-        self._markdown.update(safe(text, 100_000, lines=True))
-        self.scroll_home(animate=False)
+        self._text = text
+        if self.is_mounted:
+            self._markdown.update(safe(text, 100_000, lines=True))
+            self.scroll_home(animate=False)
+
+    def action_copy(self) -> None:
+        """Copy the text as it came."""
+        self.post_message(Copied(self._text, "text"))
 
     def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
         """Copy the address, never open it."""

@@ -60,6 +60,8 @@ class Pane(Widget):
         self._note: Content | None = None
         self._tabs: Sequence[Tab] = ()
         self.tab = ""
+        self._gap = _GAP
+        self._shown: list[tuple[str, str]] = []
         self._spans: list[tuple[int, int, str]] = []
 
     def show_title(self, title: Content) -> None:
@@ -132,13 +134,14 @@ class Pane(Widget):
 
     def _fit_tabs(self, room: int) -> Content:
         for level in range(4):
+            self._gap = _GAP if level < 2 else _GAP.strip()
             self._shown = [(tab.id, tab.label(level, tab.id == self.tab)) for tab in self._tabs]
-            if sum(len(label) + len(_GAP) for _, label in self._shown) - len(_GAP) <= room:
+            if sum(len(label) + len(self._gap) for _, label in self._shown) - len(self._gap) <= room:
                 break
         parts: list[tuple[str, str]] = []
         for name, label in self._shown:
             if parts:
-                parts.append((_GAP, "$quiet"))
+                parts.append((self._gap, "$quiet"))
             parts.append((label, "b" if name == self.tab else "$quiet"))
         return Content.assemble(*parts)
 
@@ -146,4 +149,4 @@ class Pane(Widget):
         self._spans = []
         for name, label in self._shown:
             self._spans.append((x, x + len(label), name))
-            x += len(label) + len(_GAP)
+            x += len(label) + len(self._gap)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,20 +13,17 @@ from textual.widgets import Static
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome, Rejected, Succeeded, ToolFailed
-from mcp_studio.jsontext import Json, dumps
 from mcp_studio.safetext import safe
-from mcp_studio.tui import blocks, describe, late
-from mcp_studio.tui.opened import Opened
+from mcp_studio.tui import describe, late
 from mcp_studio.tui.panels.pane import Pane, Tab
-from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.messages import Copied
-from mcp_studio.tui.views.text_view import TextView
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.opened import Opened
 
 TabName = Literal["text", "structured", "raw"]
 _TABS: tuple[TabName, ...] = ("text", "structured", "raw")
-_EMPTY = {"structured": "The result has no structured part.", "raw": "It is empty."}
 _PROBLEMS = 3
 _LOOKS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "b $state-failed", "off": "$quiet"}
 _SIGNS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
@@ -111,22 +107,17 @@ class ResultPanel(Pane, scope="result"):
             self.call_after_refresh(lambda: self.entry_point().focus())
 
     def _fill(self, outcome: CallOutcome) -> None:
-        tab = self.tab if self.tab in _TABS else "text"
-        kind = tab
-        found: list[blocks.Block] = []
-        result: Json = _raw(outcome)
-        if tab == "text" and not isinstance(outcome, Rejected):
-            found = blocks.blocks_of(result)
-            kind = "markdown" if blocks.is_markdown(found) else "text"
+        views = late.result_views()
+        kind = views.kind_for(self.tab if self.tab in _TABS else "text", outcome)
         if kind not in self._views:
-            self._views[kind] = _make(kind)
+            self._views[kind] = views.make(kind)
             self._body.mount(self._views[kind])
         for name, view in self._views.items():
             view.display = name == kind
-        stamp = (id(self._call), id(result))
+        stamp = (id(self._call), id(views.raw_of(outcome)))
         if self._filled.get(kind) != stamp:
             self._filled[kind] = stamp
-            _put(self._views[kind], kind, outcome, found)
+            views.put(self._views[kind], kind, outcome)
 
     # Actions
 
@@ -137,14 +128,11 @@ class ResultPanel(Pane, scope="result"):
 
     def action_copy(self) -> None:
         """Copy what is shown: the value under the cursor, else all of it."""
-        for view in self.query(".viewer"):
-            if view.display and isinstance(view, Findable) and view.display:
-                shown: Any = view.view
-                shown.action_copy()
+        for view in self._views.values():
+            if view.display and self._body.display:
+                late.result_views().copy(view)
                 return
-        outcome = self._call.outcome if self._call else None
-        text = "\n".join(block.text for block in blocks.blocks_of(_raw(outcome))) if outcome else ""
-        self.app.copy_to_clipboard(text or str(self._head.visual))
+        self.app.copy_to_clipboard(str(self._head.visual))
 
     def action_save(self) -> None:
         """Write it to files."""
@@ -161,49 +149,6 @@ class ResultPanel(Pane, scope="result"):
     def action_copy_command(self) -> None:
         """Copy the command line that does the same."""
         self.post_message(self.Wanted("command"))
-
-
-def _raw(outcome: CallOutcome | None) -> Json:
-    if isinstance(outcome, (Succeeded, ToolFailed)):
-        return outcome.result
-    if isinstance(outcome, Rejected):
-        return {"code": outcome.code, "message": outcome.message, "data": outcome.data}
-    return None
-
-
-def _make(kind: str) -> Widget:
-    if kind == "markdown":
-        return late.markdown()
-    view = TextView(empty="It is empty.") if kind == "text" else JsonView(empty=_EMPTY[kind])
-    return Findable(view, classes="viewer")
-
-
-def _put(view: Any, kind: str, outcome: CallOutcome, found: Sequence[blocks.Block]) -> None:
-    result = _raw(outcome)
-    if kind == "markdown":
-        view.show("\n\n".join(block.text for block in found))
-    elif kind == "text":
-        view.view.set_text(_text(outcome, found))
-    elif kind == "raw":
-        view.view.set_json(dumps(result))
-    else:
-        has, value = blocks.structured(result)
-        view.view.set_json(dumps(value) if has else b"")
-
-
-def _text(outcome: CallOutcome, found: Sequence[blocks.Block]) -> str:
-    if isinstance(outcome, Rejected):
-        data = "" if outcome.data is None else f"\n\n{blocks.describe_json(outcome.data)}"
-        return f"{outcome.code} {outcome.message}{data}"
-    parts: list[str] = []
-    for block in found:
-        line = blocks.headline(block)
-        if block.kind == "text":
-            parts.append(f"{glyphs().mark} {line}\n{block.text}" if line else block.text)
-        else:
-            title = f"{safe(block.title)}: " if block.title and block.kind != "link" else ""
-            parts.append(f"{glyphs().mark} {title}{line}" + (f"\n{block.text}" if block.text else ""))
-    return "\n\n".join(parts)
 
 
 def _teach(opened: Opened | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
@@ -13,10 +15,12 @@ from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui import late, tracing
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
-from mcp_studio.tui.panels.trace_detail import TABS, TraceDetail
 from mcp_studio.tui.views.messages import Copied
 from mcp_studio.tui.views.trace_header import TraceHeader
 from mcp_studio.tui.views.trace_table import TraceTable
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.panels.trace_detail import TraceDetail
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
 
@@ -96,18 +100,20 @@ class TracePanel(Pane, scope="trace"):
         """Back to the table."""
         event.stop()
         self.filter.display = bool(self.filter.text)
-        self.table.focus()
+        self.screen.set_focus(self.table)
 
     async def action_filter(self) -> None:
         """Start typing a filter."""
         self.filter.display = True
         await self.filter.open()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a filter is typed, enter belongs to its input."""
+        return action != "open" or not self.filter.has_focus_within
+
     def action_open(self) -> None:
         """Show the exchange under the cursor."""
-        if not self.table.has_focus:
-            self.table.focus()
-        elif self.table.message is not None:
+        if self.table.message is not None:
             self.post_message(self.Opened(self.table.message))
 
     def action_follow(self) -> None:
@@ -135,7 +141,7 @@ class DetailPane(Pane, scope="detail"):
         if self._detail is None:
             self._detail = late.trace_detail()
             self.mount(self._detail)
-            self.show_tabs(self._detail.tabs(), TABS[0])
+            self.show_tabs(self._detail.tabs(), self._detail.tab)
         self._detail.show(tracing.detail_of(self._store, entry))
 
     def entry_point(self) -> Widget:

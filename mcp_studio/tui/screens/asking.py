@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.screen import ModalScreen
-from textual.widgets import Input, TextArea
 
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
@@ -63,7 +62,8 @@ class Asking:
         visible = self._screen.calling.call
         if visible is not None and visible.outcome is None and visible.subject == request.subject:
             return True
-        return not isinstance(app.focused, (Input, TextArea))
+        # What takes letters is being typed into: a dialog would get the rest of the words.
+        return app.focused is None or not app.focused.check_consume_key("a", "a")
 
     def _open(self, request: InputRequest) -> None:
         if request.kind == "approval":

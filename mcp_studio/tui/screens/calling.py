@@ -13,13 +13,11 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.schema.uritemplate import TemplateError
 from mcp_studio.tui import describe, late
-from mcp_studio.tui.command_line import command_for
-from mcp_studio.tui.opened import Opened, open_entry
 from mcp_studio.tui.panels.pane import Pane
 
 if TYPE_CHECKING:
+    from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.screens.main import MainScreen
 
 KEPT = 20
@@ -43,7 +41,7 @@ class Calling:
     async def open(self, entry: Entry, *, go: bool, fresh: bool = False) -> None:
         """Show an entry in the call pane, with what was typed into it before unless it is to be `fresh`."""
         ref, drafts = entry.ref, self._studio.drafts
-        opened = self.opened = open_entry(entry, None)
+        opened = self.opened = late.open_entry(entry)
         if not fresh and (draft := drafts.get(opened.key)) is not None:
             opened.value = draft
         self._refused = None
@@ -91,7 +89,7 @@ class Calling:
         """The server has changed the open entry: the form is made anew, what was typed stays."""
         if self.opened is None or self.opened.entry.ref != entry.ref:
             return
-        value, self.opened = self.opened.value, open_entry(entry, None)
+        value, self.opened = self.opened.value, late.open_entry(entry)
         self.opened.value = value
         await self._screen.call.show(self.opened, {}, None)
         self._screen.studio_app.say(f"{safe(entry.ref)} has another definition now.", "warning")
@@ -130,7 +128,16 @@ class Calling:
             self._refuse(opened, errors)
             return
         self._screen.call.show_problems(problems)
-        self._start(opened)
+        if await self._connected(opened.entry.ref.server):
+            self._start(opened)
+
+    async def _connected(self, name: str) -> bool:
+        """Wait for a server that is on its way; False when the person has gone on meanwhile."""
+        manager, opened = self._studio.manager, self.opened
+        if name in manager.names() and manager.status(name).state in ("idle", "connecting"):
+            self._screen.studio_app.say(f"It is sent as soon as {safe(name, 60)} is connected.")
+            await manager.settle(name)
+        return opened is self.opened
 
     def _refuse(self, opened: Opened, errors: list[SchemaProblem]) -> None:
         self._screen.call.show_problems(errors)
@@ -184,17 +191,15 @@ class Calling:
         """Copy the command line that does the same as what is open, or as an entry of the catalog."""
         opened = self.opened
         if entry is not None and (opened is None or opened.entry.ref != entry.ref):
-            opened = open_entry(entry, None)
+            opened = late.open_entry(entry)
         app = self._screen.studio_app
         if opened is None:
             app.say("Nothing is open yet.", "warning")
             return
         try:
-            uri = opened.uri() if opened.entry.ref.kind in ("resource", "template") else ""
-        except TemplateError as problem:
+            app.copy(opened.command())
+        except ValueError as problem:
             app.say(f"The URI cannot be made: {problem}.", "warning")
-            return
-        app.copy(command_for(opened.entry.ref, opened.value, uri, opened.words()))
 
     def save(self) -> None:
         """Write the result to files."""
@@ -226,8 +231,11 @@ class Calling:
 
     def _show_result(self) -> None:
         self._screen.result.show(self.opened, self.call)
+        if self.running:
+            self._screen.pulse()
 
-    def tick(self) -> None:
-        """Elapsed time and progress move on while something runs."""
+    def tick(self) -> bool:
+        """Elapsed time and progress move on; False when nothing runs."""
         if self.running:
             self._screen.result.tick()
+        return self.running

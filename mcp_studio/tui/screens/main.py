@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 from mcp_studio.catalog.ref import KINDS
@@ -61,6 +62,7 @@ class MainScreen(Screen[None]):
         self.serving = Serving(self)
         self.calling = Calling(self)
         self.asking = Asking(self)
+        self._pulse_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Status, panes, keys."""
@@ -83,9 +85,9 @@ class MainScreen(Screen[None]):
         self.refresh_servers()
         for kind in KINDS:
             self.refresh_catalog(kind)
-        self.set_interval(PULSE, self._pulse)
+        self._pulse_timer = self.set_interval(PULSE, self._pulse, pause=True)
         self.set_interval(1, self._second)
-        (self.servers if not self.studio.manager.names() else self.catalog).entry_point().focus()
+        self.set_focus((self.catalog if self.studio.manager.names() else self.servers).entry_point())
         self.call_after_refresh(self.serving.first_questions)
 
     def on_unmount(self) -> None:
@@ -117,8 +119,14 @@ class MainScreen(Screen[None]):
                 self.catalog.show(known, catalog_entries(self.studio, known), len(self.studio.manager.names()))
         self.catalog.teach(teach(self.studio, self.catalog.kind))
 
+    def pulse(self) -> None:
+        """Something runs: draw time and progress until it does not."""
+        if self._pulse_timer is not None:
+            self._pulse_timer.resume()
+
     def _pulse(self) -> None:
-        self.calling.tick()
+        if not self.calling.tick() and self._pulse_timer is not None:
+            self._pulse_timer.pause()
 
     def _second(self) -> None:
         if any(self.studio.manager.status(name).state == "retrying" for name in self.studio.manager.names()):
@@ -196,7 +204,8 @@ class MainScreen(Screen[None]):
             self.remove_class("-no-side")
         if pane in (self.trace, self.detail):
             self.add_class("-trace")
-        pane.entry_point().focus()
+        # Not `focus()`, which waits in a queue: the next key may be there already.
+        self.set_focus(pane.entry_point())
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys that act here; the trace overlay goes when something else has the focus."""
@@ -212,8 +221,8 @@ class MainScreen(Screen[None]):
         if pane is not None:
             own = tuple(a for name in PANES if pane.id == name for a in scoped(name) if a.show)
         elsewhere = tuple(a for a in scoped("main", "app") if a.show)
-        order = {"call": 0, "commands": 2, "help": 3}
-        rest = sorted(elsewhere, key=lambda a: order.get(a.id, 4))
+        order = {"call": 0, "commands": 2, "help": 3, "focus-trace": 4, "jump": 5}
+        rest = sorted(elsewhere, key=lambda a: order.get(a.id, 6))
         chosen = (*rest[:1], *own[:3], *rest[1:])
         keys = [self.studio_app.key_of(action.id) for action in chosen]
         self.keys.show([(key, spell(key), action.short) for key, action in zip(keys, chosen, strict=True)])

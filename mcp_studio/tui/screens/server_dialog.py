@@ -68,8 +68,8 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         yield Horizontal(
             Static(Content("protocol"), classes="label"),
             Select[str]([(era, era) for era in ERAS], value="auto", allow_blank=False, compact=True, id="field-era"),
-            Checkbox(Content("trust annotations"), compact=True, id="field-trust"),
-            Checkbox(Content("connect at start"), True, compact=True, id="field-enabled"),
+            Checkbox(Content("believe hints"), compact=True, id="field-trust"),
+            Checkbox(Content("at start"), True, compact=True, id="field-enabled"),
             classes="row",
         )
         yield self._note

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_studio.config.expand import effective
-from mcp_studio.config.save import remove_server
-from mcp_studio.config.trust import TrustStore
 from mcp_studio.errors import StudioError
 from mcp_studio.tui import describe, late
 
@@ -107,11 +102,8 @@ class Serving:
         self._app.push_screen(late.confirm("Remove a server", text), answered)
 
     async def _forget(self, name: str) -> None:
-        source = self._studio.manager.config(name).source
         try:
-            if source.origin == "user":
-                await asyncio.to_thread(remove_server, Path(source.file), name)
-            await self._studio.manager.remove(name)
+            await late.server_files().forget(self._studio, name)
         except StudioError as error:
             self._app.fail(error)
         else:
@@ -137,10 +129,7 @@ class Serving:
         self._app.push_screen(late.trust(file), answered)
 
     async def _agree(self, file: Untrusted) -> None:
-        store = TrustStore(self._studio.paths.trust_file)
         try:
-            await asyncio.to_thread(store.agree, file.digest, file.file)
-            for server in file.servers:
-                await self._studio.put_server(await asyncio.to_thread(effective, server))
+            await late.server_files().agree(self._studio, file)
         except StudioError as error:
             self._app.fail(error)

@@ -28,7 +28,7 @@ class TraceDialog(Dialog[None], scope="trace detail"):
         """The tabs."""
         parts: list[str | tuple[str, str]] = []
         for tab in TABS:
-            parts += [" │ " if parts else "", (tab, "b $accent" if tab == self._detail.tab else "$quiet")]
+            parts += [" │ " if parts else "", (tab, "b $accent" if tab == self._detail.tab else "not b $quiet")]
         return Content.assemble(*parts)
 
     def body(self) -> Iterable[Widget]:

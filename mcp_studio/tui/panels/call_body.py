@@ -1,0 +1,119 @@
+"""The inside of the call pane: a form, the same value as JSON, and how the server described the entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widget import Widget
+
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.tui.form.editors import Complete
+from mcp_studio.tui.form.form_view import FormView
+from mcp_studio.tui.form.json_editor import JsonEditor
+from mcp_studio.tui.opened import Opened
+from mcp_studio.tui.views.findable import Findable
+from mcp_studio.tui.views.json_view import JsonView
+
+
+class CallBody(Vertical):
+    """Three views on one value, one of them seen: `form`, `json` or `schema`."""
+
+    class Edited(Message):
+        """The value is another one; `pending` is text by field that is no JSON and so is not in it."""
+
+        def __init__(self, value: Json, pending: Mapping[str, str]) -> None:
+            super().__init__()
+            self.value = value
+            self.pending = pending
+
+    def __init__(self) -> None:
+        super().__init__(classes="body")
+        self.form = FormView(empty="Nothing has to be filled in.")
+        self.json: JsonEditor | None = None
+        self.schema: Findable[JsonView] | None = None
+        self._opened: Opened | None = None
+
+    async def show(self, opened: Opened, pending: Mapping[str, str], complete: Complete | None) -> None:
+        """Show an entry."""
+        self._opened = opened
+        if not self.form.is_attached:
+            await self.mount(self.form)
+        self.form.complete = complete
+        self.form.show(opened.form, opened.value, pending)
+        if self.json is not None:
+            self.json.show(opened.value, fresh=True)
+
+    async def show_tab(self, tab: str) -> None:
+        """Show another view; none of what is typed is lost."""
+        opened = self._opened
+        if opened is None:
+            return
+        if tab == "json":
+            if self.json is None:
+                self.json = JsonEditor(opened.value)
+                await self.mount(self.json)
+            self.json.show(opened.value)
+        elif tab == "schema":
+            if self.schema is None:
+                self.schema = Findable(JsonView())
+                await self.mount(self.schema)
+            self.schema.view.set_json(dumps(opened.entry.view.raw))
+        else:
+            self.form.set_value(opened.value)
+        for name, view in (("form", self.form), ("json", self.json), ("schema", self.schema)):
+            if view is not None:
+                view.display = name == tab
+
+    def entry_point(self) -> Widget | None:
+        """The widget inside that takes the keys."""
+        for view in (self.form, self.json, self.schema):
+            if view is not None and view.display:
+                return next((inner for inner in view.query("*") if inner.focusable and inner.display), None)
+        return None
+
+    @property
+    def typing(self) -> bool:
+        """Whether the form or the JSON editor has the focus, so that letters are theirs."""
+        return self.form.has_focus_within or (self.json is not None and self.json.has_focus_within)
+
+    def unreadable(self) -> tuple[SchemaProblem, ...]:
+        """What is typed, but no JSON: it cannot be sent."""
+        return (self.json.unreadable if self.json else ()) or self.form.unreadable
+
+    def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
+        """Tell what is wrong at the fields that it is about."""
+        told = tuple(problems)
+        self.form.show_problems(told)
+        if self.json is not None:
+            self.json.show_problems(told)
+
+    def focus_problem(self, problem: SchemaProblem) -> str:
+        """Go to what is wrong; gives the tab that has to be shown first, or an empty string."""
+        if self.json is not None and self.json.display:
+            self.json.focus_problem()
+            return ""
+        if self.json is not None and self.json.unreadable:
+            return "json"
+        if not self.form.display:
+            return "form"
+        if not self.form.focus_first_problem():
+            self.form.focus_field(problem.pointer)
+        return ""
+
+    def copy(self) -> None:
+        """Copy the value under the cursor of the definition."""
+        if self.schema is not None and self.schema.display:
+            self.schema.view.action_copy()
+
+    def on_form_view_changed(self, event: FormView.Changed) -> None:
+        """Something was typed into the form."""
+        event.stop()
+        self.post_message(self.Edited(event.value, event.form.pending))
+
+    def on_json_editor_changed(self, event: JsonEditor.Changed) -> None:
+        """Something was typed into the JSON editor that is JSON."""
+        event.stop()
+        self.post_message(self.Edited(event.value, {}))
