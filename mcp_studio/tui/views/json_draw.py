@@ -41,6 +41,11 @@ def room_for_string(branch: Branch, width: int) -> int:
     return width - indent_of(branch.depth, width) - 4
 
 
+def _key_room(branch: Branch, width: int) -> int:
+    """Cells that a key may take: always half of the row, and more where the value still has some."""
+    return max(width // 2, width - indent_of(branch.depth, width) - 28)
+
+
 def paint(text: str) -> list[Piece]:
     """JSON text (a part of it, made safe) in its colours."""
     return [
@@ -76,7 +81,7 @@ def _draw_child(tree: JsonTree, branch: Branch, place: int, width: int) -> list[
     pieces: list[Piece] = [(f"{margin}{sign} ", MARK)]
     key = tree.key(branch, place, 4 * width)
     if key is not None:
-        pieces += [(cut(_text(key, width), width // 2), KEY), (": ", MARK)]
+        pieces += [(cut(_text(key, width), _key_room(branch, width)), KEY), (": ", MARK)]
     elif branch.children.is_object:
         return [*pieces, (f"{signs.bad} ", "bad"), (_text(_raw(tree, branch, place, width), width), "bad")]
     room = max(4, width - width_of(pieces))
@@ -122,7 +127,7 @@ def fits(tree: JsonTree, branch: Branch, place: int, width: int) -> bool:
     key = tree.key(branch, place, 4 * width)
     used = indent_of(branch.depth, width) + 2
     if key is not None:
-        used += min(width // 2, cell_len(_text(key, width))) + 2
+        used += min(_key_room(branch, width), cell_len(_text(key, width))) + 2
     raw = _raw(tree, branch, place, width)
     return _whole(tree, branch, place, raw) and cell_len(_text(raw, width)) <= width - used
 

@@ -38,7 +38,7 @@ def columns_for(width: int) -> Columns:
     rest = max(7, width - used)
     if width < 80:
         return Columns(clock, server, rest, 0, 7, size, status)
-    method = min(36, max(18, (rest - 2) // 2))
+    method = min(33, max(18, (rest - 2) * 3 // 5))
     return Columns(clock, server, method, max(0, rest - 2 - method), 7, size, status)
 
 
