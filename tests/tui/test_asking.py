@@ -1,0 +1,151 @@
+"""What servers ask: opened without interrupting, answered by accept, decline, cancel, or later."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from mcp_studio.call.outcome import Denied, Succeeded
+from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.tui.screens.approval import Approval
+from mcp_studio.tui.screens.question import Question
+from tests.support import run
+from tests.tui.stage import Stage, on_stage, raw
+
+FORM = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "password": {"type": "string"}},
+    "required": ["name"],
+}
+
+
+async def asked(stage: Stage) -> InputRequest:
+    """Run the tool that asks, and wait for its dialog."""
+    await stage.open("ask")
+    await stage.press("ctrl+j")
+    await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
+    return stage.studio.inbox.pending[0]
+
+
+async def outcome(stage: Stage) -> Any:
+    await stage.until(lambda: stage.main.calling.call.outcome, "an outcome")
+    return stage.main.calling.call.outcome
+
+
+def test_an_answer_is_checked_and_sent() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await asked(stage)
+            await stage.shows("raw asks · raw.ask is waiting", "1 waiting")
+            await stage.press("ctrl+j")
+            await stage.shows("Not sent:")
+            await stage.press(*"Ada", "ctrl+j")
+            assert isinstance(await outcome(stage), Succeeded)
+            await stage.shows("Ada")
+            assert stage.studio.inbox.pending == ()
+
+    run(main())
+
+
+def test_decline_and_cancel_are_answers_of_their_own() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            for key, action in (("alt+d", "decline"), ("alt+c", "cancel")):
+                request = await asked(stage)
+                await stage.press(key)
+                assert (await request.reply).action == action
+                await outcome(stage)
+
+    run(main())
+
+
+def test_escape_puts_it_off_and_keeps_what_was_typed() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            request = await asked(stage)
+            await stage.press(*"Bo", "escape")
+            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+            assert not request.reply.done()
+            await stage.shows("⚑ 1 waiting")
+            await stage.press("f4")
+            await stage.until(lambda: isinstance(stage.app.screen, Question), "question again")
+            await stage.shows("Bo")
+            await stage.press("ctrl+j")
+            assert (await request.reply).content == {"name": "Bo"}
+
+    run(main())
+
+
+def test_somebody_who_types_is_not_interrupted() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await stage.open("echo")
+            await stage.press("a")
+            asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Who?", FORM)))
+            await stage.until(lambda: any("raw asks: Who?" in text for text in stage.toasts), "toast")
+            assert stage.app.screen is stage.main
+            await stage.press("f4")
+            await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
+            await stage.press("alt+d")
+            assert await asking == Answer("decline")
+
+    run(main())
+
+
+def test_a_question_that_is_withdrawn_closes_its_dialog() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await asked(stage)
+            stage.main.calling.call.cancel()
+            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+            assert stage.studio.inbox.pending == ()
+
+    run(main())
+
+
+def test_questions_come_one_after_another() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            requests = [InputRequest("elicitation", "raw", f"Question {number}", FORM) for number in (1, 2)]
+            tasks = [asyncio.create_task(stage.studio.inbox.ask(request)) for request in requests]
+            await stage.shows("Question 1")
+            await stage.press("alt+d")
+            await stage.shows("Question 2")
+            await stage.press("alt+c")
+            assert [answer.action for answer in await asyncio.gather(*tasks)] == ["decline", "cancel"]
+
+    run(main())
+
+
+def test_a_field_that_looks_secret_is_warned_about() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Log in", FORM)))
+            await stage.shows("password looks like a secret")
+            await stage.press("alt+d")
+            await asking
+
+    run(main())
+
+
+def test_a_destructive_tool_is_run_only_after_yes() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await stage.open("fail")
+            await stage.press("ctrl+j")
+            await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
+            await stage.shows("Run raw.fail?", "! destructive", "This would be sent:")
+            await stage.press("n")
+            assert isinstance(await outcome(stage), Denied)
+            await stage.shows("not sent")
+            await stage.press("ctrl+j")
+            await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
+            await stage.press("escape")
+            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+            await stage.shows("It waits for your approval")
+            await stage.press("f4")
+            await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
+            await stage.press("y")
+            assert type(await outcome(stage)).__name__ == "ToolFailed"
+
+    run(main())
