@@ -32,15 +32,12 @@ def judge(
     for rule in rules:
         if fnmatchcase(str(ref), rule.tools):
             return Judgement(rule.verdict, f"policy rule {rule.tools!r}", _reasons(tool, trusted))
-    destructive = tool is not None and tool.destructive
     if origin == "person":
-        return Judgement(
-            "ask" if destructive else "allow", "destructive tools are asked about", _reasons(tool, trusted)
-        )
-    quiet = trusted and tool is not None and tool.read_only
-    return Judgement(
-        "allow" if quiet else "ask", "programs may call read-only tools of trusted servers", _reasons(tool, trusted)
-    )
+        quiet, rule = tool is None or not tool.destructive, "destructive tools are asked about"
+    else:
+        quiet = trusted and tool is not None and tool.read_only
+        rule = "programs may call read-only tools of trusted servers"
+    return Judgement("allow", rule) if quiet else Judgement("ask", rule, _reasons(tool, trusted))
 
 
 def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
@@ -12,6 +14,8 @@ from mcp_studio.trace.message import Direction, MessageKind, Span, WireMessage
 
 _COMPACT = 4_096
 _DURATIONS = 1_000
+_LARGE = 1 << 20
+"""Larger bodies are redacted in a thread, so that the event loop goes on."""
 _OVERHEAD = 200
 """Bytes that an entry costs besides its body."""
 _GONE = WireMessage(0, 0.0, "", "none", "note", b"", 0)
@@ -61,14 +65,15 @@ class TraceStore:
     def add(
         self, server: str, direction: Direction, kind: MessageKind, body: bytes, *, exchange: int = 0
     ) -> WireMessage:
-        """Redact, number and keep one entry."""
+        """Redact, number and keep one entry. The body of a large one is empty until it is redacted."""
         self.total += 1
         self.revision += 1
-        entry = WireMessage(
-            self.total, time.time(), server, direction, kind, self._redactor.bytes(body), len(body), exchange=exchange
-        )
+        clean = self._redactor.bytes(body) if len(body) <= _LARGE else b""
+        entry = WireMessage(self.total, time.time(), server, direction, kind, clean, len(body), exchange=exchange)
+        if len(body) > _LARGE:
+            self._redact_later(entry, body)
         self._entries.append(entry)
-        self._bytes += len(entry.body) + _OVERHEAD
+        self._bytes += entry.size + _OVERHEAD
         while len(self) > 1 and (len(self) > self._limits.trace_entries or self._bytes > self._limits.trace_bytes):
             self._drop()
         return entry
@@ -102,8 +107,21 @@ class TraceStore:
         self._entries, self._start, self._bytes = [], 0, 0
         self.revision += 1
 
+    def _redact_later(self, entry: WireMessage, body: bytes) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            entry.body = self._redactor.bytes(body)
+            return
+        loop.run_in_executor(None, self._redactor.bytes, body).add_done_callback(partial(self._redacted, entry))
+
+    def _redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
+        if not future.cancelled():
+            entry.body = future.result()
+            self.revision += 1
+
     def _drop(self) -> None:
-        self._bytes -= len(self._entries[self._start].body) + _OVERHEAD
+        self._bytes -= self._entries[self._start].size + _OVERHEAD
         self._entries[self._start] = _GONE
         self._start += 1
         if self._start >= _COMPACT:

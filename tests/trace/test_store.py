@@ -9,6 +9,7 @@ import pytest
 from mcp_studio.limits import DEFAULT
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.store import TraceStore
+from tests.support import run, wait_until
 
 
 def test_the_oldest_entries_go_first_and_are_counted() -> None:
@@ -47,3 +48,20 @@ def test_percentiles_come_from_answered_requests() -> None:
     span = store.opened(request)
     store.settled(span, store.add("s", "in", "result", b"{}"), failed=False)
     assert span.outcome == "ok" and store.percentile(0.5) == span.ms
+
+
+def test_a_large_body_is_redacted_beside_the_loop_and_never_shown_before() -> None:
+    redactor = Redactor()
+    redactor.learn("s3cret-value")
+    frame = b'{"x":"s3cret-value' + b" lorem ipsum" * 300_000 + b'"}'
+
+    async def go() -> None:
+        store = TraceStore(redactor)
+        entry = store.add("s", "in", "result", frame)
+        assert entry.body == b"" and entry.size == len(frame)
+        before = store.revision
+        await wait_until(lambda: entry.body)
+        assert b"s3cret-value" not in entry.body and store.revision > before
+
+    run(go())
+    assert b"s3cret-value" not in TraceStore(redactor).add("s", "in", "result", frame).body
