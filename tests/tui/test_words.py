@@ -1,0 +1,272 @@
+"""Pure parts: words for people, content blocks, files of a result, entries of servers, command lines, trace detail."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.call.outcome import Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import ConfigError, ConnectionLost, Unreachable
+from mcp_studio.redact import Redactor
+from mcp_studio.session.state import Status
+from mcp_studio.trace.store import TraceStore
+from mcp_studio.tui import blocks, crash, describe, logs, saving, tracing
+from mcp_studio.tui.command_line import command_for
+from mcp_studio.tui.entry import bare_secrets, is_url, server_of, texts_of
+
+PNG = base64.b64encode(b"\x89PNG\r\n").decode()
+
+
+def content(*items: object) -> dict[str, object]:
+    return {"content": list(items)}
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0B"), (999, "999B"), (1200, "1.2KB"), (20_900_000, "19.9MB"), (5 << 40, "5.0TB")]
+)
+def test_sizes(count: int, text: str) -> None:
+    assert describe.size(count) == text
+
+
+@pytest.mark.parametrize(("ms", "text"), [(18.4, "18 ms"), (1200, "1.2 s"), (125_000, "2 min 5 s")])
+def test_durations(ms: float, text: str) -> None:
+    assert describe.duration(ms) == text
+
+
+def test_every_state_has_words_and_the_reason_is_in_them() -> None:
+    error = Unreachable("It refused.")
+    for state in ("failed", "retrying", "needs_auth"):
+        assert "It refused." in describe.state_words(Status("s", state, error))  # type: ignore[arg-type]
+    for state in ("disabled", "idle", "connecting", "ready", "stopping"):
+        assert describe.state_words(Status("s", state)).startswith("s ")  # type: ignore[arg-type]
+
+
+def test_a_retry_counts_down() -> None:
+    assert describe.state_short(Status("s", "retrying", retry_at=104.0), 0, now=100.0) == "retry 4s"
+
+
+def test_kinds_of_endings_read_differently() -> None:
+    endings = [
+        Succeeded(ms=5, size=10), ToolFailed(ms=5, size=10), Rejected(ms=5, code=-32602, message="Invalid params"),
+        Denied(rule="you said no"), Cancelled(ms=5), TimedOut(limit="60 s without progress"),
+        Lost(ms=5, error=ConnectionLost("It ended.")), Lost(error=Unreachable("It is off.", hint="Connect it.")),
+    ]  # fmt: skip
+    lines = [describe.outcome_line(ending)[1] for ending in endings]
+    assert len({line.split(":")[0].split(" ")[0] for line in lines[:4]}) == 4
+    assert len(set(lines)) == len(lines)
+    assert "Whether the server did the work is unknown" in lines[6]
+    assert lines[7] == "not sent: It is off. Connect it."
+
+
+# Content blocks
+
+
+def test_blocks_of_every_kind_in_their_order() -> None:
+    found = blocks.blocks_of(
+        content(
+            {"type": "text", "text": "hi"},
+            {"type": "image", "mimeType": "image/png", "data": PNG},
+            {"type": "audio", "mimeType": "audio/wav", "data": "AAAA"},
+            {"type": "resource", "resource": {"uri": "a://b", "text": "inside", "mimeType": "text/plain"}},
+            {"type": "resource", "resource": {"uri": "a://c", "blob": "AAAA", "mimeType": "application/pdf"}},
+            {"type": "resource_link", "uri": "a://d", "name": "d"},
+            {"type": "hologram"},
+            7,
+        )
+    )
+    assert [b.kind for b in found] == ["text", "image", "audio", "text", "file", "link", "unknown", "unknown"]
+    assert blocks.headline(found[1]) == "image · image/png · 6B · w saves it"
+    assert found[3].title == "a://b text/plain"
+
+
+def test_messages_of_a_prompt_carry_their_role() -> None:
+    found = blocks.blocks_of({"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]})
+    assert (found[0].title, found[0].text) == ("user", "hi")
+
+
+@pytest.mark.parametrize("result", [None, 7, {}, {"content": "x"}, {"contents": None}, {"messages": 3}])
+def test_results_of_a_wrong_shape_have_no_blocks(result: object) -> None:
+    assert blocks.blocks_of(result) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("# Title\ntext", True),
+        ("plain words", False),
+        ("a **bold** word", True),
+        ("2 * 3 * 4", False),
+        ("# x" * 9_000, False),
+    ],
+)
+def test_markdown_is_known_by_its_looks_and_only_when_short(text: str, markdown: bool) -> None:
+    assert blocks.is_markdown(blocks.blocks_of(content({"type": "text", "text": text}))) is markdown
+
+
+def test_json_that_comes_as_text_counts_as_structured() -> None:
+    assert blocks.structured(content({"type": "text", "text": '{"a": 1}'})) == (True, {"a": 1})
+    assert blocks.structured(content({"type": "text", "text": "{no"})) == (False, None)
+    assert blocks.structured({"structuredContent": None, "content": []}) == (True, None)
+
+
+# Saving
+
+
+def test_a_result_is_saved_in_parts_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    result = content({"type": "text", "text": "hi"}, {"type": "image", "mimeType": "image/png", "data": PNG})
+    for expected in ("x.txt", "x-2.txt"):
+        written = saving.write(saving.parts_of(result, "x"), tmp_path)
+        assert written[0].name == expected
+        assert written[1].read_bytes() == b"\x89PNG\r\n"
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_data_that_is_no_base64_says_which_part(tmp_path: Path) -> None:
+    parts = saving.parts_of(content({"type": "image", "mimeType": "image/png", "data": "ä"}), "x")
+    with pytest.raises(ValueError, match=r"x-1\.png: its data is not base64"):
+        saving.write(parts, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [("../../etc/passwd", "etc-passwd"), ("a b", "a-b"), ("…", "result"), (".hidden", "hidden"), ("x" * 99, "x" * 60)],
+)
+def test_file_names_are_ours(name: str, stem: str) -> None:
+    assert saving.stem_of(name) == stem
+
+
+# Entries of servers
+
+
+def test_an_entry_goes_into_texts_and_back() -> None:
+    server = ServerConfig("s", "npx", ("-y", "a b"), {"A": "1", "B": "x=y"}, cwd="/tmp", era="legacy", trust=True)
+    assert server_of(texts_of(server), ServerConfig("")) == server
+    remote = ServerConfig("s", url="https://e.example/mcp", headers={"Authorization": "Bearer ${keyring:x}"})
+    assert server_of(texts_of(remote), ServerConfig("")) == remote
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "key"),
+    [
+        ("name", "", "name"),
+        ("name", "a/b", "name"),
+        ("target", " ", "target"),
+        ("args", "'open", "args"),
+        ("env", "noequals", "env"),
+    ],
+)
+def test_a_field_that_cannot_be_used_is_named(field: str, value: str, key: str) -> None:
+    texts = texts_of(ServerConfig("s", "npx")) | {field: value}
+    with pytest.raises(ConfigError) as problem:
+        server_of(texts, ServerConfig(""))
+    assert problem.value.key == key
+
+
+def test_addresses_and_commands_are_told_apart() -> None:
+    assert [is_url(text) for text in ("https://x", "${BASE}/mcp", "npx", "/usr/bin/https")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_secrets_in_clear_are_found_and_references_are_not() -> None:
+    server = ServerConfig("s", "x", env={"API_KEY": "abc", "TOKEN": "${TOKEN}", "LANG": "de"})
+    assert bare_secrets(server) == ("API_KEY",)
+
+
+# Command lines
+
+
+@pytest.mark.parametrize(
+    ("ref", "value", "words"),
+    [
+        (Ref("tool", "s", "t"), {"a": "it's"}, ["call", "s.t", "--args", '{"a":"it\'s"}']),
+        (Ref("tool", "a.b", "t"), {}, ["call", "--server", "a.b", "--tool", "t"]),
+        (Ref("prompt", "s", "p"), None, ["get", "s.p", "who=Ada L."]),
+        (Ref("resource", "s", "x://y z"), None, ["read", "s", "x://y z"]),
+    ],
+)
+def test_command_lines_are_quoted_for_a_shell(ref: Ref, value: object, words: list[str]) -> None:
+    line = command_for(ref, value, words={"who": "Ada L."})
+    assert shlex.split(line) == ["mcp-studio", *words]
+
+
+# The trace
+
+
+def test_the_detail_of_an_exchange_has_its_headers_and_what_was_printed_around_it() -> None:
+    store = TraceStore(Redactor())
+    store.add("s", "out", "http", b"POST /mcp\naccept: x", exchange=3)
+    request = store.add("s", "out", "request", b'{"id":1}', exchange=3)
+    span = store.opened(request)
+    store.add("s", "in", "stderr", b"working")
+    store.add("other", "in", "stderr", b"not mine")
+    store.add("s", "in", "http", b"200 OK\ncontent-type: y", exchange=3)
+    response = store.add("s", "in", "result", b'{"id":1,"result":{}}', exchange=3)
+    store.settled(span, response, False)
+    detail = tracing.detail_of(store, response)
+    assert (detail.request, detail.response) == (b'{"id":1}', b'{"id":1,"result":{}}')
+    assert "accept: x" in detail.headers and "content-type: y" in detail.headers
+    assert "working" in detail.stderr and "not mine" not in detail.stderr
+    assert "answered" in detail.timeline
+
+
+def test_an_entry_alone_is_its_own_detail() -> None:
+    store = TraceStore(Redactor())
+    entry = store.add("s", "in", "notification", b'{"method":"x"}')
+    assert tracing.detail_of(store, entry).request == b'{"method":"x"}'
+
+
+# Log and crash report
+
+
+def test_the_log_is_redacted_and_bounded_in_rate(tmp_path: Path) -> None:
+    redactor = Redactor()
+    redactor.learn("hunter2hunter2")
+    handler = logs.install(tmp_path / "a" / "studio.log", redactor)
+    try:
+        for number in range(logs.BURST + 20):
+            logging.getLogger("x").warning("no %s hunter2hunter2 \x1b[31m", number)
+    finally:
+        logs.uninstall(handler)
+    lines = (tmp_path / "a" / "studio.log").read_text().splitlines()
+    assert len(lines) <= 2 * logs.BURST + 2
+    assert "hunter2" not in "".join(lines) and "\x1b" not in "".join(lines)
+
+
+def test_a_log_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    handler = logs.install(tmp_path / "file" / "studio.log", Redactor())
+    try:
+        logging.getLogger("x").warning("lost")
+    finally:
+        logs.uninstall(handler)
+
+
+def test_a_crash_report_is_redacted_and_has_no_local_variables(tmp_path: Path) -> None:
+    redactor = Redactor()
+    redactor.learn("hunter2hunter2")
+    password = "hunter2hunter2"
+    try:
+        raise RuntimeError(f"it was {password}")
+    except RuntimeError as error:
+        sentence = crash.report(error, tmp_path, redactor)
+    assert sentence.startswith("mcp-studio ended by a mistake of its own (RuntimeError)")
+    text = next(tmp_path.glob("crash-*.log")).read_text()
+    assert "RuntimeError: it was ‹redacted›" in text and "hunter2" not in text
+
+
+def test_a_crash_report_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "could not be written" in crash.report(RuntimeError(), tmp_path / "file", Redactor())
