@@ -132,11 +132,12 @@ class ServersPanel(Pane, scope="servers"):
             return [("   ", ""), (cut(row.reason, width - 3, more=glyphs().more), "dim")]
         status, signs = row.server.status, glyphs()
         tone = describe.tone(status)
-        words = describe.state_short(status, row.server.offers, row.server.unit)
+        words = _words(row.server)
         warned = [(f" {signs.warning}", "warn")] if status.warnings else []
         sign: Piece = (f"{getattr(signs, _SIGNS[tone])} ", _LOOKS[tone])
         longest = max((len(server.status.server) for server in self._servers), default=0)
-        names = max(6, min(longest, width - 18))
+        states = max((len(_words(server)) for server in self._servers), default=0)
+        names = max(6, min(longest, width - states - len("●  stdio ")))
         left: list[Piece] = [sign, (fit(safe(status.server), names, more=signs.more), ""), *warned]
         state: list[Piece] = [(f" {row.server.kind:<5} ", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
         return spread([*left, *state], [], width)
@@ -174,3 +175,7 @@ class ServersPanel(Pane, scope="servers"):
     def action_copy(self) -> None:
         """Copy its name."""
         self._ask("copy")
+
+
+def _words(server: Server) -> str:
+    return describe.state_short(server.status, server.offers, server.unit)
