@@ -68,19 +68,20 @@ class Caller:
         call.found(())
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
-        tool = self._tool_view(call.ref)
-        if not approved and (denied := await self._approve(call, tool, origin)):
+        if denied := await self._approve(call, origin, approved):
             call.finish(denied)
             call.found(())
             return
+        tool = self._tool_view(call.ref)
         await run(call, self._send(call, tool))
         call.found(await self._structured_problems(call, tool))
 
-    async def _approve(self, call: Call, tool: ToolView | None, origin: Origin) -> Denied | None:
-        """None when it may run."""
+    async def _approve(self, call: Call, origin: Origin, approved: bool) -> Denied | None:
+        """None when it may run; a rule that denies holds also for what was approved."""
         trusted = self._manager.config(call.ref.server).trust
-        judgement = judge(call.ref, tool, origin=origin, trusted=trusted, rules=self._rules)
-        if judgement.verdict == "allow":
+        entries = self._catalog.find(call.ref)
+        judgement = judge(call.ref, entries, origin=origin, trusted=trusted, rules=self._rules)
+        if judgement.verdict == "allow" or (approved and judgement.verdict == "ask"):
             return None
         if judgement.verdict == "deny":
             return Denied(rule=judgement.rule)

@@ -13,7 +13,7 @@ class CallOutcome:
     """What every outcome knows."""
 
     ms: float = 0.0
-    """From sending to the outcome, in milliseconds, less the time a person was asked."""
+    """From sending to the outcome, in milliseconds, the time in which a person was asked included."""
     size: int = 0
     """Bytes of the frame that held the answer."""
     request_id: int | str | None = None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
+from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import PolicyRule, Verdict
 from mcp_studio.protocol.views import ToolView
@@ -23,15 +24,24 @@ class Judgement(NamedTuple):
 
 
 def judge(
-    ref: Ref, tool: ToolView | None, *, origin: Origin, trusted: bool, rules: Sequence[PolicyRule] = ()
+    ref: Ref, entries: Sequence[Entry], *, origin: Origin, trusted: bool, rules: Sequence[PolicyRule] = ()
 ) -> Judgement:
     """The first matching rule decides; without one, who asks and what the tool says of itself.
 
-    What a server says of its tools is a hint: it can raise the risk, and lowers it only on a trusted server.
+    What a server says of its tools is a hint: it can raise the risk, and lowers it only on a trusted server. A name
+    that is listed more than once is asked about, since nobody knows which of the tools will run.
+
+    Args:
+        entries: what the server lists under the name.
     """
+    if entries and all(entry.excluded for entry in entries):
+        return Judgement("deny", entries[0].problem)
+    tool = next((entry.view for entry in entries if isinstance(entry.view, ToolView)), None)
     for rule in rules:
         if fnmatchcase(str(ref), rule.tools):
             return Judgement(rule.verdict, f"policy rule {rule.tools!r}", _reasons(tool, trusted))
+    if len(entries) > 1:
+        return Judgement("ask", "listed more than once", ("listed more than once", *_reasons(tool, trusted)))
     if origin == "person":
         quiet, rule = tool is None or not tool.destructive, "destructive tools are asked about"
     else:

@@ -24,7 +24,7 @@ UNSUPPORTED_VERSION = -32022
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose subject goes into the `Mcp-Name` header, and the parameter it is taken from."""
-RESULT_TYPES = ("complete", "input_required", "task")
+RESULT_TYPES = ("complete", "input_required")
 """Values of `resultType` (2026-07-28); any other makes the result invalid."""
 
 
