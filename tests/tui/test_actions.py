@@ -63,3 +63,22 @@ def test_the_table_shows_changed_keys() -> None:
 def test_the_table_can_be_printed_without_textual() -> None:
     code = "import sys, mcp_studio.tui.actions; print('textual' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_the_keys_of_lists_and_viewers_are_those_of_the_table() -> None:
+    from textual.binding import Binding
+
+    from mcp_studio.tui.views.findable import Findable
+    from mcp_studio.tui.views.json_view import JsonView
+    from mcp_studio.tui.views.text_view import TextView
+    from mcp_studio.tui.views.virtual_list import VirtualList
+
+    bound = {
+        binding.id: (binding.key, binding.action)
+        for view in (VirtualList, TextView, JsonView, Findable)
+        for cls in view.__mro__
+        for binding in cls.__dict__.get("BINDINGS", ())
+        if isinstance(binding, Binding) and binding.id
+    }
+    known = {action.id: (action.keys, action.method) for action in ACTIONS if action.scope in ("list", "viewer")}
+    assert bound == known

@@ -163,7 +163,7 @@ def _running(call: Call) -> list[str | tuple[str, str]]:
     parts: list[str | tuple[str, str]] = [(f"{glyphs().half} running ", "$state-busy"), f"{call.seconds:.1f} s"]
     if call.progress:
         parts += [f" {glyphs().dot} ", _progress(call)]
-    return [*parts, (f" {glyphs().dot} x stops it", "$quiet")]
+    return [*parts, (f" {glyphs().dot} esc stops it", "$quiet")]
 
 
 def _progress(call: Call, *, short: bool = False) -> str:

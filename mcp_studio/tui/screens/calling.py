@@ -112,7 +112,7 @@ class Calling:
         if self.opened is None:
             app.say("Nothing is open yet. Choose something in the catalog (2) and press enter.", "warning")
         elif self.running:
-            app.say("It is still running; x stops it.", "warning")
+            app.say("It is still running; esc stops it.", "warning")
         elif self.opened.entry.excluded:
             app.say(f"It must not be used: {safe(self.opened.entry.problem)}", "warning")
         else:

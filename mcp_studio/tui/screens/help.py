@@ -18,7 +18,8 @@ _WORDS: Mapping[str, str] = {
     "catalog": "What all servers offer. r only reads, w writes, ! may destroy: hints from the server, no guarantee. "
     "{half} is remembered from an earlier run and not confirmed yet. {bad} is malformed, with the reason.",
     "call": "Fill in the form and run it. The form, the JSON tab and what was typed before are one value; "
-    "it is kept when you leave. Fields with * are required.",
+    "it is kept when you leave. Fields with * are required. Tab and the arrows walk the fields, space chooses, "
+    "enter goes on or opens a larger editor, ^d goes through what a field can be without a value.",
     "result": "What came back: as text, as structured JSON, and as it came over the wire.",
     "trace": "Every message in both directions, HTTP exchanges, stderr and stray output, in order. "
     "{sent} is what we sent, {received} what came.",
