@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
@@ -36,9 +36,22 @@ class LineEditor(Input):
             super().__init__()
             self.text = text
 
-    def __init__(self) -> None:
+    def __init__(self, walks: Callable[[Key], bool]) -> None:
+        """`walks` takes a key that leaves the field, before the keys typed after it reach the editor."""
         super().__init__(compact=True, select_on_focus=False)
         self.cursor_blink = False
+        self._walks = walks
+
+    def on_key(self, event: Key) -> None:
+        """Keep fast typing in order: what follows a key that leaves the field belongs to the next one."""
+        focused = self.screen.focused
+        if focused is not self and focused is not None:
+            event.stop()
+            event.prevent_default()
+            focused.post_message(Key(event.key, event.character))
+        elif self._walks(event):
+            event.stop()
+            event.prevent_default()
 
     def _on_paste(self, event: Paste) -> None:
         text = event.text.strip("\n")

@@ -19,6 +19,9 @@ from mcp_studio.tui.form.overlay import Overlay
 from mcp_studio.tui.form.painter import Drawn, Painter, inline
 from mcp_studio.tui.form.rows import FormRows
 
+_LEAVING = frozenset(("tab", "shift+tab", "up", "down", "enter"))
+"""Keys in a line that may end typing into its field."""
+
 
 class Fields(Widget):
     """One widget draws all rows, and one editor lies over the value of the current one.
@@ -43,7 +46,7 @@ class Fields(Widget):
         self._at = 0
         self._rows = FormRows(self._fit)
         self._rows.empty = empty
-        self._overlay = Overlay(self)
+        self._overlay = Overlay(self, self._left)
 
     def compose(self) -> ComposeResult:
         """The drawn rows, and the editor over them."""
@@ -215,6 +218,13 @@ class Fields(Widget):
             return False
         return True
 
+    def _left(self, event: events.Key) -> bool:
+        """A key in the line that leaves it: the text so far is taken over first, its own message is still under way."""
+        if event.key not in _LEAVING:
+            return False
+        self._typed(self._overlay.text)
+        return self._pressed(event)
+
     def on_form_rows_clicked(self, event: FormRows.Clicked) -> None:
         """Go to the field; a click on an option takes it."""
         event.stop()
@@ -246,9 +256,10 @@ class Fields(Widget):
     # Typing
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Text was typed into the line."""
+        """Text was typed into the line; when it has another one by now, that is what counts."""
         event.stop()
-        self._typed(event.value)
+        if event.value == event.input.value and self._overlay.editor is event.input:
+            self._typed(event.value)
 
     def on_text_area_changed(self, event: Message) -> None:
         """Text was typed into the area."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -23,9 +25,10 @@ _LOWEST, _HIGHEST = 3, 10
 class Overlay:
     """Owns both editors and says which of them the current field has. The area is made when one is first needed."""
 
-    def __init__(self, owner: Widget) -> None:
+    def __init__(self, owner: Widget, walks: Callable[[Key], bool]) -> None:
+        """`walks` takes a key that leaves the line; it says whether it did."""
         self._owner = owner
-        self.line = LineEditor()
+        self.line = LineEditor(walks)
         self.line.display = False
         self._area: AreaEditor | None = None
         self.editor: Widget | None = None

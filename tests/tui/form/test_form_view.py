@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
@@ -517,5 +517,17 @@ def test_sixty_fields_are_a_handful_of_widgets() -> None:
                 await pilot.press("1")
             assert len(app.form.query("*")) <= 4
             assert list(app.form.value) == ["p8", "p32"]
+
+    run(test())
+
+
+def test_keys_that_come_all_at_once_reach_the_fields_they_were_typed_for() -> None:
+    async def test() -> None:
+        async with shown({"name": TEXT, "count": NUMBER, "kind": LONG, "last": TEXT}) as (app, _pilot):
+            for key in ("A", "d", "tab", "1", "2", "down", "space", "down", "down", "enter", "tab", "z"):
+                character = key if len(key) == 1 else " " if key == "space" else None
+                app.post_message(Key(key, character))
+            await wait_until(lambda: app.changes and app.changes[-1].get("last") == "z")
+            assert app.changes[-1] == {"name": "Ad", "count": 12, "kind": "option 1", "last": "z"}
 
     run(test())
