@@ -56,19 +56,19 @@ class StudioApp(App[int]):
     @property
     def available_themes(self) -> dict[str, Theme]:
         """The chosen theme is known before the registry of `App` is there, so that styles are made once."""
-        return {self._first_theme.name: self._first_theme, **super().available_themes}
+        return {**super().available_themes, self._first_theme.name: self._first_theme}
 
     def get_css_variables(self) -> dict[str, str]:
         """Textual's variables and our own names."""
         self.theme_variables = themes.complete(super().get_css_variables())
         return self.theme_variables
 
-    def register_all_themes(self) -> tuple[themes.Failed, ...]:
-        """Read the other theme files too; returns what could not be used."""
+    def register_all_themes(self) -> tuple[list[str], tuple[themes.Failed, ...]]:
+        """Read the other theme files too; returns the names of all, and what could not be used."""
         loaded, failed = themes.load_all(self.studio.paths.themes)
         for theme in loaded:
             self.register_theme(theme)
-        return failed
+        return sorted(theme.name for theme in loaded), failed
 
     # Walls
 
@@ -160,7 +160,7 @@ class StudioApp(App[int]):
     def action_theme(self) -> None:
         """Choose a theme; moving over the list shows it."""
         if self.screen is self.main:
-            self.push_screen(late.theme_picker(self, self.register_all_themes()), self._keep_theme)
+            self.push_screen(late.theme_picker(self.theme, *self.register_all_themes()), self._keep_theme)
 
     async def _keep_theme(self, name: str | None) -> None:
         if not name:

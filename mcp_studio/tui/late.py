@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from textual.app import App
     from textual.geometry import Offset
     from textual.screen import ModalScreen
     from textual.widget import Widget
@@ -49,11 +48,11 @@ def about(studio: Studio) -> ModalScreen[None]:
     return About(studio)
 
 
-def theme_picker(app: App[int], failed: tuple[Failed, ...]) -> ModalScreen[str]:
+def theme_picker(now: str, names: list[str], failed: tuple[Failed, ...]) -> ModalScreen[str]:
     """Choosing a theme."""
     from mcp_studio.tui.screens.theme_picker import ThemePicker
 
-    return ThemePicker(app, failed)
+    return ThemePicker(now, names, failed)
 
 
 def jump(targets: Iterable[tuple[str, Offset]]) -> ModalScreen[str]:

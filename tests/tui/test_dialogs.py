@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config, ServerConfig, Source
+from mcp_studio.config.model import Config, ServerConfig, Settings, Source
 from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.import_dialog import ImportDialog
 from mcp_studio.tui.screens.palette import Palette
@@ -264,5 +264,13 @@ def test_what_is_running_tells_what_of_the_configuration_was_not_used() -> None:
             await stage.shows("1 problem in the configuration (F12)")
             await stage.press("f12")
             await stage.shows("Not used from the configuration", "theme")
+
+    run(main())
+
+
+def test_a_theme_called_like_one_of_textuals_is_ours() -> None:
+    async def main() -> None:
+        async with on_stage(settings=Settings(theme="gruvbox")) as stage:
+            assert stage.app.theme_variables["block-cursor-background"] == "#504945"
 
     run(main())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from textual.app import App
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -18,11 +17,11 @@ from mcp_studio.tui.views.virtual_list import VirtualList
 class ThemePicker(Dialog[str], scope="choice"):
     """Answers the name of the theme that was chosen."""
 
-    def __init__(self, app: App[int], failed: tuple[Failed, ...]) -> None:
+    def __init__(self, now: str, names: list[str], failed: tuple[Failed, ...]) -> None:
         super().__init__()
-        self._before = app.theme
+        self._before = now
         self._failed = failed
-        self._names = sorted(app.available_themes)
+        self._names = names
         self._list: VirtualList[str] = VirtualList(self._draw, key=lambda name: name)
 
     def heading(self) -> Content:
