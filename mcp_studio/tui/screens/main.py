@@ -10,11 +10,10 @@ from textual.containers import Container
 from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widget import Widget
 
 from mcp_studio.catalog.ref import KINDS
 from mcp_studio.tui import late
-from mcp_studio.tui.actions import PANES, Action, scoped, spell
+from mcp_studio.tui.actions import PANES
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
 from mcp_studio.tui.panels.call import CallPanel
@@ -25,6 +24,7 @@ from mcp_studio.tui.panels.result import ResultPanel
 from mcp_studio.tui.panels.servers import ServersPanel
 from mcp_studio.tui.panels.status import StatusLine
 from mcp_studio.tui.panels.trace import DetailPane, TracePanel
+from mcp_studio.tui.screens.arranging import Arranging
 from mcp_studio.tui.screens.asking import Asking
 from mcp_studio.tui.screens.calling import Calling
 from mcp_studio.tui.screens.facts import catalog_entries, server_rows, status_facts, teach
@@ -41,7 +41,7 @@ PULSE = 0.1
 
 
 class MainScreen(Screen[None]):
-    """The five panes. What servers, calls and questions need is done by `Serving`, `Calling` and `Asking`."""
+    """The five panes. What they need is done by `Arranging`, `Serving`, `Calling` and `Asking`."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("main")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
@@ -59,6 +59,7 @@ class MainScreen(Screen[None]):
         self.detail = DetailPane(studio.trace)
         self.keys = KeyBar()
         self.bridge = Bridge(studio, self)
+        self.arranging = Arranging(self)
         self.serving = Serving(self)
         self.calling = Calling(self)
         self.asking = Asking(self)
@@ -67,14 +68,14 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Status, panes, keys."""
         yield self.status
-        with Container(id="work"):
-            with Container(id="side"):
+        with Container(id="work", classes="work"):
+            with Container(id="side", classes="side"):
                 yield self.servers
                 yield self.catalog
-            with Container(id="desk"):
+            with Container(id="desk", classes="desk"):
                 yield self.call
                 yield self.result
-        with Container(id="bottom"):
+        with Container(id="bottom", classes="bottom"):
             yield self.trace
             yield self.detail
         yield self.keys
@@ -183,61 +184,25 @@ class MainScreen(Screen[None]):
 
     def pane(self, name: str) -> Pane:
         """The pane of that name."""
-        return {
-            "servers": self.servers, "catalog": self.catalog, "call": self.call, "result": self.result,
-            "trace": self.trace,
-        }[name]  # fmt: skip
+        return self.arranging.pane(name)
 
     @property
     def focused_pane(self) -> Pane | None:
         """The pane that has the focus."""
-        node: Widget | None = self.focused
-        while node is not None and not isinstance(node, Pane):
-            node = node.parent if isinstance(node.parent, Widget) else None
-        return node
+        return self.arranging.focused
 
     def go_to(self, pane: Pane) -> None:
-        """Show a pane, also in a zoomed or narrow arrangement, and give it the focus."""
-        if self.has_class("-zoom") and not pane.has_class("-zoomed"):
-            self._zoom(pane)
-        if pane in (self.servers, self.catalog):
-            self.remove_class("-no-side")
-        if pane in (self.trace, self.detail):
-            self.add_class("-trace")
-        # Not `focus()`, which waits in a queue: the next key may be there already.
-        self.set_focus(pane.entry_point())
+        """Show a pane and give it the focus."""
+        self.arranging.go_to(pane)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Show the keys that act here; the trace overlay goes when something else has the focus."""
-        pane = self.focused_pane
-        if pane not in (self.trace, self.detail) and self.has_class("-trace"):
-            self.remove_class("-trace")
-        self.show_keys()
-
-    def show_keys(self) -> None:
-        """The footer for the focused pane."""
-        pane = self.focused_pane
-        own: tuple[Action, ...] = ()
-        if pane is not None:
-            own = tuple(a for name in PANES if pane.id == name for a in scoped(name) if a.show)
-        elsewhere = tuple(a for a in scoped("main", "app") if a.show)
-        order = {"call": 0, "commands": 2, "help": 3, "focus-trace": 4, "jump": 5}
-        rest = sorted(elsewhere, key=lambda a: order.get(a.id, 6))
-        chosen = (*rest[:1], *own[:3], *rest[1:])
-        keys = [self.studio_app.key_of(action.id) for action in chosen]
-        self.keys.show([(key, spell(key), action.short) for key, action in zip(keys, chosen, strict=True)])
+        """Other keys act now."""
+        self.arranging.focus_moved()
 
     @property
     def studio_app(self) -> StudioApp:
         """The app, as what it is."""
         return cast("StudioApp", self.app)
-
-    def _zoom(self, pane: Pane | None) -> None:
-        self.set_class(pane is not None, "-zoom")
-        for name in PANES:
-            self.pane(name).set_class(self.pane(name) is pane, "-zoomed")
-        for box in self.query(Container):
-            box.set_class(pane is not None and pane in box.query(Pane), "-holds")
 
     # Actions
 
@@ -257,20 +222,17 @@ class MainScreen(Screen[None]):
 
     def action_zoom(self) -> None:
         """Make the focused pane fill the screen, or put all panes back."""
-        pane = self.focused_pane
-        self._zoom(None if self.has_class("-zoom") else pane)
+        self.arranging.toggle_zoom()
 
     def action_sidebar(self) -> None:
         """Hide or show servers and catalog."""
-        self.toggle_class("-no-side")
-        if self.has_class("-no-side") and self.focused_pane in (self.servers, self.catalog, None):
-            self.go_to(self.call)
+        self.arranging.toggle_side()
 
     def action_back(self) -> None:
         """One step back: out of zoom, out of the trace, from the form to the catalog."""
         pane = self.focused_pane
         if self.has_class("-zoom"):
-            self._zoom(None)
+            self.arranging.zoom(None)
         elif pane is self.detail:
             self.go_to(self.trace)
         elif pane is self.trace:

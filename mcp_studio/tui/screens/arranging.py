@@ -1,0 +1,91 @@
+"""Which pane is seen and has the keys: focus, zoom, the left side, the trace that lies over a small screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Container
+from textual.widget import Widget
+
+from mcp_studio.tui.actions import PANES, Action, scoped, spell
+from mcp_studio.tui.panels.pane import Pane
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.screens.main import MainScreen
+
+_ORDER = {"call": 0, "commands": 2, "help": 3, "focus-trace": 4, "jump": 5}
+"""Where actions of the whole screen stand in the footer; the pane's own come second."""
+_OWN = 3
+
+
+class Arranging:
+    """The panes of the main screen as a person moves between them."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self._screen = screen
+
+    def pane(self, name: str) -> Pane:
+        """The pane of that name."""
+        screen = self._screen
+        return {
+            "servers": screen.servers, "catalog": screen.catalog, "call": screen.call, "result": screen.result,
+            "trace": screen.trace,
+        }[name]  # fmt: skip
+
+    @property
+    def focused(self) -> Pane | None:
+        """The pane that has the focus."""
+        node: Widget | None = self._screen.focused
+        while node is not None and not isinstance(node, Pane):
+            node = node.parent if isinstance(node.parent, Widget) else None
+        return node
+
+    def go_to(self, pane: Pane) -> None:
+        """Show a pane, also in a zoomed or narrow arrangement, and give it the focus."""
+        screen = self._screen
+        if screen.has_class("-zoom") and not pane.has_class("-zoomed"):
+            self.zoom(pane)
+        if pane in (screen.servers, screen.catalog):
+            screen.remove_class("-no-side")
+        if pane in (screen.trace, screen.detail):
+            screen.add_class("-trace")
+        # Not `focus()`, which waits in a queue: the next key may be there already.
+        screen.set_focus(pane.entry_point())
+
+    def focus_moved(self) -> None:
+        """The trace goes when something else has the focus; the footer shows the keys that act here."""
+        screen = self._screen
+        if self.focused not in (screen.trace, screen.detail) and screen.has_class("-trace"):
+            screen.remove_class("-trace")
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """The footer for the focused pane."""
+        pane = self.focused
+        own: tuple[Action, ...] = ()
+        if pane is not None:
+            own = tuple(a for name in PANES if pane.id == name for a in scoped(name) if a.show)
+        rest = sorted((a for a in scoped("main", "app") if a.show), key=lambda a: _ORDER.get(a.id, 6))
+        chosen = (*rest[:1], *own[:_OWN], *rest[1:])
+        keys = [self._screen.studio_app.key_of(action.id) for action in chosen]
+        self._screen.keys.show([(key, spell(key), action.short) for key, action in zip(keys, chosen, strict=True)])
+
+    def zoom(self, pane: Pane | None) -> None:
+        """Let one pane fill the screen, or put all back."""
+        screen = self._screen
+        screen.set_class(pane is not None, "-zoom")
+        for name in PANES:
+            self.pane(name).set_class(self.pane(name) is pane, "-zoomed")
+        for box in screen.query(Container):
+            box.set_class(pane is not None and pane in box.query(Pane), "-holds")
+
+    def toggle_zoom(self) -> None:
+        """Zoom the focused pane, or put all back."""
+        self.zoom(None if self._screen.has_class("-zoom") else self.focused)
+
+    def toggle_side(self) -> None:
+        """Hide or show servers and catalog."""
+        screen = self._screen
+        screen.toggle_class("-no-side")
+        if screen.has_class("-no-side") and self.focused in (screen.servers, screen.catalog, None):
+            self.go_to(screen.call)

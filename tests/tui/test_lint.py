@@ -1,0 +1,110 @@
+"""House rules of the screens, read from their source: foreign text, colours, where imports and studio calls stand."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support import ROOT
+
+TUI = ROOT / "mcp_studio" / "tui"
+TEXT_WIDGETS = {"Static", "Label", "Button", "Checkbox", "RadioButton", "Collapsible", "TabPane", "Option", "Tree"}
+"""Take markup where they are given a plain string."""
+TEXT_METHODS = {"update", "add_option", "set_title"}
+
+
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    for file in sorted(TUI.rglob("*.py")):
+        yield file.relative_to(ROOT), ast.parse(file.read_text("utf-8"))
+
+
+def built(node: ast.expr) -> bool:
+    """Text that is put together from parts, so that a part may be foreign."""
+    if isinstance(node, ast.JoinedStr):
+        return any(isinstance(part, ast.FormattedValue) for part in node.values)
+    if isinstance(node, ast.BinOp):
+        return built(node.left) or built(node.right)
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"safe", "str"}
+
+
+def test_widgets_that_parse_markup_are_given_content_and_never_built_strings() -> None:
+    wrong: list[str] = []
+    for file, tree in trees():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if "_markdown" in ast.unparse(node.func):
+                continue  # it renders Markdown and knows no markup
+            if name in TEXT_WIDGETS | TEXT_METHODS and built(node.args[0]):
+                wrong.append(f"{file}:{node.lineno} {name}")
+    assert wrong == []
+
+
+def test_titles_in_borders_are_content() -> None:
+    wrong: list[str] = []
+    for file, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and built(node.value):
+                names = {target.attr for target in node.targets if isinstance(target, ast.Attribute)}
+                if names & {"border_title", "border_subtitle", "tooltip"}:
+                    wrong.append(f"{file}:{node.lineno}")
+    assert wrong == []
+
+
+def test_messages_to_the_person_are_never_markup() -> None:
+    wrong: list[str] = []
+    for file, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "notify":
+                markup = [keyword for keyword in node.keywords if keyword.arg == "markup"]
+                if not markup or ast.unparse(markup[0].value) != "False":
+                    wrong.append(f"{file}:{node.lineno}")
+    assert wrong == []
+
+
+def test_colours_come_from_the_theme() -> None:
+    colour = re.compile(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(")
+    sheets = [file.read_text("utf-8") for file in TUI.rglob("*.tcss")]
+    for _, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "DEFAULT_CSS":
+                sheets.append(ast.literal_eval(node.value))
+    assert len(sheets) > 5
+    assert [found for sheet in sheets for found in colour.findall(sheet)] == []
+
+
+def test_only_the_bridge_listens_to_the_stores() -> None:
+    listening = {
+        str(file)
+        for file, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".changed.connect")
+    }
+    # A call is no store: whoever started it listens to its own.
+    assert listening == {"mcp_studio/tui/bridge.py", "mcp_studio/tui/screens/calling.py"}
+
+
+def test_panels_and_views_know_no_studio() -> None:
+    knowing = [
+        str(file)
+        for file, tree in trees()
+        if file.parts[2] in ("panels", "views", "form")
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and "mcp_studio.studio" in ast.unparse(node)
+    ]
+    assert knowing == []
+
+
+def test_functions_and_files_stay_short() -> None:
+    long: list[str] = []
+    for file, tree in trees():
+        if len((ROOT / file).read_text("utf-8").splitlines()) > 300:
+            long.append(str(file))
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if (node.end_lineno or 0) - node.lineno >= 40:
+                    long.append(f"{file}:{node.name}")
+    assert long == []
