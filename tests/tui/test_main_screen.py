@@ -180,3 +180,16 @@ def test_duplicates_are_numbered_and_malformed_entries_tell_why() -> None:
             await stage.shows("echo #1", "echo #2", "it has no name", "it has no inputSchema")
 
     run(main())
+
+
+def test_an_empty_list_says_why() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await stage.press("2", "slash", *"zzz")
+            await stage.shows("Nothing here has all these words")
+            await stage.press("escape")
+            await stage.studio.manager.stop("raw")
+            stage.studio.catalog.forget("raw")
+            await stage.shows("raw is off.")
+
+    run(main())

@@ -83,6 +83,7 @@ class CatalogPanel(Pane, scope="catalog"):
         self._rows: dict[EntryKind, list[Row]] = {kind: [] for kind in KINDS}
         self._servers = 0
         self._query = ""
+        self._why: dict[EntryKind, str] = dict.fromkeys(KINDS, "")
         self._matcher: Matcher | None = None
         self.kind: EntryKind = "tool"
         self.filter = FilterLine()
@@ -97,8 +98,9 @@ class CatalogPanel(Pane, scope="catalog"):
         """Draw the tabs before anything is known."""
         self._draw_tabs()
 
-    def show(self, kind: EntryKind, entries: Sequence[Entry], servers: int) -> None:
-        """Show what all servers offer of one kind."""
+    def show(self, kind: EntryKind, entries: Sequence[Entry], servers: int, why: str) -> None:
+        """Show what all servers offer of one kind; `why` is said where there is nothing."""
+        self._why[kind] = why
         self._rows[kind] = rows_of(entries)
         self._servers = servers
         if kind == self.kind:
@@ -113,9 +115,10 @@ class CatalogPanel(Pane, scope="catalog"):
         self._fill(keep=False)
         self._draw_tabs()
 
-    def teach(self, text: str) -> None:
-        """Say why the list is empty."""
-        self.list.empty = text
+    def _teach(self) -> None:
+        text = "Nothing here has all these words; esc ends the filter." if self._words else self._why[self.kind]
+        if text != self.list.empty:
+            self.list.empty = text
 
     def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
         """Another kind."""
@@ -182,6 +185,7 @@ class CatalogPanel(Pane, scope="catalog"):
                 self._matcher = Matcher(map(_searched, rows))
             rows = [rows[place] for place in self._matcher.find(self._query)]
         self.list.set_rows(rows, keep=keep)
+        self._teach()
         shown = f"{len(rows):,} of {len(self._rows[self.kind]):,}" if self._words else ""
         if not shown and any(row.entry.remembered for row in rows):
             shown = f"{glyphs().half} remembered"

@@ -119,7 +119,7 @@ class Pane(Widget):
             self.entry_point().focus()
 
     def _draw(self) -> None:
-        room = max(0, self.outer_size.width - 4)
+        room = max(0, self.outer_size.width - 6)
         head = Content(f"{self.number} " if self.number else "")
         tabs = self._fit_tabs(room - (0 if self.tabs_at_bottom else head.cell_length))
         if self.tabs_at_bottom:

@@ -117,8 +117,8 @@ class MainScreen(Screen[None]):
         """Show one kind as it is now."""
         for known in KINDS:
             if known == kind:
-                self.catalog.show(known, catalog_entries(self.studio, known), len(self.studio.manager.names()))
-        self.catalog.teach(teach(self.studio, self.catalog.kind))
+                entries, servers = catalog_entries(self.studio, known), len(self.studio.manager.names())
+                self.catalog.show(known, entries, servers, teach(self.studio, known))
 
     def pulse(self) -> None:
         """Something runs: draw time and progress until it does not."""
