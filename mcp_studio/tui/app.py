@@ -47,6 +47,7 @@ class StudioApp(App[int]):
         """The mistake of our own that ended the app."""
         self.animation_level = "none"
         choose(ascii=settings.ascii)
+        self._plain = (late.plain_signs(),) if settings.ascii else ()
         self.keys, self._bad_keys = actions.remap(settings.keys)
         if self.keys:
             self.set_keymap(self.keys)
@@ -73,8 +74,8 @@ class StudioApp(App[int]):
     # Walls
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Nothing live reaches the terminal, whatever drew it."""
-        return [*super().get_line_filters(), WALL]
+        """Nothing live reaches the terminal, whatever drew it; with `ascii` no drawing characters either."""
+        return [*super().get_line_filters(), WALL, *self._plain]
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print a traceback with local variables, tokens among them; `crash.py` writes a redacted one.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from textual.filter import LineFilter
     from textual.geometry import Offset
     from textual.screen import ModalScreen
     from textual.widget import Widget
@@ -158,6 +159,13 @@ def server_files() -> ModuleType:
     from mcp_studio.tui import server_files as files
 
     return files
+
+
+def plain_signs() -> LineFilter:
+    """Draws with ASCII only."""
+    from mcp_studio.tui.plain import PLAIN
+
+    return PLAIN
 
 
 def markdown() -> Widget:

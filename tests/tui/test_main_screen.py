@@ -5,6 +5,7 @@ from __future__ import annotations
 from mcp_studio.config.model import Settings
 from mcp_studio.tui.panels.catalog import CatalogPanel
 from mcp_studio.tui.panels.servers import ServersPanel
+from mcp_studio.tui.views.glyphs import choose
 from tests.studio_support import stdio
 from tests.support import python_server, run
 from tests.tui.stage import on_stage, raw
@@ -193,3 +194,32 @@ def test_an_empty_list_says_why() -> None:
             await stage.shows("raw is off.")
 
     run(main())
+
+
+def test_with_ascii_nothing_but_ascii_is_drawn() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), settings=Settings(ascii=True)) as stage:
+            await stage.open("echo")
+            await stage.press(*"plain")
+            await stage.ran()
+            await stage.press("f8")
+            filters = stage.app.get_line_filters()
+            for strip in stage.app.screen._compositor.render_strips():
+                for line_filter in filters:
+                    strip = strip.apply_filter(line_filter, stage.app.screen.background_colors[1])
+                assert strip.text.isascii(), strip.text
+        choose(ascii=False)
+
+    run(main())
+
+
+def test_a_tiny_terminal_and_changing_sizes_do_no_harm() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(24, 6)) as stage:
+            await stage.open("echo")
+            for size in ((200, 60), (80, 24), (1, 1), (120, 36)):
+                await stage.pilot.resize_terminal(*size)
+                await stage.press("ctrl+o", "escape", "f10", "f10", "f8", "f8")
+            await stage.shows("raw.echo")
+
+    run(main(), 20)

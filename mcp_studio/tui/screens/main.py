@@ -11,7 +11,7 @@ from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 from textual.timer import Timer
 
-from mcp_studio.catalog.ref import KINDS
+from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.tui import late
 from mcp_studio.tui.actions import PANES
 from mcp_studio.tui.bindings import bindings
@@ -113,12 +113,10 @@ class MainScreen(Screen[None]):
         self.status.show(status_facts(self.studio))
         self.servers.show(server_rows(self.studio))
 
-    def refresh_catalog(self, kind: str) -> None:
+    def refresh_catalog(self, kind: EntryKind) -> None:
         """Show one kind as it is now."""
-        for known in KINDS:
-            if known == kind:
-                entries, servers = catalog_entries(self.studio, known), len(self.studio.manager.names())
-                self.catalog.show(known, entries, servers, teach(self.studio, known))
+        entries, servers = catalog_entries(self.studio, kind), len(self.studio.manager.names())
+        self.catalog.show(kind, entries, servers, teach(self.studio, kind))
 
     def pulse(self) -> None:
         """Something runs: draw time and progress until it does not."""
