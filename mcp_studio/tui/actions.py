@@ -93,6 +93,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "call",
         ("call-cancel", "x", "cancel", "Stop what is running", ""),
+        ("call-copy", "y", "copy", "Copy the value under the cursor of the definition", ""),
         ("call-edit", "e", "edit", "Edit the arguments as JSON", ""),
         ("call-command", "c", "copy_command", "Copy the call as a command line", ""),
         ("call-clear", "d", "clear", "Forget the typed arguments", ""),

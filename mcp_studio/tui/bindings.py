@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 
 from mcp_studio.tui.actions import Scope, scoped
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
 
 
 def bindings(*scopes: Scope) -> list[BindingType]:
@@ -13,3 +19,13 @@ def bindings(*scopes: Scope) -> list[BindingType]:
         Binding(a.keys, a.method, a.title, show=a.show, priority=a.priority, id=a.id, tooltip=a.title)
         for a in scoped(*scopes)
     ]
+
+
+def key_for(widget: Widget, action: str) -> str:
+    """The key of an action as the person has it and writes it: `^j`."""
+    return cast("StudioApp", widget.app).spell(action)
+
+
+def refuse(widget: Widget, why: str) -> None:
+    """Say why an action does nothing here."""
+    cast("StudioApp", widget.app).say(why, "warning")

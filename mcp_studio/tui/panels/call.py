@@ -17,6 +17,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.session.state import Status
 from mcp_studio.tui import describe, late
+from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.catalog import RISKS
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 EMPTY = (
     "Nothing is open.\n\nChoose a tool, resource or prompt in pane 2 and press enter; "
-    "fill in its form here, and run it with ^j."
+    "fill in its form here, and run it with {run}."
 )
 _RISK_WORDS = {"read": "reads", "write": "writes", "destructive": "destructive"}
 _DESCRIPTION = 700
@@ -58,7 +59,7 @@ class CallPanel(Pane, scope="call"):
 
     def __init__(self) -> None:
         super().__init__(id="call")
-        self._about = Static(Content(EMPTY), classes="about")
+        self._about = Static(classes="about")
         self._notice = Static(classes="notice")
         self.body: CallBody | None = None
         self._opened: Opened | None = None
@@ -71,6 +72,7 @@ class CallPanel(Pane, scope="call"):
 
     def on_mount(self) -> None:
         """Nothing is open yet."""
+        self._about.update(Content(EMPTY.format(run=key_for(self, "call"))))
         self._about.can_focus = True
         self._about.add_class("-teach")
         self._notice.display = False
@@ -182,8 +184,8 @@ class CallPanel(Pane, scope="call"):
 
     def action_copy(self) -> None:
         """Copy the value under the cursor of the definition."""
-        if self.body is not None:
-            self.body.copy()
+        if self.body is None or not self.body.copy():
+            refuse(self, "Here only the definition, on the tab Schema, can be copied.")
 
     def action_edit(self) -> None:
         """Edit the arguments as JSON."""

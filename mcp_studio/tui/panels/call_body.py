@@ -103,10 +103,12 @@ class CallBody(Vertical):
             self.form.focus_field(problem.pointer)
         return ""
 
-    def copy(self) -> None:
-        """Copy the value under the cursor of the definition."""
-        if self.schema is not None and self.schema.display:
-            self.schema.view.action_copy()
+    def copy(self) -> bool:
+        """Copy the value under the cursor of the definition; False when that is not seen."""
+        if self.schema is None or not self.schema.display:
+            return False
+        self.schema.view.action_copy()
+        return True
 
     def on_form_view_changed(self, event: FormView.Changed) -> None:
         """Something was typed into the form."""

@@ -13,6 +13,7 @@ from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
+from mcp_studio.tui.bindings import refuse
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
@@ -156,7 +157,7 @@ class CatalogPanel(Pane, scope="catalog"):
     def action_open(self) -> None:
         """Open the entry under the cursor."""
         if self.list.row is None:
-            self.app.notify("There is nothing to open here.", markup=False)
+            refuse(self, "There is nothing to open here.")
         else:
             self.post_message(self.Opened(self.list.row.entry, True))
 
@@ -166,13 +167,17 @@ class CatalogPanel(Pane, scope="catalog"):
 
     def action_copy(self) -> None:
         """Copy the name of the entry under the cursor."""
-        if self.list.row:
-            self.post_message(self.CopyWanted(self.list.row.entry, False))
+        self._copy(command=False)
 
     def action_copy_command(self) -> None:
         """Copy the command line for the entry under the cursor."""
-        if self.list.row:
-            self.post_message(self.CopyWanted(self.list.row.entry, True))
+        self._copy(command=True)
+
+    def _copy(self, *, command: bool) -> None:
+        if self.list.row is None:
+            refuse(self, "There is nothing to copy here.")
+        else:
+            self.post_message(self.CopyWanted(self.list.row.entry, command))
 
     @property
     def _words(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome, Rejected, Succeeded, ToolFailed
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe, late
+from mcp_studio.tui.bindings import key_for
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.messages import Copied
@@ -82,7 +83,7 @@ class ResultPanel(Pane, scope="result"):
         call = self._call
         tone: describe.Tone = "off"
         if call is None:
-            self._head.update(Content(_teach(self._opened)))
+            self._head.update(Content(self._teach()))
             self.show_note(None)
         elif call.outcome is None:
             tone = "busy"
@@ -119,6 +120,10 @@ class ResultPanel(Pane, scope="result"):
             self._filled[kind] = stamp
             views.put(self._views[kind], kind, outcome)
 
+    def _teach(self) -> str:
+        how = f" Press {key_for(self, 'call')} to {self._opened.verb} it." if self._opened else ""
+        return f"No result yet.{how}"
+
     # Actions
 
     def on_copied(self, event: Copied) -> None:
@@ -149,12 +154,6 @@ class ResultPanel(Pane, scope="result"):
     def action_copy_command(self) -> None:
         """Copy the command line that does the same."""
         self.post_message(self.Wanted("command"))
-
-
-def _teach(opened: Opened | None) -> str:
-    if opened is None:
-        return "No result yet."
-    return f"No result yet. Press ^j to {opened.verb} it."
 
 
 def _running(call: Call) -> list[str | tuple[str, str]]:

@@ -14,6 +14,7 @@ from textual.message import Message
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.tui import describe
+from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, spread
@@ -146,7 +147,7 @@ class ServersPanel(Pane, scope="servers"):
         if self.current or what == "add":
             self.post_message(self.Wanted(what, self.current))
         else:
-            self.app.notify("There is no server yet; press n to add one.", markup=False)
+            refuse(self, f"There is no server yet; {key_for(self, 'server-add')} adds one.")
 
     def action_open(self) -> None:
         """Show details of the server."""

@@ -13,6 +13,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui import late, tracing
+from mcp_studio.tui.bindings import refuse
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.views.messages import Copied
@@ -113,7 +114,9 @@ class TracePanel(Pane, scope="trace"):
 
     def action_open(self) -> None:
         """Show the exchange under the cursor."""
-        if self.table.message is not None:
+        if self.table.message is None:
+            refuse(self, "There is nothing to show yet.")
+        else:
             self.post_message(self.Opened(self.table.message))
 
     def action_follow(self) -> None:
@@ -122,7 +125,9 @@ class TracePanel(Pane, scope="trace"):
 
     def action_copy(self) -> None:
         """Copy the message under the cursor."""
-        if self.table.message is not None:
+        if self.table.message is None:
+            refuse(self, "There is nothing to copy yet.")
+        else:
             self.app.copy_to_clipboard(self.table.message.body.decode("utf-8", "replace"))
 
 

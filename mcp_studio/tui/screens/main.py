@@ -216,7 +216,7 @@ class MainScreen(Screen[None]):
         """The next or previous tab of the focused pane."""
         pane = self.focused_pane
         if pane is None or not pane.turn_tab(step):
-            self.app.notify("This pane has no tabs.", markup=False)
+            self.studio_app.say("This pane has no tabs.")
 
     def action_zoom(self) -> None:
         """Make the focused pane fill the screen, or put all panes back."""
