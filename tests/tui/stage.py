@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,6 +15,12 @@ from mcp_studio.studio import Studio
 from mcp_studio.tui.app import StudioApp
 from tests.studio_support import stdio
 from tests.support import python_server, wait_until
+from tests.support import run as bounded
+
+
+def run(coro: Coroutine[Any, Any, None]) -> None:
+    """Run a test; the deadline is for machines that have much else to do."""
+    bounded(coro, 60)
 
 
 class Stage:
@@ -40,7 +46,7 @@ class Stage:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
 
-    async def until(self, true: Callable[[], object], what: str = "", timeout: float = 8) -> None:
+    async def until(self, true: Callable[[], object], what: str = "", timeout: float = 20) -> None:
         """Wait for a fact; the screen is shown when it does not come."""
         try:
             await wait_until(true, timeout, what)
@@ -49,7 +55,7 @@ class Stage:
             raise
         await self.pilot.pause()
 
-    async def shows(self, *texts: str, timeout: float = 8) -> None:
+    async def shows(self, *texts: str, timeout: float = 20) -> None:
         """Wait until the screen has these texts."""
         for text in texts:
             await self.until(lambda text=text: text in self.screen_text(), f"{text!r} on the screen", timeout)

@@ -9,8 +9,7 @@ from mcp_studio.call.outcome import Denied, Succeeded
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.question import Question
-from tests.support import run
-from tests.tui.stage import Stage, on_stage, raw
+from tests.tui.stage import Stage, on_stage, raw, run
 
 FORM = {
     "type": "object",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mcp_studio.call.outcome import Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.tui.panels.call import CallPanel
 from tests.studio_support import stdio
-from tests.support import python_server, run
-from tests.tui.stage import on_stage, raw
+from tests.support import python_server
+from tests.tui.stage import on_stage, raw, run
 
 
 def test_a_form_is_filled_in_and_the_result_appears() -> None:
@@ -116,7 +116,7 @@ def test_a_tool_error_a_refusal_and_a_lost_connection_read_differently() -> None
             await stage.until(lambda: stage.main.calling.call and stage.main.calling.call.outcome, "an outcome")
             assert isinstance(stage.main.calling.call.outcome, (Rejected, Succeeded))
 
-    run(main(), 20)
+    run(main())
 
 
 def test_progress_is_drawn_and_escape_stops_the_call() -> None:

@@ -15,8 +15,8 @@ from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_dialog import ServerDialog
 from mcp_studio.tui.screens.theme_picker import ThemePicker
 from mcp_studio.tui.screens.trust import Trust
-from tests.support import SERVERS, run
-from tests.tui.stage import Stage, on_stage, raw
+from tests.support import SERVERS
+from tests.tui.stage import Stage, on_stage, raw, run
 
 COMMAND = f"{sys.executable} {SERVERS / 'raw_server.py'}"
 
@@ -48,7 +48,7 @@ def test_a_pasted_command_is_read_tested_saved_and_connected() -> None:
             written = tomllib.loads(config_file().read_text())
             assert written["servers"]["raw"]["command"] == sys.executable
 
-    run(main(), 20)
+    run(main())
 
 
 def test_a_url_shows_headers_instead_of_arguments() -> None:

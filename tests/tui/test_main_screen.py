@@ -7,8 +7,8 @@ from mcp_studio.tui.panels.catalog import CatalogPanel
 from mcp_studio.tui.panels.servers import ServersPanel
 from mcp_studio.tui.views.glyphs import choose
 from tests.studio_support import stdio
-from tests.support import python_server, run
-from tests.tui.stage import on_stage, raw
+from tests.support import python_server
+from tests.tui.stage import on_stage, raw, run
 
 
 def test_servers_show_state_transport_and_count() -> None:
@@ -222,4 +222,4 @@ def test_a_tiny_terminal_and_changing_sizes_do_no_harm() -> None:
                 await stage.press("ctrl+o", "escape", "f10", "f10", "f8", "f8")
             await stage.shows("raw.echo")
 
-    run(main(), 20)
+    run(main())
