@@ -211,6 +211,8 @@ def test_details_tell_command_steps_capabilities_and_stderr() -> None:
             await stage.press("1", "enter")
             await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "details")
             text = stage.app.screen._content.plain
+            await stage.press("G")
+            await stage.until(lambda: stage.app.screen.query_one("#box").scroll_y > 0, "scrolled")
             for expected in ("raw is connected.", "raw_server.py", "protocol", "negotiated", "Capabilities", "6 tools"):
                 assert expected in text
             await stage.press("escape")

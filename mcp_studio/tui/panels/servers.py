@@ -138,10 +138,13 @@ class ServersPanel(Pane, scope="servers"):
         sign: Piece = (f"{getattr(signs, _SIGNS[tone])} ", _LOOKS[tone])
         longest = max((len(server.status.server) for server in self._servers), default=0)
         states = max((len(_words(server)) for server in self._servers), default=0)
-        names = max(6, min(longest, width - states - len("●  stdio ")))
-        left: list[Piece] = [sign, (fit(safe(status.server), names, more=signs.more), ""), *warned]
-        state: list[Piece] = [(f" {row.server.kind:<5} ", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
-        return spread([*left, *state], [], width)
+        room = width - states - len("●  ")
+        # Where names would be cut, the transport gives way: it stands in the details too.
+        kind = f"{row.server.kind:<5} " if longest + len("stdio ") <= room else ""
+        names = max(6, min(longest, room - len(kind)))
+        left: list[Piece] = [sign, (fit(safe(status.server), names, more=signs.more), "")]
+        state: list[Piece] = [(f" {kind}", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
+        return spread([*left, *state, *warned], [], width)
 
     def _ask(self, what: str) -> None:
         if self.current or what == "add":

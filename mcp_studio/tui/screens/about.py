@@ -25,6 +25,8 @@ Part = str | tuple[str, str]
 class About(Dialog[None], scope="dialog"):
     """Plain facts, to be copied into a report."""
 
+    reads = True
+
     def __init__(self, studio: Studio) -> None:
         super().__init__()
         self._content = Content.assemble(*_parts(studio))

@@ -19,6 +19,8 @@ _SHOWN = 8_000
 class Approval(Dialog[Answer], scope="approval"):
     """Answers accept or decline; None is later."""
 
+    reads = True
+
     def __init__(self, request: InputRequest) -> None:
         super().__init__()
         self._request = request

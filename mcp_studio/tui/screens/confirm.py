@@ -15,6 +15,8 @@ from mcp_studio.tui.screens.dialog import Dialog
 class Confirm(Dialog[bool], scope="confirm"):
     """Answers True for yes."""
 
+    reads = True
+
     def __init__(self, heading: str, question: str) -> None:
         super().__init__()
         self._heading = heading

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -24,6 +25,13 @@ T = TypeVar("T")
 class Box(ScrollableContainer, can_focus=False):
     """The frame of a dialog; its border is drawn by us alone."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", show=False),
+        Binding("k", "scroll_up", show=False),
+        Binding("g", "scroll_home", show=False),
+        Binding("G", "scroll_end", show=False),
+    ]
+
 
 class Dialog(ModalScreen[T]):
     """A modal question or view.
@@ -33,6 +41,8 @@ class Dialog(ModalScreen[T]):
 
     CSS_PATH = Path(__file__).with_name("dialogs.tcss")
     scope: ClassVar[Scope] = "dialog"
+    reads = False
+    """It is all text, so that the keys scroll it."""
 
     def __init_subclass__(cls, scope: Scope | None = None, **kwargs: bool) -> None:
         if scope:
@@ -51,6 +61,7 @@ class Dialog(ModalScreen[T]):
     def compose(self) -> ComposeResult:
         """The box around the body."""
         box = Box(*self.body(), id="box")
+        box.can_focus = self.reads
         box.border_title = self.heading()
         box.border_subtitle = self.keys_line()
         yield box

@@ -32,6 +32,8 @@ _TITLES: Mapping[str, str] = {
 class Help(Dialog[None], scope="dialog"):
     """Shown over the pane that has the focus."""
 
+    reads = True
+
     def __init__(self, pane: str, keys: Mapping[str, str]) -> None:
         super().__init__()
         self._pane = pane

@@ -29,6 +29,8 @@ STDERR_LINES = 200
 class ServerDetails(Dialog[None], scope="dialog"):
     """Shown anew when the server's state changes."""
 
+    reads = True
+
     def __init__(self, studio: Studio, name: str) -> None:
         super().__init__()
         self._studio = studio
@@ -72,9 +74,7 @@ class ServerDetails(Dialog[None], scope="dialog"):
         parts: list[Part] = [(describe.state_words(status), _LOOKS[describe.tone(status)]), "\n"]
         if status.error and status.error.hint:
             parts += [safe(status.error.hint, 600), "\n"]
-        parts += [*_config(config), *_facts(status), *self._offers(), *_problems(status)]
-        parts += self._output()
-        return parts
+        return [*parts, *_problems(status), *_config(config), *_facts(status), *self._offers(), *self._output()]
 
     def _offers(self) -> list[Part]:
         lines: list[Part] = []

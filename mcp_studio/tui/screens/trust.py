@@ -17,6 +17,8 @@ from mcp_studio.tui.screens.dialog import Dialog
 class Trust(Dialog[bool], scope="trust"):
     """Answers True when the file may be used as it is now."""
 
+    reads = True
+
     def __init__(self, file: Untrusted) -> None:
         super().__init__()
         self._file = file
