@@ -32,6 +32,7 @@ class Detail(NamedTuple):
 
 def detail_of(store: TraceStore, entry: WireMessage) -> Detail:
     """Gather the exchange that an entry belongs to."""
+    entry = _frame_of(store, entry)
     span = entry.span
     request = span.request if span else entry
     response = span.response if span else None
@@ -39,6 +40,25 @@ def detail_of(store: TraceStore, entry: WireMessage) -> Detail:
         _title(entry), request.body, response.body if response else b"", _headers(store, request, response),
         _stderr(store, request, response), _timeline(store, entry),
     )  # fmt: skip
+
+
+def first_tab(entry: WireMessage) -> str:
+    """Which part of the detail says most about an entry."""
+    if entry.kind == "http":
+        return "headers"
+    if entry.kind in ("stderr", "stray", "note"):
+        return "stderr"
+    return "response" if entry.span is not None and entry is entry.span.response else "request"
+
+
+def _frame_of(store: TraceStore, entry: WireMessage) -> WireMessage:
+    """For the head of an HTTP exchange: a request or answer that went with it."""
+    if entry.kind != "http" or not entry.exchange:
+        return entry
+    for other in _near(store, entry):
+        if other.exchange == entry.exchange and other.server == entry.server and other.span is not None:
+            return other
+    return entry
 
 
 def _title(entry: WireMessage) -> str:

@@ -220,6 +220,9 @@ def test_the_detail_of_an_exchange_has_its_headers_and_what_was_printed_around_i
     assert "accept: x" in detail.headers and "content-type: y" in detail.headers
     assert "working" in detail.stderr and "not mine" not in detail.stderr
     assert "answered" in detail.timeline
+    head = store[0]
+    assert (tracing.detail_of(store, head), tracing.first_tab(head)) == (detail, "headers")
+    assert [tracing.first_tab(entry) for entry in (request, response, store[2])] == ["request", "response", "stderr"]
 
 
 def test_an_entry_alone_is_its_own_detail() -> None:

@@ -71,8 +71,12 @@ class TracePanel(Pane, scope="trace"):
         return self.table
 
     def on_trace_table_changed(self, event: TraceTable.Changed) -> None:
-        """Tell how much there is, and whether the newest is followed."""
+        """Tell how much there is."""
         event.stop()
+        self._tell()
+
+    def _tell(self) -> None:
+        """In the border: the filter, how much is shown, and whether the newest is followed."""
         shown, kept, dropped = self.table.row_count, len(self._store), self._store.dropped
         parts = [f"{shown:,} of {kept:,}" if self.filter.text else f"{kept:,}"]
         if self.filter.text:
@@ -96,6 +100,7 @@ class TracePanel(Pane, scope="trace"):
         """Show only what the text wants."""
         event.stop()
         self.table.set_filter(event.text)
+        self._tell()
 
     def on_filter_line_left(self, event: FilterLine.Left) -> None:
         """Back to the table."""

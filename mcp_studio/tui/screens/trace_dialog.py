@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from textual.content import Content
+from textual.events import Click
 from textual.widget import Widget
 
 from mcp_studio.trace.message import WireMessage
@@ -39,8 +40,16 @@ class TraceDialog(Dialog[None], scope="trace detail"):
         """Fill it."""
         self.query_one("#box").add_class("-tall")
         self._detail.show(tracing.detail_of(self._store, self._entry))
-        is_answer = self._entry.span is not None and self._entry is self._entry.span.response
-        self._turn("response" if is_answer else "request")
+        self._turn(tracing.first_tab(self._entry))
+
+    def on_click(self, event: Click) -> None:
+        """A click on a tab in the border turns it."""
+        place = self.query_one("#box").region
+        x = place.x + 3
+        for tab in TABS:
+            if event.screen_y == place.y and x <= event.screen_x < x + len(tab):
+                self._turn(tab)
+            x += len(tab) + 3
 
     def _turn(self, tab: str) -> None:
         self._detail.show_tab(tab)
