@@ -20,6 +20,8 @@ _OVERHEAD = 200
 """Bytes that an entry costs besides its body."""
 _GONE = WireMessage(0, 0.0, "", "none", "note", b"", 0)
 """Stands where an entry was dropped, until the list is compacted: nothing else may keep the entry alive."""
+_PATIENCE = 0.3
+"""Seconds before a large body is redacted: the result in it is shown first, which needs the interpreter too."""
 
 
 class TraceStore:
@@ -113,6 +115,10 @@ class TraceStore:
         except RuntimeError:
             entry.body = self._redactor.bytes(body)
             return
+        loop.call_later(_PATIENCE, self._redact_beside, entry, body)
+
+    def _redact_beside(self, entry: WireMessage, body: bytes) -> None:
+        loop = asyncio.get_running_loop()
         loop.run_in_executor(None, self._redactor.bytes, body).add_done_callback(partial(self._redacted, entry))
 
     def _redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
