@@ -9,7 +9,7 @@ from tests.tui.stage import on_stage, raw, run
 def test_every_message_appears_and_a_filter_shows_some() -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:
-            await stage.shows("initialize", "tools/list")
+            await stage.shows("tools/list")
             await stage.press("f8", "slash", *"~m prompts")
             await stage.until(lambda: stage.main.trace.table.row_count == 2, "two rows")
             await stage.shows("~m prompts · 2 of")
