@@ -1,6 +1,6 @@
 """How fast the studio starts, as ratios to floors measured in the same run.
 
-    python -m tests.bench.start [--rounds 7] [--npm FOLDER]
+    python -m tests.bench.start [--rounds 7] [--npm FOLDER]     with the Python of an installed studio
 
 Rounds are interleaved, medians compared. Nothing here is a verdict: machines are noisy.
 """
@@ -76,7 +76,7 @@ def main() -> None:
         "bare call": ("", command(PYTHON, bare, "call", "--", *server)),
         "mcp-studio call": ("bare call", command(STUDIO, *echo, "--", *server)),
         "bare Textual": ("", screen("READY", "READY", PYTHON, str(HERE / "bare_app.py"))),
-        "the studio": ("bare Textual", screen(r"\S", r"\becho\b", STUDIO, "--", *server)),
+        "the studio": ("bare Textual", screen(r"\S", r"1/1 servers", STUDIO, "--", *server)),
     }
     found: dict[str, list[dict[str, float]]] = {name: [] for name in cases}
     for number in range(options.rounds + 1):
@@ -94,7 +94,7 @@ def main() -> None:
             unit = f"{value:8.1f}MB" if key == "MB" else f"{value * 1000:8.0f}ms"
             print(f"{name:22}{key:8}{unit:>10}" + (f"{value / base:8.2f}  {floor}" if base else ""))
     ready = medians["the studio"]["ready"] / medians["bare list"]["wall"]
-    print(f"\ntools on screen: {ready:.2f} of a bare client's whole run")
+    print(f"\nconnected, its tools on screen and callable: {ready:.2f} of a bare client's whole run")
 
 
 if __name__ == "__main__":
