@@ -167,6 +167,7 @@ async def question(scene: Scene) -> None:
     call = scene.app.main.calling.call
     assert call is not None
     call.started = time.monotonic()
+    scene.app.main.calling.tick()
 
 
 async def add_server(scene: Scene) -> None:

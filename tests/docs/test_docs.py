@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from mcp_studio.cli.options import parse
+from mcp_studio.config.load import load
+from mcp_studio.paths import Paths
 from mcp_studio.servers.demo.tools import all_tools
 from tests.support import ROOT
 
@@ -46,3 +50,40 @@ def test_the_tour_names_only_tools_that_the_demo_server_has() -> None:
     named = set(re.findall(r"`((?:list|form|show|fail|ask|take|wait|write|log|add|remove|reset|order)_\w+)`", text))
     assert len(named) > 15
     assert named <= {tool.name for tool in all_tools()}
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Code blocks of all pages, each with the page it stands on."""
+    return [
+        (page.name, found)
+        for page in PAGES
+        for found in re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize(("page", "text"), blocks("toml"))
+def test_examples_of_configuration_are_accepted_as_they_stand(page: str, text: str, tmp_path: Path) -> None:
+    paths = Paths.default()
+    paths.config.mkdir(parents=True)
+    paths.config_file.write_text(text, "utf-8")
+    config = load(paths, tmp_path, environ={"HOME": "/", "GITHUB_TOKEN": "secret-of-a-test"})
+    # The keyring of the machine does not have the passwords of the examples.
+    assert [problem for problem in config.problems if "keyring" not in str(problem)] == []
+
+
+COMMANDS = [
+    (page, line.partition("mcp-studio ")[2])
+    for page, text in blocks("sh")
+    for line in text.splitlines()
+    if line.startswith("mcp-studio ")
+]
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
+def test_command_lines_are_understood(page: str, line: str) -> None:
+    words = shlex.split(line.partition(" >")[0], comments=True)
+    assert parse(words) is not None
+
+
+def test_there_are_command_lines_on_every_page_for_them() -> None:
+    assert {page for page, _ in COMMANDS} >= {"README.md", "tour.md", "cli.md", "configuration.md"}
