@@ -39,7 +39,11 @@ def parts_of(result: Json, stem: str) -> list[Part]:
     for number, block in enumerate((block for block in found if block.data), 1):
         ending = _ENDINGS.get(block.mime.lower(), "bin")
         parts.append(
-            Part(f"{stem}-{number}.{ending}", blocks.headline(block), lambda block=block: blocks.decode(block))
+            Part(
+                f"{stem}-{number}.{ending}",
+                blocks.headline(block).removesuffix(" · w saves it"),
+                lambda block=block: blocks.decode(block),
+            )
         )
     whole = pretty(result).encode("utf-8", "backslashreplace")
     return [*parts, Part(f"{stem}.result.json", "the whole result as JSON", lambda: whole)]
