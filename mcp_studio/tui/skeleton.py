@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import termios
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -21,6 +20,11 @@ from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.tui.themes_file import Palette, palette
+
+try:
+    import termios
+except ImportError:  # Windows
+    termios = None
 
 SIDE, SIDE_NARROW, WIDE, HUGE, SPLIT, TALL = 40, 28, 110, 160, 180, 36
 """Widths of the left column and the breakpoints of the three arrangements, in cells."""
@@ -61,7 +65,7 @@ def shown(config: Config, paths: Paths) -> Generator[None]:
 
     Nothing is drawn where there is no terminal, or a dumb one.
     """
-    if sys.stdin.isatty() and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+    if termios is not None and sys.stdin.isatty() and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         _take()
         _write(_frame(config, paths))
     try:
@@ -73,13 +77,14 @@ def shown(config: Config, paths: Paths) -> Generator[None]:
 
 def give_back() -> bool:
     """The app takes over: the terminal is set as it was, the frame stays. Tells whether there was one."""
-    if not _taken:
+    if termios is None or not _taken:
         return False
     termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, _taken.pop())
     return True
 
 
 def _take() -> None:
+    assert termios is not None
     before = termios.tcgetattr(sys.stdin.fileno())
     _taken.append(before)
     quiet = [*before]
