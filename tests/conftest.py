@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,3 +14,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("MCP_STUDIO_HOME", str(folder))
     return folder
+
+
+# A run in the background may have been started with Ctrl-C ignored, which every child process would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,7 +14,7 @@ from mcp_studio.errors import StudioError, Unreachable, UsageError
 # Importing `typing` would delay the start of the first server.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
     from mcp_studio.cli.output import Output
@@ -120,11 +120,12 @@ def _studio(options: Options) -> int:
     return open_studio(config, paths)
 
 
-def _keys() -> list[tuple[str, str, str, str]]:
-    """The keys of the studio: id, keys, what they do, where."""
-    from mcp_studio.tui.actions import ACTIONS
+def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
+    """The keys of the studio, with the person's own: id, keys, what they do, where."""
+    from mcp_studio.tui.actions import ACTIONS, remap
 
-    return [(action.id, action.keys, action.title, action.scope) for action in ACTIONS]
+    own, _ = remap(changed)
+    return [(action.id, own.get(action.id, action.keys), action.title, action.scope) for action in ACTIONS]
 
 
 def leave(code: int) -> NoReturn:

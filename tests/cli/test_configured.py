@@ -127,6 +127,19 @@ def test_path_and_keys() -> None:
     assert cli("config", "path").out == f"{Paths.default().config_file}\n"
     done = cli("config", "keys")
     assert done.code == 0 and any(line.startswith("ctrl+q") for line in done.out.splitlines())
+    assert cli("config", "set", "keys.quit", "f7").code == 0
+    quits = next(row for row in cli("config", "keys", "--json").json["result"] if row["id"] == "quit")
+    assert quits["keys"] == "f7"
+
+
+def test_a_word_beside_the_command_to_add_is_not_dropped() -> None:
+    done = cli("config", "add", "demo", "--", "prog")
+    assert done.code == 2 and "`demo`" in done.err and not Paths.default().config_file.exists()
+
+
+def test_listing_no_servers_says_how_to_add_one() -> None:
+    done = cli("list", "servers")
+    assert done.code == 0 and done.out == "" and "config add" in done.err
 
 
 def test_servers_of_other_clients_are_imported(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -27,8 +27,8 @@ from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
 
-Keys = Callable[[], Sequence[tuple[str, str, str, str]]]
-"""Gives the keys of the studio: id, keys, what they do, where."""
+Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
+"""Gives the keys of the studio, with the person's own: id, keys, what they do, where."""
 
 
 def run(options: Options, out: Output, keys: Keys) -> int:
@@ -38,7 +38,7 @@ def run(options: Options, out: Output, keys: Keys) -> int:
         "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
     }  # fmt: skip
     if word == "keys":
-        return _keys(keys, out)
+        return _keys(keys(_loaded(options, out).settings.keys), out)
     if word not in verbs:
         raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, (*verbs, "keys")))
     return verbs[word](options, out)
@@ -73,8 +73,7 @@ def _path(options: Options, out: Output) -> int:
     return out.done(str(_file(options)))
 
 
-def _keys(keys: Keys, out: Output) -> int:
-    rows = keys()
+def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
     for line in table([(pressed.replace(",", ", "), title, scope, name) for name, pressed, title, scope in rows]):
         out.data(line)
     return out.done([{"id": row[0], "keys": row[1], "title": row[2], "scope": row[3]} for row in rows])
@@ -133,6 +132,8 @@ def _add(options: Options, out: Output) -> int:
     usage = "mcp-studio config add [--name NAME] URL, or -- COMMAND ARGS…, or - for an mcp.json snippet"
     words = _words(options, 0, 1, usage)
     if options.command is not None:
+        if words:
+            raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=usage)
         server = from_command(options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
     elif words:

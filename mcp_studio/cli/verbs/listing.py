@@ -84,6 +84,8 @@ def _servers(plan: Plan, out: Output) -> int:
     servers = plan.config.servers.values()
     for row in table([(server.name, server.kind, _state(server), target_text(server, out)) for server in servers]):
         out.data(row)
+    if not servers:
+        out.note("No servers are configured; mcp-studio config add … adds one.")
     out.result = [
         {
             "name": server.name,
