@@ -119,7 +119,7 @@ def test_an_unusable_answer_ends_the_call_at_once_with_a_reason(fault: str) -> N
     outcome = answer_to(fault)
     assert isinstance(outcome, (Lost, Rejected)), outcome
     assert time.monotonic() - began < 8
-    assert outcome.error.message if isinstance(outcome, Lost) else outcome.message or outcome.problems
+    assert outcome.error.message and outcome.sent if isinstance(outcome, Lost) else outcome.message or outcome.problems
 
 
 @pytest.mark.parametrize("fault", ["silent-call", "wrong-id", "object-id", "endless-progress"])

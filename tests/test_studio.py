@@ -87,7 +87,8 @@ def test_the_era_that_worked_is_remembered_and_so_is_the_catalog() -> None:
         async with opened(stdio(RAW, enabled=False)) as studio:
             listing = studio.catalog.listing("s", "tool")
             assert listing.state == "remembered" and listing.entries[0].remembered
-            assert isinstance(await call(studio, "echo"), Lost)
+            outcome = await call(studio, "echo")
+            assert isinstance(outcome, Lost) and not outcome.sent
 
     run(remembered())
 
@@ -306,7 +307,7 @@ def test_a_server_that_dies_is_started_again_and_its_calls_are_lost() -> None:
             first = studio.manager.status("s").pid
             os.kill(first, signal.SIGKILL)
             outcome = await handle.wait()
-            assert isinstance(outcome, Lost) and "SIGKILL" in outcome.error.message
+            assert isinstance(outcome, Lost) and outcome.sent and "SIGKILL" in outcome.error.message
             await wait_until(lambda: studio.manager.status("s").state == "ready", 5)
             assert studio.manager.status("s").pid != first
             assert text(await call(studio, "echo", text="again")) == "again"

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from mcp_studio.call.outcome import CallOutcome, Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.call.result import problems_of
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.events import Answered
 from mcp_studio.session.connection import DeadlinePassed, Reply
@@ -42,6 +42,8 @@ class Call:
     outcome: CallOutcome | None = None
     asking: bool = False
     """Waits for a person's approval."""
+    sent: bool = False
+    """It has left, and may have reached the server."""
     checked: bool = False
     """Nothing more will be found out about the result."""
     changed: Signal[Call] = field(default_factory=lambda: Signal[Call]())
@@ -72,6 +74,10 @@ class Call:
         """Take progress from the session."""
         self.progress = Progress(done, total, message, time.monotonic())
         self.changed.emit(self)
+
+    def on_sent(self) -> None:
+        """Learn from the session that it has left."""
+        self.sent = True
 
     def begin(self, task: asyncio.Task[None]) -> None:
         """The task that runs it; however that ends, the call ends with an outcome."""
@@ -120,7 +126,9 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
         call.finish(TimedOut(ms=ms(), limit=passed.limit))
         return
     except StudioError as error:
-        call.finish(Lost(ms=ms(), error=error))
+        # Unreachable, but not lost: the transport found nobody to send it to.
+        nobody = isinstance(error, Unreachable) and not isinstance(error, ConnectionLost)
+        call.finish(Lost(ms=ms(), error=error, sent=call.sent and not nobody))
         return
     call.finish(outcome_of(call.method, reply, ms()))
 

@@ -109,7 +109,7 @@ class Caller:
         async def send(params: dict[str, Json]) -> Reply:
             return await connection.request(
                 call.method, params, idle=timeouts.idle, total=timeouts.total, on_progress=call.on_progress,
-                headers=headers,
+                on_sent=call.on_sent, headers=headers,
             )  # fmt: skip
 
         supervisor.calls.append(call.subject)

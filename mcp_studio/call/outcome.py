@@ -66,6 +66,8 @@ class TimedOut(CallOutcome):
 
 @dataclass(frozen=True, slots=True)
 class Lost(CallOutcome):
-    """The connection failed under it; whether the server did the work is unknown."""
+    """There is no usable answer: the connection failed, or what came cannot be read."""
 
     error: StudioError = StudioError("")
+    sent: bool = False
+    """It had left: whether the server did the work is unknown."""

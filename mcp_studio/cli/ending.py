@@ -44,8 +44,8 @@ def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], 
             return out.fail(InputNeeded(f"It was not run: {rule}."))
         case TimedOut(limit=limit):
             return out.fail(StudioError(f"No answer within {limit}.", hint="--timeout SECONDS waits longer."))
-        case Lost(error=error):
-            return out.fail(error)
+        case Lost(error=error, sent=sent):
+            return out.fail(error, {"sent": sent})
         case Cancelled():
             return out.fail(StudioError("It was cancelled."))
         case _:

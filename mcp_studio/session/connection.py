@@ -126,9 +126,13 @@ class Connection:
         idle: float | None = None,
         total: float | None = None,
         on_progress: OnProgress | None = None,
+        on_sent: Callable[[], None] | None = None,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Reply:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
+
+        Args:
+            on_sent: called when the request is written or under way.
 
         Raises:
             DeadlinePassed: no answer in time.
@@ -147,6 +151,8 @@ class Connection:
                 if self._pauses:
                     deadline.pause()
                 await self._send(out)
+                if on_sent is not None:
+                    on_sent()
                 return await waiter.answer
         except TimeoutError:
             self._give_up(out.id, "timed out")

@@ -118,17 +118,13 @@ def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
             return "off", f"stopped after {took}" if took else "stopped"
         case TimedOut(limit=limit):
             return "bad", f"no answer in time: {safe(limit, 300)}"
-        case Lost(error=error) if was_sent(outcome):
-            return "bad", f"connection lost: {safe(error.message, 300)} Whether the server did the work is unknown."
+        case Lost(error=error, sent=True):
+            what = "connection lost" if isinstance(error, ConnectionLost) else "no usable answer"
+            return "bad", f"{what}: {safe(error.message, 300)} Whether the server did the work is unknown."
         case Lost(error=error):
             return "bad", f"not sent: {safe(error.message, 300)} {safe(error.hint, 200)}".rstrip()
         case _:
             return "off", type(outcome).__name__
-
-
-def was_sent(outcome: Lost) -> bool:
-    """Whether the request can have reached the server: it was lost under way, not refused before it left."""
-    return isinstance(outcome.error, ConnectionLost) and outcome.ms >= 1
 
 
 def outcome_note(outcome: CallOutcome) -> str:
@@ -147,7 +143,7 @@ def outcome_note(outcome: CallOutcome) -> str:
         case TimedOut():
             word = "timed out"
         case Lost():
-            if not was_sent(outcome):
+            if not outcome.sent:
                 return "not sent"
             word = "lost"
         case _:
