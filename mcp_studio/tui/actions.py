@@ -155,8 +155,8 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "question",
         ("question-accept", "!ctrl+j,alt+enter,ctrl+enter", "accept", "Accept and send", "Accept"),
-        ("question-decline", "alt+d,d", "decline", "Decline", "Decline"),
-        ("question-cancel", "alt+c,c", "cancel", "Cancel what is waiting", "Cancel"),
+        ("question-decline", "alt+d", "decline", "Decline", "Decline"),
+        ("question-cancel", "alt+c", "cancel", "Cancel what is waiting", "Cancel"),
         ("question-later", "escape", "later", "Later; what was typed is kept", "Later"),
     ),
     *_scope(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.events import Event, Key
 from textual.filter import LineFilter
 from textual.theme import Theme
 
@@ -45,6 +47,7 @@ class StudioApp(App[int]):
         super().__init__(driver_class=prompt_driver())
         self.failure: Exception | None = None
         """The mistake of our own that ended the app."""
+        self._letter_at = 0.0
         self.animation_level = "none"
         choose(ascii=settings.ascii)
         self._plain = (late.plain_signs(),) if settings.ascii else ()
@@ -85,6 +88,21 @@ class StudioApp(App[int]):
             self._exception = error
             self._exception_event.set()
         self._close_messages_no_wait()
+
+    # Keys
+
+    async def on_event(self, event: Event) -> None:
+        """See every key before anything acts on it."""
+        if isinstance(event, Key) and not event.is_forwarded:
+            if "alt+" in event.key:
+                # Many terminals send it as Esc and the letter, and then an input would take the letter as text.
+                event.character = None
+            self._letter_at = time.monotonic() if event.is_printable else 0.0
+        await super().on_event(event)
+
+    def typed_within(self, seconds: float) -> bool:
+        """Whether the last key was text, and came within these seconds."""
+        return time.monotonic() - self._letter_at < seconds
 
     # Screen
 

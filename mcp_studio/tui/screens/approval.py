@@ -20,6 +20,7 @@ class Approval(Dialog[Answer], scope="approval"):
     """Answers accept or decline; None is later."""
 
     reads = True
+    answers = frozenset(("run", "deny"))
 
     def __init__(self, request: InputRequest) -> None:
         super().__init__()

@@ -13,6 +13,9 @@ from mcp_studio.tui import late
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.main import MainScreen
 
+_TYPING = 2.0
+"""Seconds after a letter during which a person is typing, also when the call in view asks something."""
+
 
 class Asking:
     """Opens the questions of the inbox, oldest first."""
@@ -59,11 +62,12 @@ class Asking:
         app = self._screen.studio_app
         if app.screen is not self._screen:
             return False
+        # What takes letters is being typed into: a dialog would get the rest of the words.
+        field = app.focused is not None and app.focused.check_consume_key("a", "a")
         visible = self._screen.calling.call
         if visible is not None and visible.outcome is None and visible.subject == request.subject:
-            return True
-        # What takes letters is being typed into: a dialog would get the rest of the words.
-        return app.focused is None or not app.focused.check_consume_key("a", "a")
+            return not field or not app.typed_within(_TYPING)
+        return not field
 
     def _open(self, request: InputRequest) -> None:
         if request.kind == "approval":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
 
 T = TypeVar("T")
+
+_TYPING = 2.0
+"""Seconds after a letter during which more are expected to come."""
+_DEAF = 0.5
+"""Seconds for which a dialog that appears then takes no answer: the letter was meant for what it covers."""
 
 
 class Box(ScrollableContainer, can_focus=False):
@@ -43,6 +49,9 @@ class Dialog(ModalScreen[T]):
     scope: ClassVar[Scope] = "dialog"
     reads = False
     """It is all text, so that the keys scroll it."""
+    answers: ClassVar[frozenset[str]] = frozenset()
+    """Actions on bare letters, in a dialog that may open by itself."""
+    _deaf_until = 0.0
 
     def __init_subclass__(cls, scope: Scope | None = None, **kwargs: bool) -> None:
         if scope:
@@ -60,11 +69,17 @@ class Dialog(ModalScreen[T]):
 
     def compose(self) -> ComposeResult:
         """The box around the body."""
+        if self.answers and cast("StudioApp", self.app).typed_within(_TYPING):
+            self._deaf_until = time.monotonic() + _DEAF
         box = Box(*self.body(), id="box")
         box.can_focus = self.reads
         box.border_title = self.heading()
         box.border_subtitle = self.keys_line()
         yield box
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A letter that was on its way when the dialog appeared answers nothing."""
+        return action not in self.answers or time.monotonic() >= self._deaf_until
 
     def keys_line(self) -> Content:
         """The keys of the dialog, with the person's own changes."""

@@ -18,6 +18,7 @@ class Trust(Dialog[bool], scope="trust"):
     """Answers True when the file may be used as it is now."""
 
     reads = True
+    answers = frozenset(("yes", "no"))
 
     def __init__(self, file: Untrusted) -> None:
         super().__init__()

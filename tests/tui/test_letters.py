@@ -1,0 +1,93 @@
+"""Letters: alt+ keys are none, and none answers a dialog that opened while somebody typed."""
+
+from __future__ import annotations
+
+import asyncio
+
+from textual._xterm_parser import XTermParser
+
+from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.tui.screens.approval import Approval
+from mcp_studio.tui.screens.question import Question
+from tests.support import python_server
+from tests.tui.stage import Stage, on_stage, raw, run
+from tests.walker import studio
+
+FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+async def typed(stage: Stage, sequence: str) -> None:
+    """What a terminal sends, as the driver's parser reads it."""
+    parser = XTermParser()
+    for event in [*parser.feed(sequence), *parser.feed("")]:
+        stage.app._driver.process_message(event)
+    await stage.pilot.pause()
+
+
+def test_alt_keys_of_every_kind_of_terminal_answer_and_are_not_typed() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            for sequence, action in (("\x1bd", "decline"), ("\x1bc", "cancel"), ("\x1b[100;3u", "decline")):
+                request = InputRequest("elicitation", "raw", "Who?", FORM)
+                asking = asyncio.create_task(stage.studio.inbox.ask(request))
+                await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
+                await stage.press("A")
+                await typed(stage, sequence)
+                assert await asking == Answer(action)
+                assert request.draft == {"name": "A"}
+
+    run(main())
+
+
+def test_alt_t_changes_the_theme_while_a_field_has_the_focus() -> None:
+    with studio("--", *python_server("raw_server")) as walker:
+        walker.shows("w add", "following")
+        walker.go("enter", "text")
+        walker.press(b"\x1bt")
+        walker.shows("Theme")
+
+
+def test_a_letter_alone_declines_no_question() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            form = {"type": "object", "properties": {"sure": {"type": "boolean"}}}
+            request = InputRequest("elicitation", "raw", "Sure?", form)
+            asking = asyncio.create_task(stage.studio.inbox.ask(request))
+            await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
+            await stage.press("d", "c")
+            assert isinstance(stage.app.screen, Question) and not asking.done()
+            await stage.press("alt+d")
+            assert await asking == Answer("decline")
+
+    run(main())
+
+
+def test_a_question_of_the_running_call_waits_for_the_end_of_a_word() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await stage.open("wait")
+            await stage.press("ctrl+j", "1")
+            request = InputRequest("elicitation", "raw", "Who?", FORM, subject="raw.wait")
+            asking = asyncio.create_task(stage.studio.inbox.ask(request))
+            await stage.until(lambda: stage.toasts, "toast")
+            assert stage.app.screen is stage.main
+            asking.cancel()
+
+    run(main())
+
+
+def test_a_letter_that_was_on_its_way_approves_nothing() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            stage.main.set_focus(stage.main.catalog.list)
+            await stage.press("j")
+            request = InputRequest("approval", "raw", "", subject="raw.fail", reasons=("destructive",), arguments={})
+            asking = asyncio.create_task(stage.studio.inbox.ask(request))
+            await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
+            await stage.press("y")
+            assert isinstance(stage.app.screen, Approval) and not asking.done()
+            stage.app.screen._deaf_until = 0.0
+            await stage.press("y")
+            assert await asking == Answer("accept")
+
+    run(main())
