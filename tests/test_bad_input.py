@@ -1,0 +1,269 @@
+"""What people get wrong, on the program itself: a clear sentence, the right exit code, and nothing typed is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import python_server
+from tests.transport.stdio_kit import below
+from tests.walker import STUDIO, Walker, studio
+
+PYTHON, RAW = python_server("raw_server")
+GOOD = f"[servers.good]\ncommand = {json.dumps(PYTHON)}\nargs = [{json.dumps(RAW)}]\n"
+SERVER = ("--", PYTHON, RAW)
+
+
+def run(*argv: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of the program."""
+    done = subprocess.run([*STUDIO, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def configure(home: Path, text: str) -> Path:
+    """Write the person's config.toml."""
+    file = home / "config" / "config.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+# The command line
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (["list", "tools", "--", "no-such-command"], 4, "There is no command no-such-command"),
+        (["list", "tools", "--url", "http://127.0.0.1:9/mcp"], 4, "Nothing answers at 127.0.0.1:9"),
+        (["list", "tools", "--url", "nowhere"], 2, "`nowhere` is no URL"),
+        (["lst", "tools"], 2, "Did you mean `list`?"),
+        (["list", "things", *SERVER], 2, "`things`"),
+        (["list", "--no-such-option", *SERVER], 2, "--no-such-option"),
+        (["list", "tools", "--timeout", "soon", *SERVER], 2, "`soon`"),
+        (["list", "tools", "--config", "no/such/file.json"], 2, "no/such/file.json: There is no such file"),
+        (["list", "tools", "--config", "."], 2, "cannot be read"),
+        (["call", "ech", "text=hi", *SERVER], 2, "no tool 'ech'. Did you mean echo?"),
+        (["call", "echo", "txt=hi", *SERVER], 2, "no argument 'txt'; did you mean text?"),
+        (["call", "echo", *SERVER], 2, "text is required"),
+        (["call", "add", "a=four", "b=2", *SERVER], 2, "must be a number, got 'four'"),
+        (["call", "echo", "--args", '{"text": ', *SERVER], 2, "--args is not valid JSON"),
+        (["call", "echo", "--args", "[1]", *SERVER], 2, "--args must be a JSON object"),
+        (["call", "echo", "--args", "@no/such/file", *SERVER], 2, "no/such/file cannot be read"),
+        (["call", "echo", "--args", '{"text": 5}', *SERVER], 2, "text must be text, got 5"),
+        (["call", "fail", *SERVER], 6, "needs approval"),
+        (["call", "fail", "--yes", *SERVER], 5, "It went wrong."),
+        (["call", "ask", *SERVER], 6, "What is your name?"),
+        (["get", "gret", *SERVER], 2, "no prompt 'gret'. Did you mean greet?"),
+        (["get", "greet", *SERVER], 2, "who is required"),
+        (["call"], 2, "Which tool?"),
+        (["read"], 2, "Which resource?"),
+        ([], 2, "The studio needs a terminal"),
+    ],
+)  # fmt: skip
+def test_the_command_line_says_what_is_wrong_and_ends_with_its_code(argv: list[str], code: int, said: str) -> None:
+    done, output, error = run(*argv)
+    assert (done, output) == (code, "")
+    assert said in error
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('[servers.bad]\ncomand = "x"\n', "servers.bad.comand: is not a known key. Did you mean `command`?"),
+        ("[servers.bad]\ncommand = 5\n", "servers.bad.command: must be a string"),
+        ('[servers.bad]\ncommand = "x"\nurl = "http://x"\n', "servers.bad: has both a command and a url"),
+        ('[servers.bad]\nurl = "ftp://x"\n', "servers.bad.url: `ftp://x`"),
+        ("[servers.bad]\n", "servers.bad: has neither"),
+        ('[servers.bad]\ncommand = "${NO_SUCH_NAME}"\n', "the environment variable NO_SUCH_NAME is not set"),
+        ('[limits]\nconect = 3\n', "limits.conect: is not a known key. Did you mean `connect`?"),
+        ('[limits]\nconnect = "soon"\n', "limits.connect: must be a number of seconds"),
+        ("[thme]\n", "thme: is not a known key. Did you mean `theme`?"),
+    ],
+)  # fmt: skip
+def test_one_bad_entry_costs_only_itself(home: Path, more: str, said: str) -> None:
+    file = configure(home, GOOD + more)
+    code, output, error = run("call", "good.echo", "text=hi")
+    assert (code, output) == (0, "hi\n")
+    assert f"{file}: " in error and said in error
+    code, output, _ = run("config")
+    assert code == 2 and "good" in output
+
+
+@pytest.mark.parametrize("text", ["[servers.good\n", "a = 1\na = 2\n", "\udcff"])
+def test_a_config_that_cannot_be_read_is_named_with_the_place(home: Path, text: str) -> None:
+    file = configure(home, "")
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    code, output, error = run("list", "tools")
+    assert (code, output) == (2, "") and str(file) in error and "It is not " in error
+
+
+def test_unknown_servers_are_answered_with_the_nearest(home: Path) -> None:
+    configure(home, GOOD + GOOD.replace("good", "other"))
+    for argv in (["list", "tools", "--server", "god"], ["call", "god.echo", "text=hi"]):
+        code, _, error = run(*argv)
+        assert code == 2 and "good" in error
+
+
+# The studio
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (["--", "no-such-command"], "There is no command.*no-such-command"),
+        (["http://127.0.0.1:9/mcp"], r"Nothing answers at(.|\n)*127.0.0.1:9"),
+        (["--", sys.executable, "-c", "import sys; sys.exit('no licence')"], "no licence"),
+        (["--", sys.executable, "-c", "print('hello')"], "ended"),
+    ],
+)  # fmt: skip
+def test_a_server_that_cannot_be_had_is_told_on_a_screen_that_works(target: list[str], said: str) -> None:
+    with studio(*target) as walker:
+        walker.shows("✗ target|◐ target|retry", "0/1 servers")
+        walker.go("1", "enter Details")
+        walker.go("enter", said)
+        walker.go("esc", gone="y Copy")
+        walker.go("f1", "Help: Servers")
+        walker.go("esc", gone="Help: Servers")
+        assert walker.leave() == 0
+
+
+def test_the_studio_opens_on_a_bad_config_and_tells_where(home: Path) -> None:
+    file = configure(home, GOOD + '[servers.bad]\ncomand = "x"\n')
+    with studio() as walker:
+        walker.shows("r echo", "1/1 servers", "1 problem in the configuration")
+        walker.go("f12", "servers.bad.comand: is not", "Did you mean `command`", "config.toml: ")
+        walker.go("esc", gone="What is running")
+        assert walker.leave() == 0
+    configure(home, "[servers.good\n")
+    with studio() as walker:
+        walker.shows("No servers yet", "1 problem in the configuration")
+        walker.go("f12", "is not valid TOML")
+        walker.go("esc", gone="What is running")
+        assert walker.leave() == 0
+    assert file.read_text() == "[servers.good\n", "what a person wrote is left alone"
+
+
+def open_tool(walker: Walker, words: str, name: str) -> None:
+    """Open a tool by the filter, and leave the filter."""
+    walker.go("esc", "enter Open")
+    walker.go("/", "│ filter")
+    walker.paste(words, r"\b1 of \d+")
+    walker.go("enter", name, gone="enter Open")
+    walker.go("esc", "enter Open")
+    walker.go("esc", "/ filter")
+    walker.go("f2", "pgdn Tab")
+
+
+def test_what_is_typed_and_wrong_is_told_and_kept() -> None:
+    with studio("demo") as walker:
+        walker.shows("list_books", "enter Open")
+        open_tool(walker, "form_nested", "3 demo.form_nested")
+        walker.paste('{"name": ', r'customer \*  {"name":', "✗ must be object")
+        walker.go("^j", "Not sent: customer must be object", "1 error")
+        walker.go("^pgdn", r"│ 1 +{")
+        walker.go("^pgdn", "▾ {")
+        walker.go("^pgdn", r'customer \*  {"name":')
+        open_tool(walker, "set_stock", "3 demo.set_stock")
+        walker.go("tab")
+        walker.paste("four", r"stock \*  four", "✗ must be")
+        walker.go("^j", "Not sent: ", "error")
+        open_tool(walker, "form_nested", r'customer \*  {"name":')
+        assert "4 Result" in walker.text() and "No result yet" in walker.text(), "nothing was sent"
+        assert walker.leave() == 0
+    with studio("demo") as walker:
+        walker.shows("list_books", "enter Open")
+        open_tool(walker, "form_nested", r'customer \*  {"name":')
+        open_tool(walker, "set_stock", r"stock \*  four")
+        assert walker.leave() == 0
+
+
+def test_text_that_is_no_json_stays_in_the_editor_over_other_tabs() -> None:
+    with studio("demo") as walker:
+        walker.shows("list_books", "enter Open")
+        open_tool(walker, "set_stock", "3 demo.set_stock")
+        walker.go("^pgdn", r"│ 1 +{")
+        walker.go("end")
+        walker.paste('"id": ', r'│ 1 +{}?"id":')
+        walker.go("^j", "Not sent", "No result yet")
+        walker.go("^pgdn", "▾ {")
+        walker.go("^pgup", r'│ 1 +{}?"id":')
+        assert walker.leave() == 0
+
+
+def servers_below(walker: Walker) -> list[int]:
+    """The processes of the helper server, without the guard that watches over it."""
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") for pid in below(walker.process.pid)}
+    return [pid for pid, command in commands.items() if command[:2] == [PYTHON.encode(), RAW.encode()]]
+
+
+def kill_server(walker: Walker) -> None:
+    """End the one server by its id."""
+    [pid] = servers_below(walker)
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_server_killed_in_a_call_is_told_and_comes_back() -> None:
+    with studio(*SERVER) as walker:
+        walker.shows("r echo", "enter Open")
+        open_tool(walker, "Answers after", "3 target.wait")
+        walker.go("3 0", r"seconds +30")
+        walker.go("^j", "running")
+        kill_server(walker)
+        walker.shows("✗ connection lost: target was ended by SIGKILL", "Whether the server did")
+        walker.shows("1/1 servers")
+        open_tool(walker, "Gives back", "3 target.echo")
+        walker.go("h i", r"text \* +hi")
+        walker.go("^j", "✓ ok")
+        assert walker.leave() == 0
+
+
+def test_a_server_killed_while_it_asks_takes_its_question_along() -> None:
+    with studio(*SERVER) as walker:
+        walker.shows("r echo", "enter Open")
+        open_tool(walker, "name first", "3 target.ask")
+        walker.go("^j", "What is your name")
+        walker.go("A d a", r"name \* +Ada")
+        kill_server(walker)
+        walker.shows("does not wait for the answer any more", "✗ connection lost")
+        assert "What is your name" not in walker.text()
+        walker.shows("1/1 servers")
+        walker.go("^j", "What is your name")
+        walker.go("esc", gone="What is your name")
+        assert walker.leave() == 0
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown", "leave"), [("1 enter", "command", "esc"), ("f1", "Help: ", "esc"), ("^n", "Add server", "esc")]
+)
+def test_a_server_killed_under_a_dialog_leaves_the_dialog_usable(keys: str, shown: str, leave: str) -> None:
+    with studio(*SERVER) as walker:
+        walker.shows("r echo", "enter Open")
+        for key in keys.split():
+            walker.go(key)
+            walker.drain(0.2)
+        walker.shows(shown)
+        kill_server(walker)
+        walker.shows("0/1 servers|attempt 1|1/1 servers")
+        walker.go(leave, gone=shown + ".*\\n(.*\\n)*.*(esc Back|y Copy)")
+        walker.shows("1/1 servers")
+        assert walker.leave() == 0
+
+
+def test_a_server_killed_before_a_call_is_approved_is_not_called() -> None:
+    with studio(*SERVER) as walker:
+        walker.shows("r echo", "enter Open")
+        open_tool(walker, "tool error", "3 target.fail")
+        walker.go("^j", "Run target.fail")
+        kill_server(walker)
+        walker.shows("0/1 servers|attempt 1")
+        walker.go("y", gone="Run target.fail")
+        walker.shows("✗ (not sent|connection lost|tool error)")
+        assert walker.leave() == 0
