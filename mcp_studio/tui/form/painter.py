@@ -177,8 +177,12 @@ class Painter:
 
     def _help(self, known: Field, current: bool) -> list[list[Piece]]:
         title = "" if _letters(known.title) == _letters(known.name) else _plain(known.title)
-        shape = current and not isinstance(known, Flag) and (self._model.has(known) or known.has_default)
+        seen = isinstance(known, Flag) or (isinstance(known, Choice) and inline(known, self.room))
+        filled = self._model.has(known) or known.has_default
+        shape = current and not seen and filled
         meaning = ": ".join(part for part in (title, _plain(known.description)) if part)
+        if _letters(meaning) == _letters(known.hint) and (shape or not filled):
+            meaning = ""  # The server says what the schema says.
         words = " · ".join(part for part in (safe(known.hint, 100) if shape else "", meaning) if part)
         return list(self._wrapped(words, "dim", 2, _MOST_HELP if current else 1)) if words else []
 

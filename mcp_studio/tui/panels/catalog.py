@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
@@ -47,6 +47,10 @@ def rows_of(entries: Iterable[Entry]) -> list[Row]:
     return [row if seen[row.entry.ref] > 1 else Row(row.entry, 0) for row in rows]
 
 
+def _key(row: Row) -> Hashable:
+    return row.entry.ref, row.twin
+
+
 def _searched(row: Row) -> tuple[str, str]:
     ref, view = row.entry.ref, row.entry.view
     return f"{ref.server}.{ref.name}", f"{view.name} {view.title}\n{view.description[:500]}"
@@ -88,7 +92,8 @@ class CatalogPanel(Pane, scope="catalog"):
         self._matcher: Matcher | None = None
         self.kind: EntryKind = "tool"
         self.filter = FilterLine()
-        self.list = EntryList(self._draw_row, key=lambda row: (row.entry.ref, row.twin))
+        self.list = EntryList(self._draw_row, key=_key)
+        self._home: Hashable = None
 
     def compose(self) -> ComposeResult:
         """A filter above a list."""
@@ -131,13 +136,17 @@ class CatalogPanel(Pane, scope="catalog"):
     def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
         """Show only what has all the words."""
         event.stop()
+        if not self._query:
+            self._note_home()
         self._query = event.text
         self._fill(keep=not self._words)
 
     def on_filter_line_left(self, event: FilterLine.Left) -> None:
-        """Back to the list; enter opens what is under the cursor."""
+        """Back to the list; enter opens what is under the cursor, esc goes back to where the filter began."""
         event.stop()
         self.screen.set_focus(self.list)
+        if event.how == "escape" and self._home is not None:
+            self.list.go_to_key(self._home)
         if event.how == "enter":
             self.action_open()
 
@@ -159,11 +168,17 @@ class CatalogPanel(Pane, scope="catalog"):
         if self.list.row is None:
             refuse(self, "There is nothing to open here.")
         else:
+            self._note_home()
             self.post_message(self.Opened(self.list.row.entry, True))
 
     async def action_filter(self) -> None:
         """Start typing a filter."""
+        self._note_home()
         await self.filter.open()
+
+    def _note_home(self) -> None:
+        """The row under the cursor is the one to come back to."""
+        self._home = _key(self.list.row) if self.list.row else None
 
     def action_copy(self) -> None:
         """Copy the name of the entry under the cursor."""

@@ -39,10 +39,12 @@ class FilterLine(Widget):
         return Content.assemble(("/ ", "$quiet"), (self._hint, "$quiet"))
 
     async def open(self) -> None:
-        """Show the input and focus it; its text is kept from before."""
+        """Show the input and focus it; its text is kept from before, and what is typed replaces it."""
         if self._input is None:
             self._input = Input(self.text, compact=True, select_on_focus=False, placeholder=self._hint)
             await self.mount(self._input)
+        if not self._input.has_focus:
+            self._input.select_all()
         # Not `focus()`, which waits in a queue: the next key may be there already.
         self.screen.set_focus(self._input)
 

@@ -80,6 +80,11 @@ class Pane(Widget):
         self._note = note
         self._draw()
 
+    @property
+    def has_tabs(self) -> bool:
+        """Whether there is another tab to turn to."""
+        return len(self._tabs) > 1
+
     def turn_tab(self, step: int) -> bool:
         """Go to the next or previous tab; False when there is only one."""
         names = [tab.id for tab in self._tabs]

@@ -51,6 +51,7 @@ class ResultPanel(Pane, scope="result"):
         self._filled: dict[str, object] = {}
         self._call: Call | None = None
         self._opened: Opened | None = None
+        self._key = ""
 
     def compose(self) -> ComposeResult:
         """A line on how it ended, above the body."""
@@ -65,6 +66,8 @@ class ResultPanel(Pane, scope="result"):
 
     def show(self, opened: Opened | None, call: Call | None) -> None:
         """Show the call of what is open: nothing yet, running, or ended."""
+        if opened is not None and opened.key != self._key:
+            self._key, self.tab = opened.key, "text"
         self._opened, self._call = opened, call
         outcome = call.outcome if call else None
         has_tabs = isinstance(outcome, (Succeeded, ToolFailed, Rejected))

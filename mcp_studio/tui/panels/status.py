@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Click
 from textual.widget import Widget
@@ -36,17 +37,24 @@ class StatusLine(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """The line as text."""
+        """The line as text; where there is no room the least important parts are left out as a whole."""
         f = self.facts
-        parts: list[str | tuple[str, str]] = [(" mcp-studio", "b $primary"), f"  {f.ready}/{f.servers} servers"]
-        parts.append(f"  {f.tools:,} tools")
-        if f.waiting:
-            parts.append((f"   {self.flag} {f.waiting} waiting", "b $accent"))
-        if f.p50 is not None and f.p95 is not None:
-            parts.append((f"   p50 {f.p50:.0f}ms  p95 {f.p95:.0f}ms", "$quiet"))
-        if f.note:
-            parts.append((f"   {f.note}", "$warning"))
-        return Content.assemble(*parts)
+        waiting = f"   {self.flag} {f.waiting:,} waiting" if f.waiting else ""
+        times = f"   p50 {f.p50:,.0f}ms  p95 {f.p95:,.0f}ms" if f.p50 is not None and f.p95 is not None else ""
+        parts = [
+            (" mcp-studio", "b $primary", 2),
+            (f"  {f.ready:,}/{f.servers:,} servers", "", 1),
+            (f"  {f.tools:,} tools", "", 3),
+            (waiting, "b $accent", 0),
+            (times, "$quiet", 5),
+            (f"   {f.note}" if f.note else "", "$warning", 4),
+        ]
+        room, shown = self.size.width, set[int]()
+        for text, _, rank in sorted(parts, key=lambda part: part[2]):
+            if cell_len(text) <= room:
+                room -= cell_len(text)
+                shown.add(rank)
+        return Content.assemble(*((text, look) for text, look, rank in parts if rank in shown))
 
     async def on_click(self, event: Click) -> None:
         """Open the oldest question."""

@@ -65,8 +65,13 @@ class Arranging:
         own: tuple[Action, ...] = ()
         if pane is not None:
             own = tuple(a for name in PANES if pane.id == name for a in scoped(name) if a.show)
-        rest = sorted((a for a in scoped("main", "app") if a.show), key=lambda a: _ORDER.get(a.id, 6))
-        chosen = (*rest[:1], *own[:_OWN], *rest[1:])
+        useless = set[str]() if self._screen.calling.opened else {"call"}
+        if pane is None or not pane.has_tabs:
+            useless.add("tab-next")
+        general = (a for a in scoped("main", "app") if a.show and a.id not in useless)
+        rest = sorted(general, key=lambda a: _ORDER.get(a.id, 6))
+        first = 1 if "call" not in useless else 0
+        chosen = (*rest[:first], *own[:_OWN], *rest[first:])
         keys = [self._screen.studio_app.key_of(action.id) for action in chosen]
         self._screen.keys.show([(key, spell(key), action.short) for key, action in zip(keys, chosen, strict=True)])
 

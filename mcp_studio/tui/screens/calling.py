@@ -231,6 +231,7 @@ class Calling:
 
     def _show_result(self) -> None:
         self._screen.result.show(self.opened, self.call)
+        self._screen.arranging.show_keys()
         if self.running:
             self._screen.pulse()
 

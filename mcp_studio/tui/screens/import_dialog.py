@@ -26,6 +26,12 @@ from mcp_studio.tui.views.virtual_list import VirtualList
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
+_NOTHING = (
+    "Nothing to import: Claude Desktop, Claude Code, Cursor, VS Code and Windsurf have no file with servers in it, "
+    "neither among your own files nor in this folder.\n\nEsc goes back; a command, a URL or an mcp.json snippet can be "
+    "pasted there."
+)
+
 
 class Found(NamedTuple):
     """A server of another client."""
@@ -43,8 +49,11 @@ class ImportDialog(Dialog[ServerConfig], scope="import"):
         super().__init__()
         self._studio = studio
         self._marked: set[int] = set()
-        self._list: VirtualList[Found] = VirtualList(self._draw, key=id, empty="Looking …")
-        self._note = Static(classes="note")
+        self._list: VirtualList[Found] = VirtualList(
+            self._draw,
+            key=id,
+        )
+        self._note = Static(Content("Looking …"), classes="note")
 
     def heading(self) -> Content:
         """What it is."""
@@ -61,7 +70,6 @@ class ImportDialog(Dialog[ServerConfig], scope="import"):
 
     async def _look(self) -> None:
         found, problems = await asyncio.to_thread(_find, self._studio)
-        self._list.empty = "No file of Claude, Cursor, VS Code or Windsurf with servers in it was found."
         self._list.set_rows(found)
         self._show_note(problems)
 
@@ -109,7 +117,7 @@ class ImportDialog(Dialog[ServerConfig], scope="import"):
 
     def _show_note(self, problems: Iterable[str]) -> None:
         row = self._list.row
-        lines = [] if row is None else [_what(row.server), f"from {row.server.source.file}"]
+        lines = [_NOTHING] if row is None else [_what(row.server), f"from {row.server.source.file}"]
         lines += [f"left out: {problem}" for problem in problems]
         self._note.update(Content(safe("\n".join(lines), 4_000, lines=True)))
 

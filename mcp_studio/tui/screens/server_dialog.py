@@ -40,6 +40,20 @@ _HINTS = {
 }  # fmt: skip
 
 
+class Mark(Checkbox):
+    """A checkbox that needs no colour to tell its state, drawn as forms draw theirs."""
+
+    BUTTON_LEFT = BUTTON_RIGHT = ""
+    BUTTON_INNER = "[ ]"
+
+    def watch_value(self) -> None:
+        """Draw the state."""
+        inner = "[x]" if self.value else "[ ]"
+        self.BUTTON_INNER = inner  # pyright: ignore[reportConstantRedefinition] - Textual asks the instance
+        super().watch_value()
+        self.refresh()
+
+
 class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
     """Answers the server that was saved."""
 
@@ -68,8 +82,8 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         yield Horizontal(
             Static(Content("protocol"), classes="label"),
             Select[str]([(era, era) for era in ERAS], value="auto", allow_blank=False, compact=True, id="field-era"),
-            Checkbox(Content("believe hints"), compact=True, id="field-trust"),
-            Checkbox(Content("at start"), True, compact=True, id="field-enabled"),
+            Mark(Content("believe hints"), compact=True, id="field-trust"),
+            Mark(Content("at start"), True, compact=True, id="field-enabled"),
             classes="row",
         )
         yield self._note
