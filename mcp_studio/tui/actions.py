@@ -86,7 +86,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "catalog",
         ("catalog-open", "!enter", "open", "Open it", "Open"),
-        ("catalog-filter", "slash", "filter", "Filter as you type", "Filter"),
+        ("catalog-filter", "!slash", "filter", "Filter as you type", "Filter"),
         ("catalog-copy", "y", "copy", "Copy its name", ""),
         ("catalog-command", "c", "copy_command", "Copy it as a command line", ""),
     ),
@@ -109,7 +109,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "trace",
         ("trace-open", "!enter", "open", "Request, response, headers, stderr around it", "Detail"),
-        ("trace-filter", "slash", "filter", "Filter: words, ~s server, ~m method", "Filter"),
+        ("trace-filter", "!slash", "filter", "Filter: words, ~s server, ~m method", "Filter"),
         ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
     ),

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from mcp_studio.studio import Studio
 
+_TYPING = 2.0
+"""Seconds after a letter during which more are expected to come."""
+
 
 class StudioApp(App[int]):
     """The studio's screen over a running engine, which surrounds it: `run.py` opens both."""
@@ -100,9 +103,10 @@ class StudioApp(App[int]):
             self._letter_at = time.monotonic() if event.is_printable else 0.0
         await super().on_event(event)
 
-    def typed_within(self, seconds: float) -> bool:
-        """Whether the last key was text, and came within these seconds."""
-        return time.monotonic() - self._letter_at < seconds
+    @property
+    def typing(self) -> bool:
+        """Whether the person is likely to go on typing: the last key was text, a moment ago."""
+        return time.monotonic() - self._letter_at < _TYPING
 
     # Screen
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from typing import Literal
 
 from textual._xterm_parser import XTermParser
 
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
+from mcp_studio.tui.screens.dialog import DEAF
 from mcp_studio.tui.screens.question import Question
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, run
 from tests.walker import studio
 
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+SEQUENCES: tuple[tuple[str, Literal["decline", "cancel"]], ...] = (
+    ("\x1bd", "decline"), ("\x1bc", "cancel"), ("\x1b[100;3u", "decline"),
+)  # fmt: skip
 
 
 async def typed(stage: Stage, sequence: str) -> None:
@@ -27,7 +34,7 @@ async def typed(stage: Stage, sequence: str) -> None:
 def test_alt_keys_of_every_kind_of_terminal_answer_and_are_not_typed() -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:
-            for sequence, action in (("\x1bd", "decline"), ("\x1bc", "cancel"), ("\x1b[100;3u", "decline")):
+            for sequence, action in SEQUENCES:
                 request = InputRequest("elicitation", "raw", "Who?", FORM)
                 asking = asyncio.create_task(stage.studio.inbox.ask(request))
                 await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
@@ -45,6 +52,18 @@ def test_alt_t_changes_the_theme_while_a_field_has_the_focus() -> None:
         walker.go("enter", "text")
         walker.press(b"\x1bt")
         walker.shows("Theme")
+
+
+def test_letters_that_come_at_once_after_the_filter_key_are_typed_into_the_filter() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            for name in ("catalog", "trace"):
+                pane = stage.main.pane(name)
+                stage.main.go_to(pane)
+                await typed(stage, "/a/sk")
+                await stage.until(lambda pane=pane: pane.filter.text == "a/sk", f"the words in the {name}")
+
+    run(main())
 
 
 def test_a_letter_alone_declines_no_question() -> None:
@@ -86,7 +105,9 @@ def test_a_letter_that_was_on_its_way_approves_nothing() -> None:
             await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
             await stage.press("y")
             assert isinstance(stage.app.screen, Approval) and not asking.done()
-            stage.app.screen._deaf_until = 0.0
+            await stage.press("n")
+            assert not asking.done()
+            await asyncio.to_thread(threading.Event().wait, DEAF)
             await stage.press("y")
             assert await asking == Answer("accept")
 

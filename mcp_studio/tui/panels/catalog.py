@@ -160,8 +160,8 @@ class CatalogPanel(Pane, scope="catalog"):
         self.action_open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a filter is typed, enter belongs to its input: what was typed before it counts."""
-        return action != "open" or not self.filter.has_focus_within
+        """While a filter is typed, enter and slash belong to its input: what was typed before counts."""
+        return action not in ("open", "filter") or not self.filter.has_focus_within
 
     def action_open(self) -> None:
         """Open the entry under the cursor."""

@@ -114,8 +114,8 @@ class TracePanel(Pane, scope="trace"):
         await self.filter.open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a filter is typed, enter belongs to its input."""
-        return action != "open" or not self.filter.has_focus_within
+        """While a filter is typed, enter and slash belong to its input."""
+        return action not in ("open", "filter") or not self.filter.has_focus_within
 
     def action_open(self) -> None:
         """Show the exchange under the cursor."""

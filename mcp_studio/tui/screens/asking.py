@@ -13,9 +13,6 @@ from mcp_studio.tui import late
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.main import MainScreen
 
-_TYPING = 2.0
-"""Seconds after a letter during which a person is typing, also when the call in view asks something."""
-
 
 class Asking:
     """Opens the questions of the inbox, oldest first."""
@@ -66,7 +63,7 @@ class Asking:
         field = app.focused is not None and app.focused.check_consume_key("a", "a")
         visible = self._screen.calling.call
         if visible is not None and visible.outcome is None and visible.subject == request.subject:
-            return not field or not app.typed_within(_TYPING)
+            return not field or not app.typing
         return not field
 
     def _open(self, request: InputRequest) -> None:

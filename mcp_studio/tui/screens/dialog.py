@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_TYPING = 2.0
-"""Seconds after a letter during which more are expected to come."""
-_DEAF = 0.5
-"""Seconds for which a dialog that appears then takes no answer: the letter was meant for what it covers."""
+DEAF = 0.5
+"""Seconds for which a dialog that appears while somebody types takes no answer: that letter is not meant for it."""
 
 
 class Box(ScrollableContainer, can_focus=False):
@@ -69,8 +67,8 @@ class Dialog(ModalScreen[T]):
 
     def compose(self) -> ComposeResult:
         """The box around the body."""
-        if self.answers and cast("StudioApp", self.app).typed_within(_TYPING):
-            self._deaf_until = time.monotonic() + _DEAF
+        if self.answers and cast("StudioApp", self.app).typing:
+            self._deaf_until = time.monotonic() + DEAF
         box = Box(*self.body(), id="box")
         box.can_focus = self.reads
         box.border_title = self.heading()
