@@ -190,11 +190,11 @@ def test_text_that_is_no_json_stays_in_the_editor_over_other_tabs() -> None:
         walker.shows("list_books", "enter Open")
         open_tool(walker, "set_stock", "3 demo.set_stock")
         walker.go("^pgdn", r"│ 1 +{")
-        walker.go("end")
-        walker.paste('"id": ', r'│ 1 +{}?"id":')
+        walker.drain(0.2)
+        walker.paste('"id": ', r'│ 1 +({})?"id":')
         walker.go("^j", "Not sent", "No result yet")
         walker.go("^pgdn", "▾ {")
-        walker.go("^pgup", r'│ 1 +{}?"id":')
+        walker.go("^pgup", r'│ 1 +({})?"id":')
         assert walker.leave() == 0
 
 
