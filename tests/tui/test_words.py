@@ -58,7 +58,8 @@ def test_kinds_of_endings_read_differently() -> None:
     endings = [
         Succeeded(ms=5, size=10), ToolFailed(ms=5, size=10), Rejected(ms=5, code=-32602, message="Invalid params"),
         Denied(rule="you said no"), Cancelled(ms=5), TimedOut(limit="60 s without progress"),
-        Lost(ms=5, error=ConnectionLost("It ended."), sent=True), Lost(error=Unreachable("It is off.", hint="Connect it.")),
+        Lost(ms=5, error=ConnectionLost("It ended."), sent=True),
+        Lost(error=Unreachable("It is off.", hint="Connect it.")),
     ]  # fmt: skip
     lines = [describe.outcome_line(ending)[1] for ending in endings]
     assert len({line.split(":")[0].split(" ")[0] for line in lines[:4]}) == 4
