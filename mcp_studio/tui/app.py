@@ -18,6 +18,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui import actions, clipboard, late, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.driver import prompt_driver
+from mcp_studio.tui.key_order import KeyOrder
 from mcp_studio.tui.screens.main import MainScreen
 from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.walls import WALL
@@ -48,6 +49,7 @@ class StudioApp(App[int]):
         # Before App makes its style sheet, which it would make twice otherwise.
         self._reactive_theme = self._first_theme.name
         super().__init__(driver_class=prompt_driver())
+        self._key_order = KeyOrder(self, self._act_on)
         self.failure: Exception | None = None
         """The mistake of our own that ended the app."""
         self._letter_at = 0.0
@@ -95,13 +97,23 @@ class StudioApp(App[int]):
     # Keys
 
     async def on_event(self, event: Event) -> None:
-        """See every key before anything acts on it."""
+        """See every key before anything acts on it, one at a time."""
         if isinstance(event, Key) and not event.is_forwarded:
-            if "alt+" in event.key:
-                # Many terminals send it as Esc and the letter, and then an input would take the letter as text.
-                event.character = None
-            self._letter_at = time.monotonic() if event.is_printable else 0.0
-        await super().on_event(event)
+            await self._key_order.take(event)
+        else:
+            await super().on_event(event)
+
+    async def _act_on(self, key: Key) -> None:
+        if "alt+" in key.key:
+            # Many terminals send it as Esc and the letter, and then an input would take the letter as text.
+            key.character = None
+        self._letter_at = time.monotonic() if key.is_printable else 0.0
+        # Where it goes: an action of its own may move the focus.
+        focused = self.focused
+        try:
+            await super().on_event(key)
+        finally:
+            self._key_order.follow(focused)
 
     @property
     def typing(self) -> bool:

@@ -49,9 +49,20 @@ class JsonEditor(Widget):
             """The editor it is about."""
             return self.editor
 
-    def __init__(self, value: Json = None, *, id: str | None = None, classes: str | None = None) -> None:
+    class Unread(Message):
+        """The text was edited and is no JSON: `text` is what stands there."""
+
+        def __init__(self, editor: JsonEditor, text: str) -> None:
+            super().__init__()
+            self.editor = editor
+            self.text = text
+
+    def __init__(
+        self, value: Json = None, *, text: str = "", id: str | None = None, classes: str | None = None
+    ) -> None:
         super().__init__(id=id, classes=classes)
         self._value: Json = value
+        self._given = text
         self._problem: JsonProblem | LimitExceeded | None = None
         self._told: tuple[SchemaProblem, ...] = ()
         self._too_large = False
@@ -66,6 +77,7 @@ class JsonEditor(Widget):
     def on_mount(self) -> None:
         """Show what was given."""
         self._fill(fresh=True)
+        self._put(self._given)
 
     @property
     def text(self) -> str:
@@ -82,11 +94,12 @@ class JsonEditor(Widget):
         """Why the text cannot be sent; empty when it is JSON."""
         return (SchemaProblem("", str(self._problem)),) if self._problem else ()
 
-    def show(self, value: Json, *, fresh: bool = False) -> None:
+    def show(self, value: Json, *, fresh: bool = False, text: str = "") -> None:
         """Show another value; text that already says it stays as it is.
 
         Args:
             fresh: it belongs to something else than before: nothing of the old text is kept, nor can be undone.
+            text: what stood there when it was left, if that was no JSON.
         """
         if value is self._value and not fresh:
             return
@@ -94,6 +107,7 @@ class JsonEditor(Widget):
         self._value = value
         if not known:
             self._fill(fresh=fresh)
+            self._put(text)
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
         """Tell what a check of the value found."""
@@ -120,6 +134,11 @@ class JsonEditor(Widget):
             self._area.cursor_location = (0, 0)
         self._tell()
 
+    def _put(self, text: str) -> None:
+        """Put back text that was no JSON when it was left."""
+        if text and self._area.display:
+            self._area.load_text(text)
+
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Read the text again."""
         event.stop()
@@ -127,7 +146,9 @@ class JsonEditor(Widget):
             value = loads(self._area.text, exact=True)
         except (JsonProblem, LimitExceeded) as problem:
             self._problem = problem
+            self._told = ()
             self._tell()
+            self.post_message(self.Unread(self, self._area.text))
             return
         self._problem, self._value = None, value
         self._told = ()

@@ -90,8 +90,7 @@ class CallPanel(Pane, scope="call"):
         if self.body is None:
             self.body = late.call_body()
             await self.mount(self.body)
-        await self.body.show(opened, pending, complete)
-        self.tab = "json" if opened.form.whole or not isinstance(opened.value, dict) else "form"
+        self.tab = await self.body.show(opened, pending, complete)
         await self.body.show_tab(self.tab)
         self._draw_note()
 

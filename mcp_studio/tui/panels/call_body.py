@@ -17,6 +17,9 @@ from mcp_studio.tui.opened import Opened
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.json_view import JsonView
 
+WHOLE = ""
+"""Under this name the text of the JSON tab waits while it is no JSON; fields have theirs under their own names."""
+
 
 class CallBody(Vertical):
     """Three views on one value, one of them seen: `form`, `json` or `schema`."""
@@ -36,15 +39,21 @@ class CallBody(Vertical):
         self.schema: Findable[JsonView] | None = None
         self._opened: Opened | None = None
 
-    async def show(self, opened: Opened, pending: Mapping[str, str], complete: Complete | None) -> None:
-        """Show an entry."""
+    async def show(self, opened: Opened, pending: Mapping[str, str], complete: Complete | None) -> str:
+        """Show an entry; gives the tab on which it was left, or on which its value can be seen."""
         self._opened = opened
         if not self.form.is_attached:
             await self.mount(self.form)
         self.form.complete = complete
         self.form.show(opened.form, opened.value, pending)
+        text = pending.get(WHOLE, "")
         if self.json is not None:
-            self.json.show(opened.value, fresh=True)
+            self.json.show(opened.value, fresh=True, text=text)
+        elif text:
+            self.json = JsonEditor(opened.value, text=text)
+            self.json.display = False
+            await self.mount(self.json)
+        return "json" if text or opened.form.whole or not isinstance(opened.value, dict) else "form"
 
     async def show_tab(self, tab: str) -> None:
         """Show another view; none of what is typed is lost."""
@@ -114,6 +123,12 @@ class CallBody(Vertical):
         """Something was typed into the form."""
         event.stop()
         self.post_message(self.Edited(event.value, event.form.pending))
+
+    def on_json_editor_unread(self, event: JsonEditor.Unread) -> None:
+        """What stands in the JSON editor is no JSON yet: it is kept beside the value."""
+        event.stop()
+        if self._opened is not None:
+            self.post_message(self.Edited(self._opened.value, {**self.form.pending, WHOLE: event.text}))
 
     def on_json_editor_changed(self, event: JsonEditor.Changed) -> None:
         """Something was typed into the JSON editor that is JSON."""

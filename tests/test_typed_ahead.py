@@ -1,0 +1,75 @@
+"""Keys that come faster than the screen draws act on what they were typed for, and nothing typed is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import python_server
+from tests.test_bad_input import open_tool
+from tests.walker import studio
+
+SERVER = ("--", *python_server("raw_server"))
+
+
+def test_enter_opens_the_row_that_the_keys_before_it_chose() -> None:
+    with studio(*SERVER) as walker:
+        walker.shows("r echo", "enter Open")
+        walker.drain(0.3)
+        walker.press(b"jjj\r")
+        walker.shows("3 target.count")
+        assert walker.leave() == 0
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_what_is_typed_before_the_call_key_is_sent(number: int) -> None:
+    with studio(*SERVER) as walker:
+        walker.shows("r echo", "enter Open")
+        open_tool(walker, "Gives back", "3 target.echo")
+        walker.press(b"abcdefgh\n")
+        walker.shows(r"text \* +abcdefgh +│", "✓ ok", r"│ abcdefgh +│")
+        assert walker.leave() == 0
+
+
+def test_a_filter_takes_what_is_typed_after_its_key() -> None:
+    with studio(*SERVER) as walker:
+        walker.shows("r echo", "enter Open")
+        walker.press(b"/add")
+        walker.shows("1 of 6", r"│ add +│")
+        assert walker.leave() == 0
+
+
+def test_a_question_is_declined_by_alt_d_on_a_plain_terminal() -> None:
+    with studio(*SERVER) as walker:
+        walker.shows("r echo", "enter Open")
+        open_tool(walker, "name first", "3 target.ask")
+        walker.go("^j", "What is your name")
+        walker.drain(0.3)
+        walker.press(b"\x1bd")
+        walker.shows("decline", "✓ ok")
+        assert walker.leave() == 0
+
+
+def test_dialogs_scroll_by_keys() -> None:
+    with studio(*SERVER, columns=80, rows=24) as walker:
+        walker.shows("r echo", "enter Open")
+        walker.go("1", "enter Details")
+        walker.go("enter", "command")
+        walker.go("end", gone="command  ")
+        walker.go("esc", gone="y Copy")
+        assert walker.leave() == 0
+
+
+def test_text_that_is_no_json_survives_another_tool_and_a_restart() -> None:
+    with studio("demo") as walker:
+        walker.shows("list_books", "enter Open")
+        open_tool(walker, "set_stock", "3 demo.set_stock")
+        walker.go("^pgdn", r"│ 1 +{")
+        walker.go("end")
+        walker.paste('"id": ', r'│ 1 +{}?"id":')
+        open_tool(walker, "form_nested", "3 demo.form_nested")
+        open_tool(walker, "set_stock", '{}?"id":')
+        assert walker.leave() == 0
+    with studio("demo") as walker:
+        walker.shows("list_books", "enter Open")
+        open_tool(walker, "set_stock", '{}?"id":')
+        assert walker.leave() == 0
