@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 
 @pytest.fixture(autouse=True)
@@ -18,3 +20,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 # A run in the background may have been started with Ctrl-C ignored, which every child process would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Examples have no time limit on busy machines; a run that decides about a change tries the same ones each time.
+settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("studio")

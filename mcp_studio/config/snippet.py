@@ -89,7 +89,7 @@ def _from_line(text: str) -> ServerConfig:
     while words and _ASSIGNMENT.match(words[0]):
         name, _, value = words.pop(0).partition("=")
         env[name] = value
-    if not words:
+    if not words or not words[0].strip():
         raise ConfigError("There is no command in it.")
     return _named(ServerConfig("", command=words[0], args=tuple(words[1:]), env=env, source=_SOURCE))
 

@@ -64,6 +64,8 @@ def test_several_servers_at_once() -> None:
         ("[other]\na = 1", "no \\[servers.NAME\\]"),
         ("echo 'open", "no closing quotation"),
         ("A=b", "no command"),
+        ("''", "no command"),
+        ("' ' x", "no command"),
         ("one\ntwo", "one line"),
     ],
 )

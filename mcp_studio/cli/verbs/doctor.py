@@ -16,12 +16,15 @@ from mcp_studio.cli.plan import Plan
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
+from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.transport.environment import environment_names
 
 _LAST = 5
 """Lines of standard error that are shown of a server."""
+_LONGEST = 20_000
+"""Characters of one line of the report."""
 
 
 def run(plan: Plan, options: Options, out: Output) -> int:
@@ -54,7 +57,7 @@ async def _examine(studio: Studio, plan: Plan, out: Output) -> int:
         report = _report(studio, server, status, (ready - began) * 1000, (listed - ready) * 1000)
         found.append(report)
         for line in _text(report):
-            out.data(line)
+            out.data(safe(line, _LONGEST))  # one line, whatever the server calls itself
         out.data("")
         if status.error is not None:
             code = code or status.error.exit_code
