@@ -20,6 +20,10 @@ class Limits:
     """A request without an answer; progress starts it anew."""
     call_total: float = 600.0
     """A request in all, progress or not."""
+    call_longest: float = 3600.0
+    """A request in all, also while a person is asked."""
+    answer: float = 900.0
+    """A question that waits for a person; after that the server is told `cancel`."""
     close: float = 3.0
     """Closing one server before its processes are killed."""
     leave: float = 0.3
@@ -42,14 +46,22 @@ class Limits:
     """Pages of one listing."""
     items: int = 10_000
     """Entries of one listing."""
-    server_requests: int = 32
-    """Requests of one server open at a time."""
+    server_requests: int = 512
+    """Requests of one server open at a time; more are refused."""
     prompts: int = 5
-    """Questions of one server waiting for a person."""
+    """Questions of one server shown at a time; more wait their turn unseen."""
     prompts_minute: int = 10
-    """Questions of one server a minute."""
+    """Questions of one server a minute that open a dialog by themselves; more wait in the inbox."""
     rounds: int = 10
     """`input_required` rounds of one request."""
+    sampling: int = 20
+    """Sampling requests that one call may make."""
+    url_retries: int = 5
+    """Retries of one call that needs pages to be opened first."""
+    tasks: int = 500
+    """Tasks of one server that are kept."""
+    logs: int = 2_000
+    """Log messages kept per server."""
     reconnects: int = 5
     """Reconnects of one stream without progress."""
     retry_min: float = 0.25

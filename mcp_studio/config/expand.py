@@ -123,6 +123,10 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
         env={name: expander.text(value, f"env.{name}") for name, value in server.env.items()},
         cwd=_located(_user(expander.text(server.cwd, "cwd"), environ), folder),
         url=expander.text(server.url, "url"),
+        roots=tuple(
+            root._replace(uri=_rooted(expander.text(root.uri, f"roots[{number}]"), folder, environ))
+            for number, root in enumerate(server.roots)
+        ),
         headers={name: expander.text(value, f"headers.{name}") for name, value in server.headers.items()},
         written=server,
     )
@@ -155,6 +159,13 @@ def _user(path: str, environ: Mapping[str, str]) -> str:
 
 def _located(path: str, folder: str) -> str:
     return os.path.normpath(os.path.join(folder, path)) if path and folder else path
+
+
+def _rooted(text: str, folder: str, environ: Mapping[str, str]) -> str:
+    """Specification, client/roots: a root is a `file://` URI; whatever has a scheme already stays as it is."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text):
+        return text
+    return Path(_located(_user(text, environ), folder or os.getcwd())).absolute().as_uri()
 
 
 def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ) -> ServerConfig:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 
 Era = Literal["legacy", "auto", "modern"]
 """Which protocol era to speak: the handshake one, whichever the server knows, or the stateless one."""
-Kind = Literal["stdio", "http"]
-"""How a server is reached."""
+Kind = Literal["stdio", "http", "sse", "websocket"]
+"""How a server is reached: a child process, Streamable HTTP, HTTP+SSE (2024-11-05), or a WebSocket."""
 Origin = Literal["user", "project", "file", "argument"]
 """Which kind of place a server's entry came from."""
 
@@ -32,6 +33,14 @@ class Timeouts(NamedTuple):
     total: float | None = None
 
 
+class Root(NamedTuple):
+    """A folder or other place that a server may ask for (specification, client/roots)."""
+
+    uri: str
+    """A `file://` URI, or a path, which becomes one when the entry is put to use."""
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
     """One `[servers.NAME]` table, after `${…}` expansion."""
@@ -46,7 +55,19 @@ class ServerConfig:
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    transport: Kind | Literal[""] = ""
+    """How it is reached, as written; empty means that command or url say it."""
     era: Era = "auto"
+    protocol_version: str = ""
+    """The only version to offer; empty means the newest of the era."""
+    capabilities: Json = None
+    """The client capabilities to declare instead of what the front end can answer; an object or None."""
+    client_info: Json = None
+    """The `Implementation` object to give as our own; an object or None."""
+    roots: tuple[Root, ...] = ()
+    """What `roots/list` is answered with."""
+    log_level: str = ""
+    """The level of log messages to ask for; empty leaves it to the server."""
     enabled: bool = True
     """Whether it is started with the studio."""
     trust: bool = False
@@ -62,7 +83,11 @@ class ServerConfig:
 
     @property
     def kind(self) -> Kind:
-        """How it is reached: by URL, or as a child process."""
+        """How it is reached."""
+        if self.transport:
+            return self.transport
+        if self.url.startswith(("ws://", "wss://")):
+            return "websocket"
         return "http" if self.url else "stdio"
 
 

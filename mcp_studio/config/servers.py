@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
+from mcp_studio.config.bending import read_object, read_roots, roots_table
 from mcp_studio.config.expand import Lookup, expanded, folder_of
 from mcp_studio.config.model import Era, Kind, Problem, ServerConfig, Source, Timeouts
 from mcp_studio.config.nearest import nearest
 from mcp_studio.config.table import Table
 from mcp_studio.errors import ConfigError
+from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 
 ERAS: tuple[Era, ...] = get_args(Era)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 KEYS = (
     *("command", "args", "env", "inherit_env", "cwd", "url", "headers", "transport", "era", "enabled", "trust"),
-    *("group", "priority", "timeouts"),
+    *("group", "priority", "timeouts", "protocol_version", "capabilities", "client_info", "roots", "log_level"),
 )
 """The keys of a `[servers.NAME]` table."""
+_SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
 def read_server(name: str, values: object, source: Source, problems: list[Problem]) -> ServerConfig | None:
@@ -33,7 +37,13 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
         cwd=table.take_text("cwd"),
         url=table.take_text("url"),
         headers=table.take_pairs("headers"),
+        transport=_transport(table),
         era=_era(table),
+        protocol_version=table.take_text("protocol_version", "", VERSIONS),
+        capabilities=read_object(table, "capabilities"),
+        client_info=read_object(table, "client_info"),
+        roots=read_roots(table),
+        log_level=table.take_text("log_level", "", LOG_LEVELS),
         enabled=table.take_flag("enabled", True),
         trust=table.take_flag("trust"),
         group=table.take_text("group"),
@@ -41,19 +51,27 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
         timeouts=Timeouts(times.take_seconds("connect"), times.take_seconds("idle"), times.take_seconds("total")),
         source=source,
     )
-    transport = table.take_text("transport", server.kind, get_args(Kind))
     times.refuse_rest()
     table.refuse_rest()
     if len(problems) == before:
         check_target(server, table)
-    if len(problems) == before and transport != server.kind:
-        table.problem("transport", f"is `{transport}`, but the entry has {'a url' if server.url else 'a command'}.")
+    if len(problems) == before and (server.transport == "stdio") == bool(server.url) and server.transport:
+        what = "a url" if server.url else "a command"
+        table.problem("transport", f"is `{server.transport}`, but the entry has {what}.")
     return server if len(problems) == before else None
 
 
 def _era(table: Table) -> Era:
     chosen = table.take_text("era", "auto", ERAS)
     return next(era for era in ERAS if era == chosen)
+
+
+def _transport(table: Table) -> Kind | Literal[""]:
+    chosen = table.take_text("transport", "", KINDS)
+    for kind in KINDS:
+        if kind == chosen:
+            return kind
+    return ""
 
 
 def check_target(server: ServerConfig, table: Table) -> None:
@@ -67,8 +85,8 @@ def check_target(server: ServerConfig, table: Table) -> None:
             (hint for key in table.keys() if (hint := nearest(key, ("command", "url"))) and key not in KEYS), ""
         )
         table.problem("", "has neither a command nor a url.", typo)
-    elif server.url and not server.url.startswith(("http://", "https://", "${")):
-        table.problem("url", f"`{server.url}` does not begin with http:// or https://.")
+    elif server.url and not server.url.startswith((*_SCHEMES, "${")):
+        table.problem("url", f"`{server.url}` does not begin with http://, https://, ws:// or wss://.")
     elif server.url and any(character.isspace() for character in server.url):
         table.problem("url", "has a space in it.")
 
@@ -93,7 +111,7 @@ def to_table(server: ServerConfig) -> dict[str, Any]:
     entry = server.written or server
     table: dict[str, Any] = {}
     for key in KEYS:
-        if key in ("timeouts", "transport"):
+        if key in ("timeouts", "roots"):
             continue
         value = getattr(entry, key)
         if value != getattr(_BARE, key):
@@ -101,6 +119,8 @@ def to_table(server: ServerConfig) -> dict[str, Any]:
                 list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
             )
     times = {key: value for key in ("connect", "idle", "total") if (value := getattr(entry.timeouts, key)) is not None}
+    if entry.roots:
+        table["roots"] = roots_table(entry.roots)
     return {**table, "timeouts": times} if times else table
 
 

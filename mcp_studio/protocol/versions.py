@@ -15,12 +15,26 @@ META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT = "io.modelcontextprotocol/clientInfo"
 META_SERVER = "io.modelcontextprotocol/serverInfo"
 
+META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+META_TASK = "io.modelcontextprotocol/related-task"
+EXTENSION_TASKS = "io.modelcontextprotocol/tasks"
+EXTENSION_UI = "io.modelcontextprotocol/ui"
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""Levels of log messages (RFC 5424), least severe first."""
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
+URL_ELICITATION_REQUIRED = -32042
+USER_REJECTED = -1
+"""The code for a sampling request that a person refused (client/sampling)."""
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose subject goes into the `Mcp-Name` header, and the parameter it is taken from."""

@@ -52,6 +52,7 @@ class Checked:
         except SchemaError as problem:
             place = _pointer(problem.absolute_path)
             self.flaw = f"the schema is invalid{f' at {place}' if place else ''}: {_sentence(problem)}"
+            return
         # A registry without a way to retrieve: nothing that a schema names is ever fetched.
         self._validator = kind(translated, registry=REGISTRY)
 

@@ -62,7 +62,7 @@ def test_the_vscode_shape_with_comments_and_commas(tmp_path: Path) -> None:
         ('{"type": "stdioo", "command": "x"}', "Did you mean `stdio`?"),
         ('{"command": 3}', "must be a string"),
         ("[]", "must be a table, not a list"),
-        ('{"url": "ws://h"}', "does not begin with http"),
+        ('{"url": "ftp://h"}', "does not begin with http"),
         ('{"command": "x", "envFile": "none.env"}', "cannot be read"),
     ],
 )

@@ -95,7 +95,7 @@ def test_nothing_there_is_no_problem() -> None:
         ('command = "x"\npriority = true', "priority", "must be a whole number, not true or false."),
         ('command = "x"\nurl = "http://h"', "", "has both a command and a url."),
         ("", "", "has neither a command nor a url."),
-        ('url = "htp://h"', "url", "`htp://h` does not begin with http:// or https://."),
+        ('url = "htp://h"', "url", "`htp://h` does not begin with http://, https://, ws:// or wss://."),
         ('url = "http://h"\ntransport = "stdio"', "transport", "is `stdio`, but the entry has a url."),
         ('command = "${NOPE}"', "command", "the environment variable NOPE is not set."),
         ('url = "http://h"\nheaders = { A = "${keyring:none}" }', "headers.A", "holds nothing under `none`."),

@@ -111,6 +111,11 @@ def test_what_cannot_be_checked_is_one_warning(schema: Any, reason: str) -> None
     assert message.startswith(f"unchecked: {reason}")
 
 
+def test_a_schema_whose_id_is_no_text_is_said_to_be_invalid() -> None:
+    ((_, message, severity),) = Checked({"$id": False}).findings(None)
+    assert severity == "warning" and message.startswith("unchecked: the schema is invalid at /$id")
+
+
 def test_problems_are_bounded_in_number_and_length() -> None:
     found = errors({"items": {"enum": ["x" * 10_000]}}, ["y" * 10_000] * 1_000)
     assert len(found) == 100
