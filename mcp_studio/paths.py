@@ -50,6 +50,11 @@ class Paths:
         return self.config / "themes"
 
     @property
+    def answers_file(self) -> Path:
+        """The rules that the person has made for answering servers."""
+        return self.config / "answers.toml"
+
+    @property
     def trust_file(self) -> Path:
         """The project files that the person has agreed to."""
         return self.state / "trusted.json"

@@ -17,7 +17,7 @@ from mcp_studio.call.policy import Origin
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.catalog.remembered import Memories
-from mcp_studio.config.model import Config, ServerConfig
+from mcp_studio.config.model import Config, ServerConfig, Timeouts
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
@@ -27,6 +27,7 @@ from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.worker import Checker
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.make import make
@@ -61,13 +62,14 @@ class Studio:
         self._tasks: set[asyncio.Task[None]] = set()
         self.redactor = Redactor(settings.redact)
         self.trace = TraceStore(self.redactor, settings.limits)
-        self.inbox = Inbox()
+        self.inbox = Inbox(settings.limits)
+        self.rules = AnswerRules(settings.answers)
         self.catalog = Catalog()
         self.drafts = Drafts(paths.state / "drafts.json", self.redactor.text)
         self._checker = Checker(settings.limits)
         self.manager = ConnectionManager(
-            settings, inbox=self.inbox, catalog=self.catalog, trace=self.trace, redactor=self.redactor,
-            can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn, make_transport=make,
+            settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
+            redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn, make_transport=make,
             memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
         self._caller = Caller(
@@ -114,11 +116,22 @@ class Studio:
 
     # ------------------------------------------------------------------ calls
 
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls that run at this moment, oldest first."""
+        return self._caller.running
+
     def call_tool(
-        self, ref: Ref, arguments: Mapping[str, Json], *, origin: Origin = "person", approved: bool = False
+        self,
+        ref: Ref,
+        arguments: Mapping[str, Json],
+        *,
+        origin: Origin = "person",
+        approved: bool = False,
+        timeouts: Timeouts = Timeouts(),  # noqa: B008
     ) -> Call:
-        """Call a tool; returns at once with the handle."""
-        return self._caller.call_tool(ref, arguments, origin=origin, approved=approved)
+        """Call a tool; returns at once with the handle. `timeouts` hold for this call alone."""
+        return self._caller.call_tool(ref, arguments, origin=origin, approved=approved, timeouts=timeouts)
 
     def read_resource(self, server: str, uri: str) -> Call:
         """Read a resource by its URI, listed or not."""

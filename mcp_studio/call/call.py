@@ -11,10 +11,13 @@ from typing import Any, Literal, NamedTuple
 from mcp_studio.call.outcome import CallOutcome, Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.call.result import problems_of
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.caching import Hint
 from mcp_studio.protocol.events import Answered
 from mcp_studio.session.connection import DeadlinePassed, Reply
+from mcp_studio.session.rounds import Declined
 from mcp_studio.signal import Signal
 
 Method = Literal["tools/call", "resources/read", "prompts/get"]
@@ -48,6 +51,12 @@ class Call:
     """Nothing more will be found out about the result."""
     changed: Signal[Call] = field(default_factory=lambda: Signal[Call]())
     task: asyncio.Task[None] | None = None
+    fresh: bool = False
+    """The server is to be asked, whatever is kept of an earlier answer."""
+    sendings: int = 0
+    """Requests that were sent for it: more than one where the server wanted input first."""
+    timeouts: Timeouts = Timeouts()
+    """Deadlines of this call alone; where None, those of the server hold."""
 
     @property
     def subject(self) -> str:
@@ -78,6 +87,7 @@ class Call:
     def on_sent(self) -> None:
         """Learn from the session that it has left."""
         self.sent = True
+        self.sendings += 1
 
     def begin(self, task: asyncio.Task[None]) -> None:
         """The task that runs it; however that ends, the call ends with an outcome."""
@@ -88,6 +98,11 @@ class Call:
         """Settle the outcome."""
         self.outcome = outcome
         self.changed.emit(self)
+
+    def said(self, hint: Hint | None) -> None:
+        """Add what the server says about keeping the result."""
+        if isinstance(self.outcome, Succeeded):
+            self.outcome = replace(self.outcome, hint=hint)
 
     def found(self, problems: tuple[str, ...]) -> None:
         """Add what checking the result found, once it is known."""
@@ -121,6 +136,9 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
         reply = await sending
     except asyncio.CancelledError:
         call.finish(Cancelled(ms=ms()))
+        return
+    except Declined as declined:
+        call.finish(Cancelled(ms=ms(), problems=(declined.message,)))
         return
     except DeadlinePassed as passed:
         call.finish(TimedOut(ms=ms(), limit=passed.limit))

@@ -11,7 +11,7 @@ from mcp_studio.call.outcome import Denied, Succeeded
 from mcp_studio.call.policy import Origin, judge
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.model import PolicyRule
+from mcp_studio.config.model import PolicyRule, Timeouts
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.headers import param_headers
@@ -20,6 +20,7 @@ from mcp_studio.schema.worker import Checker
 from mcp_studio.session.connection import Reply
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.pages import with_pages
 from mcp_studio.session.rounds import drive
 
 _CHECKED = 2 * MB
@@ -50,17 +51,42 @@ class Caller:
         self._limits = limits
         self._rules = rules
         self._spawn = spawn
+        self._running: dict[int, Call] = {}
 
-    def call_tool(self, ref: Ref, arguments: Mapping[str, Json], *, origin: Origin, approved: bool) -> Call:
+    @property
+    def running(self) -> tuple[Call, ...]:
+        """The calls that have no outcome yet, oldest first."""
+        return tuple(self._running.values())
+
+    def call_tool(
+        self,
+        ref: Ref,
+        arguments: Mapping[str, Json],
+        *,
+        origin: Origin,
+        approved: bool,
+        timeouts: Timeouts = Timeouts(),  # noqa: B008
+    ) -> Call:
         """Start a tool call."""
-        call = Call(ref, "tools/call", {"name": ref.name, "arguments": dict(arguments)})
-        call.begin(self._spawn(self._tool(call, origin, approved)))
-        return call
+        call = Call(ref, "tools/call", {"name": ref.name, "arguments": dict(arguments)}, timeouts=timeouts)
+        return self._begin(call, self._tool(call, origin, approved))
 
-    def start(self, ref: Ref, method: Method, params: dict[str, Json]) -> Call:
+    def start(
+        self,
+        ref: Ref,
+        method: Method,
+        params: dict[str, Json],
+        timeouts: Timeouts = Timeouts(),  # noqa: B008
+    ) -> Call:
         """Start reading a resource or getting a prompt."""
-        call = Call(ref, method, params)
-        call.begin(self._spawn(self._plain(call)))
+        call = Call(ref, method, params, timeouts=timeouts)
+        return self._begin(call, self._plain(call))
+
+    def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
+        self._running[id(call)] = call
+        task = self._spawn(work)
+        task.add_done_callback(lambda _: self._running.pop(id(call), None))
+        call.begin(task)
         return call
 
     async def _plain(self, call: Call) -> None:
@@ -101,21 +127,30 @@ class Caller:
     async def _send(self, call: Call, tool: ToolView | None) -> Reply:
         supervisor = self._manager.supervisor(call.ref.server)
         connection = self._manager.connection(call.ref.server)
-        timeouts = supervisor.config.timeouts
+        idle = call.timeouts.idle or supervisor.config.timeouts.idle
+        total = call.timeouts.total or supervisor.config.timeouts.total
         headers: tuple[tuple[str, str], ...] = ()
         if tool is not None and connection.core.modern and supervisor.config.kind == "http":
             headers = param_headers(tool.input_schema, cast("dict[str, Json]", call.params["arguments"]))
 
         async def send(params: dict[str, Json]) -> Reply:
             return await connection.request(
-                call.method, params, idle=timeouts.idle, total=timeouts.total, on_progress=call.on_progress,
+                call.method, params, idle=idle, total=total, on_progress=call.on_progress,
                 on_sent=call.on_sent, headers=headers,
             )  # fmt: skip
 
+        def asking(now: bool) -> None:
+            call.asking = now
+            call.changed.emit(call)
+
+        if not supervisor.calls:
+            supervisor.answerer.call_began()
         supervisor.calls.append(call.subject)
         try:
             if not connection.core.modern:
-                return await send(call.params)
+                return await with_pages(
+                    lambda: send(call.params), connection, supervisor.answerer, self._limits, call.subject, asking
+                )
             return await drive(call.params, send, supervisor.answerer, self._limits, call.subject)
         finally:
             supervisor.calls.remove(call.subject)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.config.model import Root
+from mcp_studio.config.model import Era, Root
 from mcp_studio.config.table import Table, kind_of
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.versions import era_of
 
 
 def read_object(table: Table, key: str) -> Json:
@@ -17,10 +18,17 @@ def read_object(table: Table, key: str) -> Json:
     if not isinstance(value, dict):
         table.problem(key, f"must be a table, not {kind_of(value)}.")
         return None
-    if wrong := _no_json(value, key):
+    if wrong := json_problem(value, key):
         table.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
         return None
     return value
+
+
+def contradiction(era: Era, version: str) -> str:
+    """A sentence on a version that is not of the era that is asked for; empty where they agree, or one is open."""
+    if era == "auto" or not version or era_of(version) == era:
+        return ""
+    return f"`{version}` belongs to the {era_of(version)} era, but `{era}` is asked for."
 
 
 def read_roots(table: Table) -> tuple[Root, ...]:
@@ -52,9 +60,10 @@ def roots_table(roots: tuple[Root, ...]) -> list[Any]:
     return [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in roots]
 
 
-def _no_json(value: object, where: str) -> str:
+def json_problem(value: object, where: str) -> str:
+    """Where in a value something stands that JSON does not have; empty where nothing does."""
     if isinstance(value, dict):
-        return next((bad for key, inner in value.items() if (bad := _no_json(inner, f"{where}.{key}"))), "")
+        return next((bad for key, inner in value.items() if (bad := json_problem(inner, f"{where}.{key}"))), "")
     if isinstance(value, list):
-        return next((bad for index, inner in enumerate(value) if (bad := _no_json(inner, f"{where}[{index}]"))), "")
+        return next((bad for index, inner in enumerate(value) if (bad := json_problem(inner, f"{where}[{index}]"))), "")
     return "" if value is None or isinstance(value, (str, int, float)) else where

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mcp_studio.config.keyring import lookup
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import Root, ServerConfig
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import home
@@ -123,10 +123,7 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
         env={name: expander.text(value, f"env.{name}") for name, value in server.env.items()},
         cwd=_located(_user(expander.text(server.cwd, "cwd"), environ), folder),
         url=expander.text(server.url, "url"),
-        roots=tuple(
-            root._replace(uri=_rooted(expander.text(root.uri, f"roots[{number}]"), folder, environ))
-            for number, root in enumerate(server.roots)
-        ),
+        roots=_roots(server.roots, expander, folder, environ),
         headers={name: expander.text(value, f"headers.{name}") for name, value in server.headers.items()},
         written=server,
     )
@@ -159,6 +156,21 @@ def _user(path: str, environ: Mapping[str, str]) -> str:
 
 def _located(path: str, folder: str) -> str:
     return os.path.normpath(os.path.join(folder, path)) if path and folder else path
+
+
+def effective_roots(
+    roots: tuple[Root, ...], server: ServerConfig, environ: Mapping[str, str] = os.environ
+) -> tuple[Root, ...]:
+    """Roots of an existing server as they can be sent (errors as `expanded`)."""
+    folder = folder_of(server.source.file) if server.source.file else ""
+    return _roots(roots, Expander(environ, lookup, folder), folder, environ)
+
+
+def _roots(roots: tuple[Root, ...], expander: Expander, folder: str, environ: Mapping[str, str]) -> tuple[Root, ...]:
+    return tuple(
+        root._replace(uri=_rooted(expander.text(root.uri, f"roots[{number}]"), folder, environ))
+        for number, root in enumerate(roots)
+    )
 
 
 def _rooted(text: str, folder: str, environ: Mapping[str, str]) -> str:

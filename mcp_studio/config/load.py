@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mcp_studio.config import keyring
+from mcp_studio.config.answers import load_answers
 from mcp_studio.config.expand import Lookup
 from mcp_studio.config.foreign import read_document
 from mcp_studio.config.jsonc import loads_lenient
@@ -66,6 +67,9 @@ def load(
         if (content := _content(paths.config_file, done)) is not None:
             _add(done, *_parsed(paths.config_file, content, "user", done))
         _project(cwd.absolute() / PROJECT_FILE, trusted or TrustStore(paths.trust_file), done)
+    if answers := load_answers(paths.answers_file, done.problems):
+        done.files.append(str(paths.answers_file))
+        done.settings = replace(done.settings, answers=(*answers, *done.settings.answers))
     servers = expand_all(done.servers, environ, secrets, done.problems)
     return Config(done.settings, servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files))
 

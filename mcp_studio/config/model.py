@@ -101,6 +101,32 @@ class PolicyRule(NamedTuple):
     verdict: Verdict
 
 
+RuleAction = Literal["accept", "decline", "cancel", "ask"]
+"""How a rule answers; `ask` leaves it to the person, after `wait` seconds."""
+RuleKind = Literal["any", "elicitation", "url", "sampling"]
+
+
+class AnswerRule(NamedTuple):
+    """One `[[answer]]` table: which questions of servers it is for, and how they are answered."""
+
+    action: RuleAction
+    server: str = "*"
+    """A pattern over the server's name."""
+    kind: RuleKind = "any"
+    tool: str = "*"
+    """A pattern over the name of the tool, prompt or resource whose call is waiting."""
+    message: str = "*"
+    """A pattern over what the server says."""
+    schema: str = ""
+    """The fingerprint of the requested schema (`config.answers.fingerprint`); empty fits any."""
+    content: Json = None
+    """The value of a form, or what a model says: text, or a whole `CreateMessageResult`. None: the defaults."""
+    wait: float = 0.0
+    """Seconds before it is answered."""
+    source: str = ""
+    """Where it stands, for the trace."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything in config.toml besides the servers."""
@@ -116,6 +142,8 @@ class Settings:
     """How many remote servers may be connecting at a time."""
     limits: Limits = Limits()
     policy: tuple[PolicyRule, ...] = ()
+    answers: tuple[AnswerRule, ...] = ()
+    """Rules that answer what servers ask; the first that fits does."""
     redact: tuple[str, ...] = ()
     """Further header names, key names or regular expressions whose values are secret."""
 

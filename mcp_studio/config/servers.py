@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from mcp_studio.config.bending import read_object, read_roots, roots_table
+from mcp_studio.config.bending import contradiction, read_object, read_roots, roots_table
 from mcp_studio.config.expand import Lookup, expanded, folder_of
 from mcp_studio.config.model import Era, Kind, Problem, ServerConfig, Source, Timeouts
 from mcp_studio.config.nearest import nearest
@@ -58,6 +58,8 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
     if len(problems) == before and (server.transport == "stdio") == bool(server.url) and server.transport:
         what = "a url" if server.url else "a command"
         table.problem("transport", f"is `{server.transport}`, but the entry has {what}.")
+    if wrong := contradiction(server.era, server.protocol_version):
+        table.problem("protocol_version", wrong, "Leave out `era`, or set it to `auto`.")
     return server if len(problems) == before else None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, get_args
 
+from mcp_studio.config.answers import read_answers
 from mcp_studio.config.model import PolicyRule, Problem, Settings, Verdict
 from mcp_studio.config.table import Table, kind_of
 from mcp_studio.limits import Limits
@@ -33,6 +34,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         start_remote=table.take_integer("start_remote", base.start_remote, 1),
         limits=limits,
         policy=(*base.policy, *_policy(table)),
+        answers=(*base.answers, *read_answers(table)),
         redact=(*base.redact, *_patterns(trace)),
     )
     trace.refuse_rest()

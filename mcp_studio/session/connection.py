@@ -15,6 +15,7 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.session.deadline import Deadline
+from mcp_studio.session.inflight import InFlight, Running
 from mcp_studio.session.request import DeadlinePassed, OnProgress, Reply, Waiter, fail
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
@@ -50,6 +51,8 @@ class Connection:
         probe: float,
         on_event: Callable[[ev.Event], None],
         spawn: Callable[[Coroutine[Any, Any, None]], object],
+        inflight: InFlight,
+        server: str,
     ) -> None:
         self._transport = transport
         self._tap = tap
@@ -57,6 +60,8 @@ class Connection:
         self._probe_time = probe
         self._on_event = on_event
         self._spawn = spawn
+        self._inflight = inflight
+        self._server = server
         self._waiting: dict[RequestId, Waiter] = {}
         self._pauses = 0
         self._frame_size = 0
@@ -127,12 +132,14 @@ class Connection:
         total: float | None = None,
         on_progress: OnProgress | None = None,
         on_sent: Callable[[], None] | None = None,
+        on_id: Callable[[RequestId], None] | None = None,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Reply:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
         Args:
             on_sent: called when the request is written or under way.
+            on_id: told the request's id before it is sent.
 
         Raises:
             DeadlinePassed: no answer in time.
@@ -141,11 +148,16 @@ class Connection:
         """
         if self.ended.done():
             raise self._lost()
+        limits = self._limits
         out = self.core.request(method, params, progress=on_progress is not None, headers=headers)
         assert out.id is not None
-        deadline = Deadline(idle or self._limits.call_idle, total or self._limits.call_total)
-        waiter = Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress)
+        if on_id is not None:
+            on_id(out.id)
+        deadline = Deadline(idle or limits.call_idle, total or limits.call_total, limits.call_longest)
+        shown = self._shown(out, on_progress is not None)
+        waiter = Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress, shown)
         self._waiting[out.id] = waiter
+        self._inflight.add(shown)
         try:
             async with deadline.scope:
                 if self._pauses:
@@ -162,6 +174,11 @@ class Connection:
             raise
         finally:
             self._waiting.pop(out.id, None)
+            self._inflight.remove(shown)
+
+    def notify(self, method: str, params: dict[str, Json] | None = None) -> None:
+        """Send a notification with what is sent next."""
+        self._put(self.core.notify(method, params))
 
     @property
     def calls(self) -> set[RequestId]:
@@ -182,6 +199,7 @@ class Connection:
         if self._pauses == 1:
             for waiter in self._waiting.values():
                 waiter.deadline.pause()
+                waiter.shown.paused = True
 
     def resume(self) -> None:
         """The person has answered."""
@@ -189,6 +207,7 @@ class Connection:
         if self._pauses == 0:
             for waiter in self._waiting.values():
                 waiter.deadline.resume()
+                waiter.shown.paused = False
 
     # ------------------------------------------------------------------ told by the transport
 
@@ -247,8 +266,21 @@ class Connection:
         if waiter is None:
             return
         waiter.deadline.extend()
+        shown = waiter.shown
+        shown.done, shown.total, shown.message = event.progress, event.total, event.message
+        shown.progressed = time.monotonic()
         if waiter.on_progress is not None:
             waiter.on_progress(event.progress, event.total, event.message)
+
+    def _shown(self, out: Outgoing, call: bool) -> Running:
+        identity = out.id or 0
+        return Running(self._server, out.method, out.target, identity, lambda: self._stop(identity), call)
+
+    def _stop(self, identity: RequestId) -> None:
+        """Somebody no longer wants the answer to a request that is no call."""
+        if waiter := self._waiting.get(identity):
+            self._give_up(identity, "cancelled")
+            fail(waiter.answer, StudioError("The request was cancelled."))
 
     async def _send(self, out: Outgoing) -> None:
         self._tap.expect(out)

@@ -5,28 +5,38 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
+from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.signal import Signal
 
 Action = Literal["accept", "decline", "cancel"]
 """The three answers of the specification (client/elicitation); for an approval accept means run."""
+QuestionKind = Literal["elicitation", "url", "sampling", "approval"]
+"""A form, a page to open, a message of a model to write, a call to allow."""
+
+_MINUTE = 60.0
+_OPENED = 50
 
 
 class Answer(NamedTuple):
-    """What was answered: `content` is the value for an accepted elicitation."""
+    """What was answered."""
 
     action: Action
     content: Json = None
+    """The value of an accepted form; the `CreateMessageResult` of an accepted sampling request."""
+    by: str = ""
+    """What answered, where it was no person: `rule 2 of answers.toml`."""
 
 
 @dataclass(eq=False, slots=True)
 class InputRequest:
     """One question, carrying the slot for its answer."""
 
-    kind: Literal["elicitation", "approval"]
+    kind: QuestionKind
     server: str
     message: str
     schema: Json = None
@@ -37,36 +47,142 @@ class InputRequest:
     """For an approval: what would be sent."""
     reasons: tuple[str, ...] = ()
     """For an approval: why it is asked."""
+    url: str = ""
+    """The page that a server wants opened, as it came; see `session.urls.judge`."""
+    elicitation_id: str = ""
+    """Under which the server tells that the page is done (2025-11-25)."""
+    retries: bool = False
+    """Accepting sends the call again (-32042): accept when the page is done, not when it is opened."""
+    opened: bool = False
+    """The person has opened the page, or copied its address."""
+    completed: bool = False
+    """The server says that the page is done."""
+    params: dict[str, Json] = field(default_factory=dict[str, Json])
+    """The parameters as they came: messages, tools and preferences of a sampling request."""
+    quiet: bool = False
+    """It opens no dialog by itself: its server asks too often, or a rule says so."""
+    note: str = ""
+    """Why a rule did not answer it, in words."""
     draft: Json = None
     """What the person had typed when they put it off."""
     number: int = field(default_factory=itertools.count(1).__next__)
     asked: float = field(default_factory=time.monotonic)
+    until: float = 0.0
+    """Monotonic time at which it is answered with `cancel`; 0 is never."""
     reply: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
-    def answer(self, action: Action, content: Json = None) -> None:
+    def answer(self, action: Action, content: Json = None, *, by: str = "") -> None:
         """Settle it; a second answer is ignored."""
         if not self.reply.done():
-            self.reply.set_result(Answer(action, content))
+            self.reply.set_result(Answer(action, content, by))
 
 
 class Inbox:
-    """All open questions, oldest first. `changed` fires when one comes, is answered, or is withdrawn."""
+    """All open questions, oldest first. `changed` fires when one comes, changes, is answered, or is withdrawn.
 
-    def __init__(self) -> None:
+    Of one server at most `limits.prompts` questions are open at a time; more wait their turn unseen.
+    """
+
+    def __init__(self, limits: Limits = DEFAULT) -> None:
         self.changed: Signal[InputRequest] = Signal()
+        self._limits = limits
         self._open: list[InputRequest] = []
+        self._held: dict[str, deque[InputRequest]] = {}
+        self._recent: dict[str, deque[float]] = {}
+        self._pages: deque[InputRequest] = deque(maxlen=_OPENED)
 
     @property
     def pending(self) -> tuple[InputRequest, ...]:
         """The open questions, oldest first."""
         return tuple(self._open)
 
+    @property
+    def held(self) -> int:
+        """How many more wait their turn."""
+        return sum(map(len, self._held.values()))
+
+    @property
+    def pages(self) -> tuple[InputRequest, ...]:
+        """Pages that were opened and that their server has not called done yet, oldest first."""
+        return tuple(page for page in self._pages if not page.completed)
+
     async def ask(self, request: InputRequest) -> Answer:
         """Queue a question and wait for its answer; cancelling the waiter withdraws the question."""
-        self._open.append(request)
-        self.changed.emit(request)
+        if request.kind != "approval" and self._count(request.server) >= self._limits.prompts:
+            self._held.setdefault(request.server, deque()).append(request)
+        else:
+            self._show(request)
         try:
             return await request.reply
         finally:
-            self._open.remove(request)
-            self.changed.emit(request)
+            self._take_out(request)
+
+    def completed(self, server: str, elicitation_id: str) -> None:
+        """A server says that a page is done (2025-11-25, `notifications/elicitation/complete`)."""
+        for request in (*self._open, *self._pages):
+            if request.server == server and request.elicitation_id == elicitation_id and request.kind == "url":
+                request.completed = True
+                if request.retries and request.opened:
+                    request.answer("accept")
+                self.changed.emit(request)
+
+    def page_opened(self, request: InputRequest) -> None:
+        """The person has opened a page, or copied its address: consent is given.
+
+        A question of its own is thereby answered; a page that a call waits for is answered when it is done.
+        """
+        request.opened = True
+        if not request.retries:
+            if request.elicitation_id:
+                self._pages.append(request)
+            request.answer("accept")
+        elif request.completed:
+            request.answer("accept")
+        self.changed.emit(request)
+
+    def decline_all(self, server: str) -> None:
+        """Decline everything that a server asks at this moment."""
+        for request in (*self._open, *self._held.get(server, ())):
+            if request.server == server and request.kind != "approval":
+                request.answer("decline")
+
+    def _show(self, request: InputRequest) -> None:
+        if request.kind != "approval":
+            request.quiet = request.quiet or self._too_often(request.server)
+        request.until = time.monotonic() + self._limits.answer
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(self._limits.answer, self._expire, request)
+        request.reply.add_done_callback(lambda _: timer.cancel())
+        self._open.append(request)
+        self.changed.emit(request)
+
+    def _expire(self, request: InputRequest) -> None:
+        action: Action = "decline" if request.kind == "approval" else "cancel"
+        request.answer(action, by=f"nobody: {self._limits.answer:g} s have passed (limits.answer)")
+
+    def _take_out(self, request: InputRequest) -> None:
+        if request not in self._open:
+            if (held := self._held.get(request.server)) and request in held:
+                held.remove(request)
+            return
+        self._open.remove(request)
+        held = self._held.get(request.server)
+        while held and self._count(request.server) < self._limits.prompts:
+            self._show(held.popleft())
+        if not held:
+            self._held.pop(request.server, None)
+        self.changed.emit(request)
+
+    def _count(self, server: str) -> int:
+        return sum(one.server == server and one.kind != "approval" for one in self._open)
+
+    def _too_often(self, server: str) -> bool:
+        """Specification, client/elicitation: clients should rate-limit; a person is not to be flooded."""
+        now = time.monotonic()
+        recent = self._recent.setdefault(server, deque())
+        while recent and now - recent[0] > _MINUTE:
+            recent.popleft()
+        if len(recent) >= self._limits.prompts_minute:
+            return True
+        recent.append(now)
+        return False

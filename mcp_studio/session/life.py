@@ -35,9 +35,10 @@ class Life:
         """Somebody wants it ended."""
         transport: Transport = owner.transport(config, seat.tap)
         core = ClientCore(
-            owner.client_info,
+            owner.client_info if config.client_info is None else config.client_info,
             answerer.capabilities,
             era=config.era,
+            pin=config.protocol_version,
             remembered=remembered,
             streams=config.kind == "http",
         )
@@ -49,6 +50,8 @@ class Life:
             probe=REMOTE_PROBE if config.kind == "http" else limits.probe,
             on_event=self._on_event,
             spawn=self.spawn,
+            inflight=owner.inflight,
+            server=config.name,
         )
         self._questions = Questions(answerer, self.connection, limits.server_requests, self.spawn)
         self.connection.on_given_up = self._questions.given_up

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 from weakref import WeakSet
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
+from mcp_studio.catalog.ref import EntryKind
 from mcp_studio.catalog.refresh import Refresher
 from mcp_studio.catalog.remembered import Memories, Memory
-from mcp_studio.config.model import ServerConfig, Settings
+from mcp_studio.config.expand import effective_roots
+from mcp_studio.config.model import Root, ServerConfig, Settings
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox
+from mcp_studio.session.inflight import InFlight
 from mcp_studio.session.owner import Seat
+from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
 from mcp_studio.session.supervisor import Supervisor
 from mcp_studio.signal import Signal
@@ -43,6 +48,7 @@ class ConnectionManager:
         settings: Settings,
         *,
         inbox: Inbox,
+        rules: AnswerRules,
         catalog: Catalog,
         trace: TraceStore,
         redactor: Redactor,
@@ -54,10 +60,14 @@ class ConnectionManager:
     ) -> None:
         self.limits = settings.limits
         self.inbox = inbox
+        self.rules = rules
+        self.inflight = InFlight()
         self.can_ask = can_ask
         self.client_info = client_info
         self.changed: Signal[str] = Signal()
         """The name of a server whose status, or whose presence, changed."""
+        self.notified: Signal[tuple[str, str, dict[str, Json]]] = Signal()
+        """Server, method and parameters of every notification that is not progress or a withdrawal."""
         self._trace = trace
         self._redactor = redactor
         self._spawn = spawn
@@ -122,7 +132,7 @@ class ConnectionManager:
         self._supervisors[config.name] = supervisor
         self._catalog.include(config.name)
         memory = self._memories.recall(config)
-        self._refresher.show_remembered(config.name, memory)
+        self._refresher.show_remembered(config, memory)
         self._tasks[config.name] = self._spawn(supervisor.run())
         self.changed.emit(config.name)
 
@@ -183,6 +193,23 @@ class ConnectionManager:
         """Read the lists of a ready server again."""
         self._refresher.again(name)
 
+    def look(self, name: str, kind: EntryKind) -> None:
+        """Somebody looks at a list: it is read again where the time has passed for which it is fresh."""
+        self._refresher.look(name, kind)
+
+    def set_roots(self, name: str, roots: tuple[Root, ...]) -> None:
+        """Give a server other roots from now on; it is told where its version has a way (client/roots)."""
+        supervisor = self.supervisor(name)
+        old = supervisor.config
+        written = replace(old.written, roots=roots) if old.written else None
+        supervisor.config = replace(old, roots=effective_roots(roots, old), written=written)
+        connection = supervisor.connection
+        declared = supervisor.answerer.capabilities.get("roots")
+        if connection is not None and not connection.core.modern and isinstance(declared, dict):
+            if declared.get("listChanged") is True:
+                connection.notify("notifications/roots/list_changed")
+        self.changed.emit(name)
+
     def connection(self, name: str) -> Connection:
         """The ready connection of a server.
 
@@ -231,6 +258,10 @@ class ConnectionManager:
             self._redactor.learn(secret)
         return ServerTap(self._trace, self._redactor, config.name, self.limits)
 
+    def learn(self, secret: str) -> None:
+        """Tell the redactor a secret that was typed."""
+        self._redactor.learn(secret)
+
     def slots(self, config: ServerConfig) -> asyncio.Semaphore:
         """The bound on how many may be connecting at a time."""
         return self._process_slots if config.kind == "stdio" else self._remote_slots
@@ -253,7 +284,10 @@ class ConnectionManager:
 
     def on_notification(self, seat: Seat, method: str, params: dict[str, Json]) -> None:
         """Lists that changed are read again."""
+        if method == "notifications/elicitation/complete":
+            self.inbox.completed(seat.config.name, str(params.get("elicitationId", "")))
         self._refresher.on_notification(seat.config.name, method)
+        self.notified.emit((seat.config.name, method, params))
 
     def on_status(self, name: str) -> None:
         """Tell the front end."""

@@ -9,6 +9,8 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.session.inbox import Inbox
+from mcp_studio.session.inflight import InFlight
+from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Transport
@@ -41,6 +43,8 @@ class Owner(Protocol):
     inbox: Inbox
     can_ask: bool
     client_info: Json
+    rules: AnswerRules
+    inflight: InFlight
 
     def transport(self, config: ServerConfig, tap: ServerTap) -> Transport:
         """Make the transport of a server."""
@@ -48,6 +52,10 @@ class Owner(Protocol):
 
     def tap(self, config: ServerConfig) -> ServerTap:
         """Make the tap of a server."""
+        ...
+
+    def learn(self, secret: str) -> None:
+        """Have a secret taken out of everything that is recorded from now on."""
         ...
 
     def slots(self, config: ServerConfig) -> asyncio.Semaphore:

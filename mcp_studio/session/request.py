@@ -11,6 +11,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.protocol.events import Answered, Refused
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.session.deadline import Deadline
+from mcp_studio.session.inflight import Running
 
 T = TypeVar("T")
 OnProgress = Callable[[float, float | None, str], None]
@@ -40,6 +41,8 @@ class Waiter:
     answer: asyncio.Future[Reply]
     deadline: Deadline
     on_progress: OnProgress | None
+    shown: Running
+    """As it stands among all running requests."""
 
 
 def fail(future: asyncio.Future[T], error: StudioError) -> None:

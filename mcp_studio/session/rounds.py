@@ -10,12 +10,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from mcp_studio.errors import LimitExceeded, ProtocolError
+from mcp_studio.errors import LimitExceeded, ProtocolError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Answered
 from mcp_studio.session.answering import Answerer, Refusal
 from mcp_studio.session.connection import Reply
+
+
+class Declined(StudioError):
+    """What a call needs was declined, and the protocol has no answer that says so (2026-07-28, sampling)."""
+
 
 Send = Callable[[dict[str, Json]], Awaitable[Reply]]
 _PAUSE = 0.05
@@ -73,6 +78,8 @@ async def _answer_all(asked: dict[str, Json], answerer: Answerer, subject: str) 
             method, cast("dict[str, Json]", params) if isinstance(params, dict) else {}, subject
         )
         if isinstance(answer, Refusal):
+            if answer.declined:
+                raise Declined(f"The call needs {method}, which was declined.")
             raise ProtocolError(f"The server asked for {method or 'nothing'}: {answer.message}.")
         answers[key] = answer
     return answers

@@ -8,7 +8,7 @@ import time
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
-from mcp_studio.session.answering import Answerer
+from mcp_studio.session.answering import Answerer, Channel
 from mcp_studio.session.connection import Connection, Opening
 from mcp_studio.session.life import Life
 from mcp_studio.session.owner import Owner
@@ -34,7 +34,10 @@ class Supervisor:
         self.tap.on_stray = self._on_stray
         self.calls: list[str] = []
         """Subjects of the running calls, newest last."""
-        self.answerer = Answerer(config.name, owner.inbox, owner.limits, owner.can_ask, self._subject)
+        self.answerer = Answerer(
+            lambda: self.config, owner.inbox, owner.limits, owner.can_ask, self._subject,
+            Channel(owner.rules, self.tap.note, owner.learn),
+        )  # fmt: skip
         self.settled = asyncio.Event()
         """Set while nothing is under way: ready, failed, disabled, or waiting to retry."""
         self._wanted = config.enabled
@@ -169,7 +172,7 @@ class Supervisor:
             remembered = "legacy" if self._legacy_next else self._owner.era_of(self.config)
             self._legacy_next = False
             life = self._life = Life(self, self._owner, self.answerer, remembered)
-            self._ready(await life.open())
+            self._ready(await life.open(), life.connection)
             opened = True
             return life
         except StudioError as error:
@@ -184,12 +187,15 @@ class Supervisor:
             if not opened and life is not None:
                 await self._end(life)
 
-    def _ready(self, opening: Opening) -> None:
+    def _ready(self, opening: Opening, connection: Connection) -> None:
         ready = opening.ready
         self.set_status(
             state="ready",
             attempt=0,
             version=ready.version,
+            offered=ready.offered,
+            declared=connection.core.capabilities,
+            client_info=connection.core.info,
             modern=ready.modern,
             capabilities=ready.capabilities,
             server_info=ready.server_info,

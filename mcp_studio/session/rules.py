@@ -1,0 +1,132 @@
+"""Rules that answer what servers ask, and the values that they answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from mcp_studio.config.answers import fingerprint
+from mcp_studio.config.model import AnswerRule
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.field import Form, Text
+from mcp_studio.schema.form import build, defaults
+from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.signal import Signal
+
+MODEL = "mcp-studio"
+"""What stands as `model` in an answer that no model has given."""
+
+
+class Fit(NamedTuple):
+    """A rule that is for a question, and what it answers; `problem` says why it cannot."""
+
+    rule: AnswerRule
+    answer: Answer
+    problem: str = ""
+
+
+class AnswerRules:
+    """All rules in force, first match first. `changed` fires when there is another one."""
+
+    def __init__(self, rules: Iterable[AnswerRule] = ()) -> None:
+        self.changed: Signal[AnswerRule] = Signal()
+        self._rules: tuple[AnswerRule, ...] = tuple(rules)
+
+    def __iter__(self) -> Iterator[AnswerRule]:
+        return iter(self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def add(self, rule: AnswerRule) -> None:
+        """Put a rule before all others: what was decided last holds."""
+        self._rules = (rule, *self._rules)
+        self.changed.emit(rule)
+
+    def match(self, request: InputRequest) -> Fit | None:
+        """The first rule that is for a question; approvals are never answered by rules of this kind."""
+        if request.kind == "approval":
+            return None
+        rule = next((rule for rule in self._rules if fits(rule, request)), None)
+        if rule is None:
+            return None
+        by = rule.source or "a rule"
+        if rule.action != "accept":
+            return Fit(rule, Answer("cancel" if rule.action == "ask" else rule.action, None, by))
+        content, problem = _content(rule, request)
+        return Fit(rule, Answer("accept", content, by), problem)
+
+
+def fits(rule: AnswerRule, request: InputRequest) -> bool:
+    """Whether a rule is for a question."""
+    return (
+        rule.kind in ("any", request.kind)
+        and fnmatchcase(request.server, rule.server)
+        and fnmatchcase(_called(request), rule.tool)
+        and fnmatchcase(request.message, rule.message)
+        and (not rule.schema or rule.schema == fingerprint(request.schema))
+    )
+
+
+def rule_for(request: InputRequest, answer: Answer, *, tool: bool = False) -> AnswerRule:
+    """The rule that would have answered a question as a person just did; values of secret fields are left out.
+
+    Args:
+        tool: for every question of the same call, instead of for every question with the same schema.
+    """
+    content = answer.content
+    if request.kind == "elicitation" and isinstance(content, dict):
+        secret = {field.name for field in build(request.schema).fields if isinstance(field, Text) and field.secret}
+        content = {name: value for name, value in content.items() if name not in secret}
+    exact = request.kind == "elicitation" and not tool
+    return AnswerRule(
+        answer.action,
+        server=_literal(request.server),
+        kind=request.kind if request.kind != "approval" else "any",
+        tool=_literal(_called(request)) if tool and request.subject else "*",
+        schema=fingerprint(request.schema) if exact else "",
+        content=content if answer.action == "accept" and request.kind != "url" else None,
+        source="answers.toml",
+    )
+
+
+def message_result(text: str) -> dict[str, Json]:
+    """A `CreateMessageResult` that says one text (client/sampling)."""
+    return {
+        "role": "assistant", "content": {"type": "text", "text": text}, "model": MODEL, "stopReason": "endTurn",
+    }  # fmt: skip
+
+
+def _called(request: InputRequest) -> str:
+    """The name of what is called: `subject` is `server.name`, and names of servers may have dots."""
+    return request.subject.removeprefix(request.server + ".")
+
+
+def _content(rule: AnswerRule, request: InputRequest) -> tuple[Json, str]:
+    if request.kind == "url":
+        return None, ""
+    if request.kind == "sampling":
+        if isinstance(rule.content, str):
+            return message_result(rule.content), ""
+        if isinstance(rule.content, dict) and "content" in rule.content:
+            return {"role": "assistant", "model": MODEL, **rule.content}, ""
+        return None, "its content is neither text nor a result with content"
+    form = build(request.schema, strict=True)
+    content = _filled(form, rule.content)
+    wrong = [problem for problem in quick(form, content) if problem.severity == "error"]
+    return content, f"{wrong[0].pointer.lstrip('/')} {wrong[0].message}" if wrong else ""
+
+
+def _filled(form: Form, given: Json) -> Json:
+    """What the rule gives over the defaults of the form, without fields that the form does not have."""
+    if given is not None and not isinstance(given, dict):
+        return given
+    names = {field.name for field in form.fields}
+    return {**defaults(form), **{name: value for name, value in (given or {}).items() if name in names}}
+
+
+def _literal(name: str) -> str:
+    """A pattern that fits this name alone."""
+    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
