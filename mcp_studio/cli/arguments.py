@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import cast
 
+from mcp_studio.cli.given import given_object
 from mcp_studio.cli.options import Options
-from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.text import parse_pair
@@ -21,7 +19,7 @@ def gather(options: Options, pairs: Sequence[str], form: Form) -> dict[str, Json
     Raises:
         UsageError: something cannot be read; the sentence says what.
     """
-    value = _whole(options.value("--args")) if options.value("--args") else {}
+    value = given_object("--args", options.value("--args")) if options.value("--args") else {}
     for pair in pairs:
         try:
             name, item = parse_pair(form, pair)
@@ -47,23 +45,3 @@ def refuse_wrong(form: Form, value: dict[str, Json], what: str) -> None:
 def texts(value: dict[str, Json]) -> dict[str, str]:
     """Arguments of a prompt: the protocol knows only strings there."""
     return {name: item if isinstance(item, str) else str(item) for name, item in value.items()}
-
-
-def _whole(text: str) -> dict[str, Json]:
-    try:
-        if text == "-":
-            data: str | bytes = sys.stdin.buffer.read()
-        elif text.startswith("@"):
-            data = Path(text[1:]).expanduser().read_bytes()
-        else:
-            data = text
-        value = loads(data, exact=True)
-    except OSError as problem:
-        raise UsageError(f"--args: {text[1:]} cannot be read: {problem.strerror or problem}.") from None
-    except JsonProblem as problem:
-        raise UsageError(f"--args is not valid JSON: {problem}.") from None
-    except LimitExceeded as problem:
-        raise UsageError(f"--args: {problem.message}") from None
-    if not isinstance(value, dict):
-        raise UsageError("--args must be a JSON object.")
-    return cast("dict[str, Json]", value)

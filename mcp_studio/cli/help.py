@@ -18,6 +18,9 @@ Options:
   --server NAME        only this server
   --header 'K: V'      send this header to servers at a URL (may be repeated; ${ENV} is replaced)
   --era ERA            protocol era: legacy, auto or modern
+  --protocol-version V the only protocol version to offer, such as 2025-06-18
+  --capabilities JSON  the client capabilities to declare instead of our own; @FILE reads a file
+  --client-info JSON   who to be instead of mcp-studio; @FILE reads a file
   --timeout SECONDS    give up connecting, and waiting for an answer, after this long
   --json               print one JSON object: {"ok", "result" or "error", "server", "ms"}
   --quiet, -q          say nothing on standard error but errors

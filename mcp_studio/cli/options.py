@@ -12,9 +12,12 @@ from mcp_studio.cli.words import VERBS
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import UsageError
 
-_COMMON = "--config --url --header --era --timeout --server --json --quiet"
+BENDING = ("--era", "--protocol-version", "--capabilities", "--client-info")
+"""Options that every verb with a server takes: how to speak to it."""
+_BENDING = " ".join(BENDING)
+_COMMON = f"--config --url --header --timeout --server --json --quiet {_BENDING}"
 _ALLOWED = {
-    "": "--config --url --header --era --timeout",
+    "": f"--config --url --header --timeout {_BENDING}",
     "list": _COMMON,
     "call": f"{_COMMON} --tool --args --yes --unchecked",
     "read": f"{_COMMON} --output --args",
@@ -22,7 +25,7 @@ _ALLOWED = {
     "complete": f"{_COMMON} --prompt",
     "doctor": _COMMON,
     "config": "--config --name --yes --json --quiet",
-    "demo": "--era",
+    "demo": _BENDING,
 }
 _FLAGS = {"--json", "--quiet", "--yes", "--unchecked"}
 _REPEATED = {"--config", "--header", "--server"}

@@ -5,20 +5,31 @@ from __future__ import annotations
 import sys
 
 from mcp_studio.cli.help import USAGE, show
+from mcp_studio.cli.options import BENDING
 from mcp_studio.cli.words import VERBS
+from mcp_studio.protocol.versions import VERSIONS
 
 _KINDS = {
     "list": "servers tools resources templates prompts",
     "config": "show path keys add remove set trust import",
     "completion": "bash zsh fish",
 }
-_COMMON = ["--config", "--url", "--header", "--era", "--timeout", "--server", "--json", "--quiet"]
+_COMMON = ["--config", "--url", "--header", *BENDING, "--timeout", "--server", "--json", "--quiet"]
 _MORE = {
     "call": ["--tool", "--args", "--yes", "--unchecked"],
     "read": ["--output", "--args"],
     "get": ["--prompt", "--args"],
     "complete": ["--prompt"],
 }
+
+
+_FISH = {
+    "--era": " -xa 'legacy auto modern'",
+    "--protocol-version": f" -xa '{' '.join(VERSIONS)}'",
+    "--config": " -rF",
+    "--output": " -rF",
+}
+"""What fish is told of the values of some options."""
 
 
 def _options(verb: str) -> str:
@@ -53,11 +64,12 @@ _mcp_studio() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
   case "$before" in
     --era) COMPREPLY=($(compgen -W "legacy auto modern" -- "$current")); return ;;
+    --protocol-version) COMPREPLY=($(compgen -W "{" ".join(VERSIONS)}" -- "$current")); return ;;
     --config|--output|-o) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   case "${{COMP_WORDS[1]}}" in
 {cases}
-    *) words="{" ".join(VERBS)} --config --url --header --era --timeout --help --version" ;;
+    *) words="{" ".join(VERBS)} --config --url --header {" ".join(BENDING)} --timeout --help --version" ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
@@ -80,6 +92,7 @@ _mcp_studio() {{
   )
   case "$words[CURRENT-1]" in
     --era) compadd legacy auto modern; return ;;
+    --protocol-version) compadd {" ".join(VERSIONS)}; return ;;
     --config|--output|-o) _files; return ;;
   esac
   if (( CURRENT == 2 )); then
@@ -104,6 +117,6 @@ def _fish() -> str:
         if verb in _KINDS:
             lines.append(f"complete -c mcp-studio -n {seen} -a '{_KINDS[verb]}'")
         for option in _options(verb).split():
-            rest = {"--era": " -xa 'legacy auto modern'", "--config": " -rF", "--output": " -rF"}.get(option, "")
+            rest = _FISH.get(option, "")
             lines.append(f"complete -c mcp-studio -n {seen} -l {option[2:]}{rest}")
     return "\n".join(lines) + "\n"

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mcp_studio.cli.bending import bent
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config, Era, Problem, ServerConfig, Timeouts
+from mcp_studio.config.model import Config, Problem, ServerConfig, Timeouts
 from mcp_studio.config.nearest import nearest
-from mcp_studio.config.servers import ERAS
 from mcp_studio.config.target import from_command, from_url
 from mcp_studio.errors import ConfigError, Unreachable, UsageError
 from mcp_studio.paths import Paths
@@ -130,9 +130,7 @@ def _nothing(config: Config) -> UsageError:
 
 def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it."""
-    era = options.value("--era")
-    if era:
-        server = replace(server, era=_era(era))
+    server = bent(server, options)
     if (seconds := options.seconds) is not None:
         server = replace(server, timeouts=Timeouts(seconds, seconds, seconds))
     if server.url and server.source.origin != "argument" and (headers := options.headers):
@@ -140,13 +138,6 @@ def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
         secrets = tuple(dict.fromkeys((*server.secrets, *given.secrets)))
         server = replace(server, headers={**server.headers, **given.headers}, secrets=secrets)
     return server
-
-
-def _era(text: str) -> Era:
-    for era in ERAS:
-        if era == text:
-            return era
-    raise UsageError(f"--era: must be one of {', '.join(ERAS)}, not `{text}`.", hint=nearest(text, ERAS))
 
 
 def start_ahead(config: Config) -> None:

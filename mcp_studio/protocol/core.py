@@ -37,18 +37,28 @@ class ClientCore:
         capabilities: what the running front end can answer; stamped into the handshake or every request.
         era: which era to speak; `remembered` is the one that worked last time, or an empty string.
         streams: the transport cancels a modern request by closing its stream (HTTP) instead of by a notification.
+        pin: the only protocol version to offer, which decides the era; empty for the newest.
     """
 
     def __init__(
-        self, info: Json, capabilities: Json, *, era: Era = "auto", remembered: str = "", streams: bool = False
+        self,
+        info: Json,
+        capabilities: Json,
+        *,
+        era: Era = "auto",
+        remembered: str = "",
+        streams: bool = False,
+        pin: str = "",
     ) -> None:
-        self._info = info
-        self._capabilities = capabilities
+        self.info = info
+        """Who we say that we are."""
+        self.capabilities = capabilities
+        """What we say that we can do."""
         self._streams = streams
         self._requests = Correlation()
         self._asked: set[RequestId] = set()
         self._outbox: list[Outgoing] = []
-        self._negotiation = Negotiation(self._send_negotiation, era, remembered)
+        self._negotiation = Negotiation(self._send_negotiation, era, remembered, pin)
         self.version = ""
         self.modern = False
         self.overtaken: RequestId = 0
@@ -253,7 +263,7 @@ class ClientCore:
         if modern:
             params["_meta"] = self._stamp({}, version)
         else:
-            params = {"protocolVersion": version, "capabilities": self._capabilities, "clientInfo": self._info}
+            params = {"protocolVersion": version, "capabilities": self.capabilities, "clientInfo": self.info}
         self._outbox.append(self._request(identity, method, params, version if modern else "", modern, ()))
         return identity
 

@@ -17,6 +17,8 @@ class Ready(NamedTuple):
     capabilities: dict[str, Json]
     server_info: dict[str, Json]
     instructions: str
+    offered: str = ""
+    """The version that we had offered."""
 
 
 class NegotiationFailed(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, StudioError, Unreachable
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.events import Answered, Broken, Event, NegotiationFailed, Ready, Refused
+from mcp_studio.protocol.events import Answered, Broken, Event, Fault, NegotiationFailed, Ready, Refused
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.versions import (
     HANDSHAKE_VERSIONS,
@@ -16,6 +16,7 @@ from mcp_studio.protocol.versions import (
     META_SERVER,
     MODERN_VERSIONS,
     UNSUPPORTED_VERSION,
+    era_of,
 )
 
 Era = Literal["legacy", "auto", "modern"]
@@ -29,12 +30,18 @@ class Negotiation:
 
     `auto` asks `server/discover` first and falls back to `initialize` on anything but a clear statement that the
     server is a modern one without a common version. What worked last time is tried first.
+
+    Args:
+        pin: the only version to offer, which also decides the era. A server that answers with another one that we
+            know is gone on with all the same, and told: seeing what it does then is what a debugger is for.
     """
 
-    def __init__(self, send: Send, era: Era, remembered: str) -> None:
+    def __init__(self, send: Send, era: Era, remembered: str, pin: str = "") -> None:
         self._send = send
-        self._era = era
-        self._first_modern = era == "modern" or (era == "auto" and remembered != "legacy")
+        self._pin = pin
+        self._era: Era = era_of(pin) or era
+        self._offers: dict[RequestId, str] = {}
+        self._first_modern = self._era == "modern" or (self._era == "auto" and remembered != "legacy")
         self._discover: RequestId | None = None
         self._initialize: RequestId | None = None
         self._retried: set[str] = set()
@@ -49,9 +56,9 @@ class Negotiation:
     def start(self) -> None:
         """Send the first message."""
         if self._first_modern:
-            self._discover = self._send("server/discover", LATEST_MODERN)
+            self._ask(self._pin or LATEST_MODERN)
         else:
-            self._shake()
+            self._shake(self._pin or LATEST_HANDSHAKE)
 
     def fall_back(self) -> None:
         """The probe was silent for too long: try the handshake, and still take a late answer to the probe."""
@@ -74,8 +81,13 @@ class Negotiation:
             return self._on_discover(answer)
         return self._on_initialize(answer)
 
+    def _ask(self, version: str = LATEST_MODERN) -> None:
+        self._discover = self._send("server/discover", version)
+        self._offers[self._discover] = version
+
     def _shake(self, version: str = LATEST_HANDSHAKE) -> None:
         self._initialize = self._send("initialize", version)
+        self._offers[self._initialize] = version
 
     def _on_discover(self, answer: Answer) -> list[Event]:
         if isinstance(answer, Answered):
@@ -87,7 +99,7 @@ class Negotiation:
             common = [version for version in MODERN_VERSIONS if version in supported]
             if common and "discover" not in self._retried:
                 self._retried.add("discover")
-                self._discover = self._send("server/discover", common[-1])
+                self._ask(common[-1])
                 return []
             if supported and not any(version in HANDSHAKE_VERSIONS for version in supported):
                 return self._fail(_no_common(supported))
@@ -96,7 +108,7 @@ class Negotiation:
     def _older(self, answer: Answer) -> list[Event]:
         """The probe showed no modern server: go on with the handshake where that is allowed."""
         if self._era == "modern":
-            return self._fail(_refused("server/discover", answer))
+            return self._fail(self._refused("server/discover", answer))
         if self._no_handshake is not None:
             return self._fail(self._no_handshake)
         if self._initialize is None:
@@ -112,9 +124,9 @@ class Negotiation:
                 return self._fail(_no_common(supported))
             return self._older(answer)
         meta = _mapping(result.get("_meta"))
-        return self._ready(
-            common[-1], True, result, _mapping(meta.get(META_SERVER)) or _mapping(result.get("serverInfo"))
-        )
+        version = self._pin if self._pin in common else common[-1]
+        info = _mapping(meta.get(META_SERVER)) or _mapping(result.get("serverInfo"))
+        return self._ready(answer, version, True, info)
 
     def _on_initialize(self, answer: Answer) -> list[Event]:
         if isinstance(answer, Answered):
@@ -122,17 +134,17 @@ class Negotiation:
             version = result.get("protocolVersion")
             if version not in HANDSHAKE_VERSIONS:
                 return self._newer(_no_common([str(version)[:40]] if version is not None else []))
-            return self._ready(str(version), False, result, _mapping(result.get("serverInfo")))
+            return self._ready(answer, str(version), False, _mapping(result.get("serverInfo")))
         if isinstance(answer, Refused) and self._retry_initialize(answer):
             return []
-        return self._newer(_refused("initialize", answer))
+        return self._newer(self._refused("initialize", answer))
 
     def _newer(self, error: StudioError) -> list[Event]:
         """The handshake failed. Remembered as an older one, the server may speak the modern era by now."""
         if self._era != "auto" or self._discover is not None or _says_nothing_of_the_era(error):
             return self._fail(error)
         self._no_handshake = error
-        self._discover = self._send("server/discover", LATEST_MODERN)
+        self._ask()
         return []
 
     def _retry_initialize(self, answer: Refused) -> bool:
@@ -141,8 +153,8 @@ class Negotiation:
         modern = [version for version in MODERN_VERSIONS if version in supported]
         if modern and self._era == "auto" and "discover" not in self._retried:
             self._retried.add("discover")
-            self._no_handshake = _refused("initialize", answer)
-            self._discover = self._send("server/discover", modern[-1])
+            self._no_handshake = self._refused("initialize", answer)
+            self._ask(modern[-1])
             return True
         older = [version for version in HANDSHAKE_VERSIONS if version in supported]
         if older and "initialize" not in self._retried:
@@ -151,11 +163,27 @@ class Negotiation:
             return True
         return False
 
-    def _ready(self, version: str, modern: bool, result: dict[str, Json], info: dict[str, Json]) -> list[Event]:
+    def _ready(self, answer: Answered, version: str, modern: bool, info: dict[str, Json]) -> list[Event]:
         self.settled = True
+        result = _mapping(answer.result)
         instructions = result.get("instructions")
         text = instructions if isinstance(instructions, str) else ""
-        return [Ready(version, modern, _mapping(result.get("capabilities")), info, text)]
+        offered = self._pin or self._offers.get(answer.id, "")
+        ready = Ready(version, modern, _mapping(result.get("capabilities")), info, text, offered)
+        if self._pin and version != self._pin:
+            return [Fault(f"speaks protocol version {version}, though only {self._pin} was offered"), ready]
+        return [ready]
+
+    def _refused(self, method: str, answer: Answer) -> StudioError:
+        if isinstance(answer, Broken):
+            return answer.error
+        if isinstance(answer, Refused):
+            pinned = f"Only protocol version {self._pin} is offered: without that, others are tried."
+            return ProtocolError(
+                f"The server refused {method}: {answer.message or 'no reason given'} ({answer.code}).",
+                hint=pinned if self._pin else "Try another era: --era legacy or --era modern.",
+            )
+        return ProtocolError(f"The server's answer to {method} makes no sense.")
 
     def _fail(self, error: StudioError) -> list[Event]:
         self.settled = True
@@ -182,14 +210,3 @@ def _no_common(supported: list[str]) -> ProtocolError:
         f"No common protocol version: the server offers {offered}.",
         hint=f"mcp-studio speaks {', '.join((*HANDSHAKE_VERSIONS, *MODERN_VERSIONS))}.",
     )
-
-
-def _refused(method: str, answer: Answer) -> StudioError:
-    if isinstance(answer, Broken):
-        return answer.error
-    if isinstance(answer, Refused):
-        return ProtocolError(
-            f"The server refused {method}: {answer.message or 'no reason given'} ({answer.code}).",
-            hint="Try another era: --era legacy or --era modern.",
-        )
-    return ProtocolError(f"The server's answer to {method} makes no sense.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions agreed on by `initialize`, oldest first."""
 MODERN_VERSIONS = ("2026-07-28",)
@@ -40,6 +42,11 @@ NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose subject goes into the `Mcp-Name` header, and the parameter it is taken from."""
 RESULT_TYPES = ("complete", "input_required")
 """Values of `resultType` (2026-07-28); any other makes the result invalid."""
+
+
+def era_of(version: str) -> Literal["legacy", "modern", ""]:
+    """The era that a version belongs to; empty for one that is not known."""
+    return "legacy" if version in HANDSHAKE_VERSIONS else "modern" if version in MODERN_VERSIONS else ""
 
 
 def at_least(version: str, minimum: str) -> bool:

@@ -32,6 +32,12 @@ class Status(NamedTuple):
     """Monotonic time of the next attempt, while retrying."""
     version: str = ""
     """The negotiated protocol version."""
+    offered: str = ""
+    """The version that we had offered."""
+    declared: Json = None
+    """The client capabilities that we have declared."""
+    client_info: Json = None
+    """Who we have said that we are."""
     modern: bool = False
     capabilities: Json = None
     """What the server declared."""

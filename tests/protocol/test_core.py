@@ -66,7 +66,7 @@ def test_legacy_shakes_hands_and_confirms() -> None:
         "instructions": "hi",
     }
     assert feed(made, {"id": 1, "result": result}) == [
-        ev.Ready("2024-11-05", False, {"tools": {}}, {"name": "s"}, "hi")
+        ev.Ready("2024-11-05", False, {"tools": {}}, {"name": "s"}, "hi", "2025-11-25")
     ]
     assert taken(made) == [{"jsonrpc": "2.0", "method": "notifications/initialized"}]
     assert made.version == "2024-11-05" and not made.modern and not made.negotiating

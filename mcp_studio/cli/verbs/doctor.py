@@ -89,7 +89,8 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
         steps.append({"step": "listed", "ms": round(listed, 1), "detail": _counted(counts)})
         info = status.server_info if isinstance(status.server_info, dict) else {}
         report |= {"version": status.version, "era": "modern" if status.modern else "legacy", "serverInfo": info}
-        report |= {"capabilities": status.capabilities, "counts": counts}
+        report |= {"capabilities": status.capabilities, "counts": counts, "offered": status.offered}
+        report |= {"clientCapabilities": status.declared, "clientInfo": status.client_info}
     else:
         steps.append({"step": "failed", "ms": round(waited, 1), "detail": ""})
     report |= {"steps": steps, "warnings": _warnings(studio, server.name, status)}
@@ -101,6 +102,17 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
 
 def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {what if count != 1 else what[:-1]}" for what, count in counts.items())
+
+
+def _named(capabilities: Json) -> str:
+    """Capabilities on one line: `tools (listChanged), logging`."""
+    if not isinstance(capabilities, dict) or not capabilities:
+        return "nothing"
+    parts: list[str] = []
+    for name, inner in capabilities.items():
+        inside = ", ".join(key for key, value in inner.items() if value is not False) if isinstance(inner, dict) else ""
+        parts.append(f"{name} ({inside})" if inside else name)
+    return ", ".join(parts)
 
 
 def _warnings(studio: Studio, name: str, status: Status) -> list[str]:
@@ -131,7 +143,10 @@ def _text(report: dict[str, Json]) -> Iterator[str]:
     if good:
         info = report["serverInfo"]
         yield f"  server       {info.get('name', '?')} {info.get('version', '')}".rstrip()
-        yield f"  protocol     {report['version']} ({report['era']} era)"
+        other = f", though {report['offered']} was offered" if report["offered"] != report["version"] else ""
+        yield f"  protocol     {report['version']} ({report['era']} era{other})"
+        yield f"  it declares  {_named(report['capabilities'])}"
+        yield f"  we declare   {_named(report['clientCapabilities'])}"
     for warning in report["warnings"]:
         yield f"  ! {warning}"
     if "error" in report:

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from mcp_studio.catalog.ref import KINDS
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import printable
+from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.tui import describe
@@ -129,6 +129,8 @@ def _facts(status: Status) -> list[Part]:
     if status.version:
         era = "modern, without handshake" if status.modern else "with handshake"
         parts.append(f"  protocol {safe(status.version)} ({era})\n")
+        if status.offered != status.version:
+            parts.append((f"           {safe(status.offered)} was offered\n", "$quiet"))
     info = status.server_info
     if isinstance(info, dict):
         parts.append(f"  server   {safe(info.get('title') or info.get('name'), 200)} {safe(info.get('version'), 80)}\n")
@@ -138,12 +140,22 @@ def _facts(status: Status) -> list[Part]:
         parts.append(("\nSteps\n", "b $accent"))
         parts += [f"  {s.name:<12} {describe.duration(s.ms):>9}  {safe(s.detail, 300)}\n" for s in status.steps]
     if status.capabilities:
-        parts.append(("\nCapabilities\n", "b $accent"))
+        parts.append(("\nCapabilities that it declares\n", "b $accent"))
         parts.append(safe(printable(status.capabilities), 6_000, lines=True) + "\n")
+    if status.state == "ready":
+        parts.append(("\nCapabilities that we have declared to it\n", "b $accent"))
+        parts.append(safe(printable(status.declared), 6_000, lines=True) + "\n")
+        parts.append(f"  as {_who(status.client_info)}\n")
     if status.instructions:
         parts.append(("\nInstructions for models\n", "b $accent"))
         parts.append(safe(status.instructions, 6_000, lines=True) + "\n")
     return parts
+
+
+def _who(info: Json) -> str:
+    if isinstance(info, dict) and isinstance(info.get("name"), str):
+        return f"{safe(info['name'], 80)} {safe(info.get('version', ''), 40)}".rstrip()
+    return safe(printable(info), 400)
 
 
 def _problems(status: Status) -> list[Part]:

@@ -1,0 +1,79 @@
+"""Bending the protocol from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.cli.bending import bent
+from mcp_studio.cli.options import parse
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import UsageError
+from tests.cli.kit import RAW, cli, faulty, raw
+from tests.support import python_server
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18"])
+def test_a_pinned_version_is_spoken_and_shown(version: str) -> None:
+    done = raw("doctor", "--protocol-version", version, "--json")
+    (report,) = done.json["result"]
+    assert (report["version"], report["offered"]) == (version, version)
+
+
+def test_doctor_says_what_was_offered_and_what_both_sides_declare() -> None:
+    done = faulty("old-version", "doctor", "--protocol-version", "2025-06-18", "--capabilities", '{"roots": {}}')
+    assert "protocol     2024-11-05 (legacy era, though 2025-06-18 was offered)" in done.out
+    assert "we declare   roots\n" in done.out and "it declares  tools (listChanged), resources" in done.out
+    assert "! it speaks protocol version 2024-11-05, though only 2025-06-18 was offered" in done.out
+
+
+def test_a_modern_version_at_an_older_server_fails_and_says_why() -> None:
+    done = raw("list", "--protocol-version", "2026-07-28")
+    assert done.code == 1 and "server/discover" in done.err and "2026-07-28" in done.err
+
+
+def test_capabilities_and_client_info_come_from_words_and_files(tmp_path: Path) -> None:
+    file = tmp_path / "info.json"
+    file.write_text('{"name": "somebody", "version": "7"}')
+    words = ("--capabilities", '{"sampling": {}}', "--client-info", f"@{file}")
+    for argv in (RAW, python_server("raw_server", "--modern")):
+        (report,) = cli("doctor", "--json", *words, "--", *argv).json["result"]
+        assert report["clientCapabilities"] == {"sampling": {}}
+        assert report["clientInfo"] == {"name": "somebody", "version": "7"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--protocol-version", "2025-06-19"], "Did you mean `2025-06-18`?"),
+        (["--protocol-version", "2025-06-18", "--era", "modern"], "belongs to the legacy era"),
+        (["--capabilities", "[]"], "--capabilities must be a JSON object."),
+        (["--capabilities", "{"], "--capabilities is not valid JSON"),
+        (["--client-info", "@/no/such/file"], "/no/such/file cannot be read"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_starts(words: list[str], says: str) -> None:
+    done = raw("list", *words)
+    assert done.code == 2 and says in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "era", "version"),
+    [
+        (["--protocol-version", "2025-03-26"], "legacy", "2025-03-26"),
+        (["--protocol-version", "2026-07-28", "--era", "auto"], "auto", "2026-07-28"),
+        (["--era", "legacy"], "legacy", ""),
+        (["--era", "modern"], "modern", "2026-07-28"),
+        ([], "modern", "2026-07-28"),
+    ],
+)
+def test_a_word_of_the_command_line_beats_the_file(words: list[str], era: str, version: str) -> None:
+    configured = ServerConfig("s", era="modern", protocol_version="2026-07-28")
+    server = bent(configured, parse(["list", *words]))
+    assert (server.era, server.protocol_version) == (era, version)
+
+
+def test_an_unknown_version_is_no_version() -> None:
+    with pytest.raises(UsageError):
+        bent(ServerConfig("s"), parse(["list", "--protocol-version", "new"]))
