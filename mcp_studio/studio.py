@@ -7,21 +7,23 @@ import logging
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from mcp_studio import __version__
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller
+from mcp_studio.call.completing import Completion, complete
 from mcp_studio.call.drafts import Drafts
 from mcp_studio.call.policy import Origin
 from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.fetch import Page, fetch_page
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.refresh import asker
 from mcp_studio.catalog.remembered import Memories
 from mcp_studio.config.model import Config, ServerConfig, Timeouts
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
-from mcp_studio.protocol.events import Answered
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.worker import Checker
@@ -65,6 +67,7 @@ class Studio:
         self.inbox = Inbox(settings.limits)
         self.rules = AnswerRules(settings.answers)
         self.catalog = Catalog()
+        self.catalog.seen.redact = self.redactor.bytes
         self.drafts = Drafts(paths.state / "drafts.json", self.redactor.text)
         self._checker = Checker(settings.limits)
         self.manager = ConnectionManager(
@@ -133,35 +136,32 @@ class Studio:
         """Call a tool; returns at once with the handle. `timeouts` hold for this call alone."""
         return self._caller.call_tool(ref, arguments, origin=origin, approved=approved, timeouts=timeouts)
 
-    def read_resource(self, server: str, uri: str) -> Call:
-        """Read a resource by its URI, listed or not."""
-        return self._caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri})
+    def read_resource(self, server: str, uri: str, *, fresh: bool = False) -> Call:
+        """Read a resource by its URI, listed or not.
+
+        An answer that the server calls fresh still may be given again (2026-07-28); `fresh` asks it all the same.
+        """
+        return self._caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, fresh=fresh)
 
     def get_prompt(self, ref: Ref, arguments: Mapping[str, str]) -> Call:
         """Get a prompt."""
         return self._caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)})
 
-    async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
-        """Values that the server suggests for an argument of a prompt or template (server/utilities/completion).
+    async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
+        """Values that the server suggests for an argument of a prompt or template; nothing where it has none to give.
 
         Raises:
-            StudioError: not connected, or no answer. A server without completions gives an empty tuple.
+            StudioError: not connected, no answer, or a refusal.
         """
-        status = self.manager.status(ref.server)
-        if "completions" not in (status.capabilities or {}):
-            return ()
-        subject = {"type": "ref/prompt", "name": ref.name}
-        if ref.kind == "template":
-            subject = {"type": "ref/resource", "uri": ref.name}
-        params: dict[str, Json] = {"ref": subject, "argument": {"name": argument, "value": value}}
-        if known:
-            params["context"] = {"arguments": dict(known)}
-        reply = await self.manager.connection(ref.server).request("completion/complete", params)
-        result: Json = reply.event.result if isinstance(reply.event, Answered) else None
-        completion: Json = result.get("completion") if isinstance(result, dict) else None
-        values: Json = completion.get("values") if isinstance(completion, dict) else None
-        items = cast("list[Json]", values) if isinstance(values, list) else []
-        return tuple(item for item in items[:100] if isinstance(item, str))
+        return await complete(self.manager, ref, argument, value, known)
+
+    async def list_page(self, server: str, kind: EntryKind, cursor: str | None = None) -> Page:
+        """One page of a list from the wire, past the catalog; `cursor` is what the page before it named.
+
+        Raises:
+            StudioError: not connected, no answer, or one without the list.
+        """
+        return await fetch_page(kind, asker(self.manager.connection(server)), cursor)
 
     async def check(self, schema: Json, value: Json) -> tuple[SchemaProblem, ...]:
         """Check a value against its whole schema, off the loop and bounded."""

@@ -270,7 +270,7 @@ def test_resources_prompts_and_completion() -> None:
             ref = Ref("prompt", "s", "greet")
             got = await studio.get_prompt(ref, {"who": "Ada"}).wait()
             assert isinstance(got, Succeeded) and "Ada" in str(got.result)
-            assert await studio.complete(ref, "who", "A", {}) == ("Ada", "Grace")
+            assert (await studio.complete(ref, "who", "A", {})).values == ("Ada", "Grace")
 
     run(go())
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from mcp_studio.call.call import Call, Method, run
 from mcp_studio.call.outcome import Denied, Succeeded
 from mcp_studio.call.policy import Origin, judge
+from mcp_studio.call.reading import Reads
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import PolicyRule, Timeouts
@@ -51,6 +52,7 @@ class Caller:
         self._limits = limits
         self._rules = rules
         self._spawn = spawn
+        self._reads = Reads(manager)
         self._running: dict[int, Call] = {}
 
     @property
@@ -77,9 +79,10 @@ class Caller:
         method: Method,
         params: dict[str, Json],
         timeouts: Timeouts = Timeouts(),  # noqa: B008
+        fresh: bool = False,
     ) -> Call:
-        """Start reading a resource or getting a prompt."""
-        call = Call(ref, method, params, timeouts=timeouts)
+        """Start reading a resource or getting a prompt; `fresh` takes no earlier answer that was kept."""
+        call = Call(ref, method, params, timeouts=timeouts, fresh=fresh)
         return self._begin(call, self._plain(call))
 
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
@@ -90,7 +93,9 @@ class Caller:
         return call
 
     async def _plain(self, call: Call) -> None:
-        await run(call, self._send(call, None))
+        if not self._reads.answer(call):
+            await run(call, self._send(call, None))
+            self._reads.keep(call)
         call.found(())
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.caching import Cached, Hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,10 @@ class Succeeded(CallOutcome):
 
     result: Json = None
     """The raw `result` of the response."""
+    hint: Hint | None = None
+    """What the server says about keeping it (2026-07-28); None where it says nothing."""
+    cached: Cached | None = None
+    """It was not asked for now: how old it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from mcp_studio.catalog.listing import Entry, Listing
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.seen import Seen
 from mcp_studio.errors import UsageError
 from mcp_studio.signal import Signal
 
@@ -16,6 +17,9 @@ class Catalog:
 
     def __init__(self) -> None:
         self.changed: Signal[tuple[str, EntryKind]] = Signal()
+        self.looked: Signal[str] = Signal()
+        """The name of a server some of whose entries the person has seen as they are now."""
+        self.seen = Seen()
         self._listings: dict[str, dict[EntryKind, Listing]] = {}
 
     def put(self, listing: Listing) -> None:
@@ -34,6 +38,7 @@ class Catalog:
 
     def forget(self, server: str) -> None:
         """Drop all listings of a server."""
+        self.seen.forget(server)
         if self._listings.pop(server, None) is not None:
             for kind in KINDS:
                 self.changed.emit((server, kind))
@@ -46,6 +51,34 @@ class Catalog:
         """All entries of a kind, servers in the order of the configuration."""
         names = self._listings if servers is None else servers
         return tuple(entry for name in names for entry in self.listing(name, kind).entries)
+
+    def gone(self, kind: EntryKind, servers: Iterable[str] | None = None) -> tuple[Entry, ...]:
+        """What servers do not list any more, until the person has looked at that."""
+        names = self._listings if servers is None else servers
+        return tuple(entry for name in names for entry in self.listing(name, kind).gone)
+
+    def acknowledge(self, ref: Ref) -> None:
+        """The person has looked at an entry: it is marked no more, and one that is gone is not shown any more."""
+        listing = self.listing(ref.server, ref.kind)
+        if any(entry.ref == ref and entry.change for entry in (*listing.entries, *listing.gone)):
+            self._see(listing, ref.name)
+
+    def acknowledge_all(self, kind: EntryKind) -> int:
+        """The person has looked at all entries of a kind; gives how many were marked."""
+        marked = [listing for name in self._listings if (listing := self.listing(name, kind)).changes]
+        for listing in marked:
+            self._see(listing, None)
+        return sum(len(listing.changes) for listing in marked)
+
+    def _see(self, listing: Listing, name: str | None) -> None:
+        self.seen.take(listing.server, listing.kind, listing.entries, name)
+        entries = tuple(
+            entry._replace(change=None) if entry.change and name in (None, entry.ref.name) else entry
+            for entry in listing.entries
+        )
+        gone = tuple(entry for entry in listing.gone if name not in (None, entry.ref.name))
+        self.put(listing._replace(entries=entries, gone=gone))
+        self.looked.emit(listing.server)
 
     def find(self, ref: Ref) -> tuple[Entry, ...]:
         """The entries with this name: none, one, or the duplicates of a careless server."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, cast
 
+from mcp_studio.catalog.changes import Change
 from mcp_studio.catalog.ref import EntryKind, Ref
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.caching import Hint
 from mcp_studio.protocol.headers import header_problem
 from mcp_studio.protocol.views import AnyView, PromptView, ResourceView, TemplateView, ToolView
 
@@ -24,6 +27,8 @@ class Entry(NamedTuple):
     """What is wrong with it; a malformed entry is shown all the same."""
     excluded: bool = False
     """The specification forbids using it (invalid `x-mcp-header`, 2026-07-28)."""
+    change: Change | None = None
+    """How it differs from what it was when the person last looked."""
 
 
 class Listing(NamedTuple):
@@ -37,6 +42,23 @@ class Listing(NamedTuple):
     """Why the list could not be read, or read to its end."""
     capped: str = ""
     """Which bound cut the list off."""
+    read_at: float = 0.0
+    """Monotonic time when it was read; 0 for what was not read in this run."""
+    hint: Hint | None = None
+    """What the server says about how long the list is fresh (2026-07-28)."""
+    gone: tuple[Entry, ...] = ()
+    """What it does not list any more, until the person has looked at that."""
+
+    def stale(self, now: float | None = None) -> bool:
+        """Whether the time has passed for which the server calls the list fresh."""
+        if self.hint is None or not self.read_at:
+            return False
+        return (time.monotonic() if now is None else now) >= self.read_at + self.hint.ttl
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What is new, changed or gone since the person last looked."""
+        return tuple(entry.change for entry in (*self.entries, *self.gone) if entry.change is not None)
 
     @property
     def problems(self) -> tuple[str, ...]:

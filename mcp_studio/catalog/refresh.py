@@ -6,15 +6,15 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.fetch import Ask, Fetched, fetch
 from mcp_studio.catalog.listing import METHODS, Entry, Listing, ListingState, salvage
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.catalog.remembered import Memory
+from mcp_studio.catalog.seen import Baseline, Compared, compare
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ProtocolError, StudioError
+from mcp_studio.errors import ProtocolError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused
@@ -27,18 +27,15 @@ _SLOWEST = 8.0
 """Seconds between readings for a server whose lists never stop changing."""
 _QUIET = 10.0
 """Seconds without a change after which the next one is read soon again."""
-_HELD = 30.0
-"""A subscription that held this many seconds has its reconnects forgiven."""
 _LARGE = 500
 """Longer lists are sorted in a thread."""
-_FOREVER = 3e8
-"""A subscription stream has no end of its own."""
+_AGAIN = 5.0
+"""Seconds after which a list that is not fresh any more is read again when somebody looks at it."""
 _CHANGES: dict[str, tuple[EntryKind, ...]] = {
     "notifications/tools/list_changed": ("tool",),
     "notifications/resources/list_changed": ("resource", "template"),
     "notifications/prompts/list_changed": ("prompt",),
 }
-_FILTERS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
 
 Keep = Callable[[ServerConfig, Memory], None]
 
@@ -60,12 +57,18 @@ class Refresher:
         self._limits = limits
         self._keep = keep
         self._watches: dict[str, _Watch] = {}
+        self._kept: dict[str, tuple[ServerConfig, Memory]] = {}
+        catalog.looked.connect(self._keep_seen)
 
-    def show_remembered(self, server: str, memory: Memory) -> None:
+    def show_remembered(self, config: ServerConfig, memory: Memory) -> None:
         """Put into the catalog what the server offered last time, marked as remembered."""
+        server, seen = config.name, self._catalog.seen
+        self._kept[server] = config, memory
         for kind, items in memory.listings.items():
+            seen.recall(server, kind, memory.seen.get(kind, items))
             entries = salvage(server, kind, items, remembered=True)
-            self._catalog.put(Listing(server, kind, entries, "remembered"))
+            found = compare(server, kind, entries, seen.known[server, kind], seen.redact)
+            self._catalog.put(Listing(server, kind, found.entries, "remembered", gone=found.gone))
 
     def on_notification(self, server: str, method: str) -> None:
         """Note which lists a notification makes out of date."""
@@ -75,6 +78,12 @@ class Refresher:
     def again(self, server: str) -> None:
         """Read all lists of a server again."""
         self._mark(server, KINDS)
+
+    def look(self, server: str, kind: EntryKind) -> None:
+        """Somebody looks at a list: it is read again where the server calls it fresh no longer (2026-07-28)."""
+        listing = self._catalog.listing(server, kind)
+        if listing.stale() and time.monotonic() - listing.read_at >= _AGAIN:
+            self._mark(server, (kind,))
 
     async def done(self, server: str) -> None:
         """Wait until the lists of a connected server were read once."""
@@ -89,13 +98,14 @@ class Refresher:
     def forget(self, server: str) -> None:
         """A server is gone."""
         self._watches.pop(server, None)
+        self._kept.pop(server, None)
 
     async def serve(self, config: ServerConfig, connection: Connection, status: Status) -> None:
         """Read all lists, then again whatever changes, until cancelled; several changes at once cost one reading."""
         watch = self._watches[config.name]
-        listening = asyncio.create_task(self._listen(config.name, connection, status)) if status.modern else None
         pause, last = _DEBOUNCE, 0.0
-        memory = Memory("modern" if status.modern else "legacy")
+        _, before = self._kept.get(config.name, (config, Memory()))
+        memory = Memory("modern" if status.modern else "legacy", dict(before.listings))
         try:
             while True:
                 kinds, watch.dirty = watch.dirty, set()
@@ -105,7 +115,8 @@ class Refresher:
                     if items is not None:
                         memory.listings[kind] = items
                 watch.done.set()
-                self._keep(config, replace(memory, listings=dict(memory.listings)))
+                self._kept[config.name] = config, replace(memory, listings=dict(memory.listings))
+                self._keep_seen(config.name)
                 await watch.changed.wait()
                 # Several changes at once cost one reading, and a server that never stops changing costs ever fewer.
                 pause = min(pause * 2, _SLOWEST) if time.monotonic() - last < _QUIET else _DEBOUNCE
@@ -113,8 +124,16 @@ class Refresher:
                 last = time.monotonic()
         finally:
             watch.done.set()
-            if listening is not None:
-                listening.cancel()
+
+    def _keep_seen(self, server: str) -> None:
+        """Have everything remembered, with what the person has seen of it."""
+        if server in self._kept:
+            config, memory = self._kept[server]
+            catalog = self._catalog
+            seen = {kind: catalog.seen.items(server, kind) for kind in KINDS if catalog.listing(server, kind).changes}
+            memory = replace(memory, seen=seen)
+            self._kept[server] = config, memory
+            self._keep(config, memory)
 
     def _mark(self, server: str, kinds: tuple[EntryKind, ...]) -> None:
         if watch := self._watches.get(server):
@@ -126,52 +145,40 @@ class Refresher:
     ) -> tuple[EntryKind, list[Json] | None]:
         """Read one list into the catalog; its raw items where it could be read."""
         server = config.name
-        if METHODS[kind][2] not in (status.capabilities or {}):
-            self._catalog.put(Listing(server, kind, (), "fresh"))
-            return kind, []
         before = self._catalog.listing(server, kind)
-        if not before.entries:
-            self._catalog.put(Listing(server, kind, (), "loading"))
-        found = await fetch(kind, _asker(connection), self._limits)
+        if METHODS[kind][2] not in (status.capabilities or {}):
+            found = Fetched()
+        else:
+            if not before.entries:
+                self._catalog.put(Listing(server, kind, (), "loading", gone=before.gone))
+            found = await fetch(kind, asker(connection), self._limits)
         if found.error and not found.items and before.entries:
             self._catalog.put(before._replace(error=found.error, state="failed"))
             return kind, None
         entries = await _salvaged(server, kind, found.items, headers=status.modern and config.kind == "http")
-        self._catalog.put(Listing(server, kind, entries, _state(found), found.error, found.capped))
+        compared = await self._compared(server, kind, entries, whole=not (found.error or found.capped))
+        self._catalog.put(
+            Listing(
+                server, kind, compared.entries, _state(found), found.error, found.capped, time.monotonic(),
+                found.hint if status.modern else None, compared.gone,
+            )
+        )  # fmt: skip
         return kind, None if found.error else found.items
 
-    async def _listen(self, server: str, connection: Connection, status: Status) -> None:
-        """Ask a modern server to say when its lists change (2026-07-28, `subscriptions/listen`).
-
-        A stream that ends is opened again, unless it never holds; what changed in between was missed, so all lists
-        are out of date then.
-        """
-        wanted: dict[str, Json] = {}
-        for capability, name in _FILTERS.items():
-            declared = (status.capabilities or {}).get(capability)
-            if isinstance(declared, dict) and cast("dict[str, Json]", declared).get("listChanged") is True:
-                wanted[name] = True
-        if not wanted:
-            return
-        attempt = 0
-        while attempt < self._limits.reconnects:
-            began = time.monotonic()
-            if not await _subscribed(connection, wanted):
-                return
-            attempt = 0 if time.monotonic() - began > _HELD else attempt + 1
-            await asyncio.sleep(min(self._limits.retry_min * 2**attempt, self._limits.retry_max))
-            self._mark(server, KINDS)
-
-
-async def _subscribed(connection: Connection, wanted: dict[str, Json]) -> bool:
-    """Listen until the stream ends; whether it is worth another try."""
-    try:
-        reply = await connection.request(
-            "subscriptions/listen", {"notifications": wanted}, idle=_FOREVER, total=_FOREVER
-        )
-    except StudioError:
-        return not connection.ended.done()
-    return not isinstance(reply.event, Refused)
+    async def _compared(self, server: str, kind: EntryKind, entries: tuple[Entry, ...], *, whole: bool) -> Compared:
+        """Entries with marks; a list of which only a part could be read misses nothing."""
+        seen = self._catalog.seen
+        baseline = seen.known.get((server, kind))
+        if baseline is None:
+            if whole:
+                seen.begin(server, kind, entries)
+            return Compared(entries, (), {})
+        if len(entries) + len(baseline) <= _LARGE:
+            found = compare(server, kind, entries, baseline, seen.redact)
+        else:
+            found = await asyncio.to_thread(compare, server, kind, entries, Baseline(baseline), seen.redact)
+        seen.settle(server, kind, found)
+        return found if whole else found._replace(gone=())
 
 
 async def _salvaged(server: str, kind: EntryKind, items: list[Json], *, headers: bool) -> tuple[Entry, ...]:
@@ -184,7 +191,9 @@ def _state(found: Fetched) -> ListingState:
     return "failed" if found.error and not found.items else "fresh"
 
 
-def _asker(connection: Connection) -> Ask:
+def asker(connection: Connection) -> Ask:
+    """Sends over a connection; a refusal is an error, but no templates are no mistake."""
+
     async def ask(method: str, params: dict[str, Json]) -> Json:
         reply = await connection.request(method, params or None)
         event = reply.event

@@ -26,6 +26,8 @@ class Memory:
     era: str = ""
     """`legacy` or `modern`: what worked last time."""
     listings: dict[EntryKind, list[Json]] = field(default_factory=dict[EntryKind, list[Json]])
+    seen: dict[EntryKind, list[Json]] = field(default_factory=dict[EntryKind, list[Json]])
+    """Lists as the person saw them last, where that is not how they are now."""
 
 
 def memory_file(folder: Path, config: ServerConfig) -> Path:
@@ -52,19 +54,22 @@ def recall(file: Path) -> Memory:
     if not isinstance(value, dict) or value.get("version") != _FORMAT:
         return Memory()
     memory = Memory(str(value.get("era") or ""))
-    listings = value.get("listings")
-    if isinstance(listings, dict):
-        for kind in KINDS:
-            items = cast("dict[str, Json]", listings).get(kind)
+    for name, into in (("listings", memory.listings), ("seen", memory.seen)):
+        lists = value.get(name)
+        for kind in KINDS if isinstance(lists, dict) else ():
+            items = cast("dict[str, Json]", lists).get(kind)
             if isinstance(items, list):
-                memory.listings[kind] = items
+                into[kind] = items
     return memory
 
 
 def remember(file: Path, memory: Memory, redact: Callable[[bytes], bytes] = bytes) -> None:
     """Write a memory without secrets; a disk that refuses costs the memory and nothing else."""
+    value: dict[str, Json] = {"version": _FORMAT, "era": memory.era, "listings": cast("Json", memory.listings)}
+    if memory.seen:
+        value["seen"] = cast("Json", memory.seen)
     try:
-        write_atomically(file, redact(dumps({"version": _FORMAT, "era": memory.era, "listings": memory.listings})))
+        write_atomically(file, redact(dumps(value)))
     except OSError:
         return
 

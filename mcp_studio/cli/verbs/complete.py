@@ -26,7 +26,11 @@ async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
     ref = Ref("template", plan.server, plan.name)
     if not studio.catalog.find(ref):
         ref = studio.catalog.resolve("prompt", f"{plan.server}.{plan.name}", [plan.server])
-    values = await studio.complete(ref, argument, start, known)
-    for value in values:
+    found = await studio.complete(ref, argument, start, known)
+    if not found.declared:
+        out.warn(f"{plan.server} declares no completions, so it was not asked")
+    for value in found.values:
         out.data(value)
-    return out.done(list(values))
+    if found.count:
+        out.note(f"{found.count} values")
+    return out.done({"values": list(found.values), "total": found.total, "hasMore": found.has_more})

@@ -1,0 +1,89 @@
+"""Results of resources/read, kept for as long as their server calls them fresh (2026-07-28, server/utilities/caching).
+
+One studio is one person, so what is `private` may be kept too; nothing outlives the connection that it came over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import MB
+from mcp_studio.protocol.caching import Cached, Hint
+
+ENTRIES = 200
+BYTES = 16 * MB
+_DROPS = ("notifications/resources/list_changed", "notifications/resources/updated")
+
+
+class Kept(NamedTuple):
+    """One result."""
+
+    result: Json
+    size: int
+    """Bytes of the frame that it came in."""
+    hint: Hint
+    read_at: float
+
+
+class ReadCache:
+    """Bounded in entries and bytes; the longest unused goes first."""
+
+    def __init__(
+        self, *, entries: int = ENTRIES, size: int = BYTES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most = entries
+        self._largest = size
+        self._clock = clock
+        self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, server: str, uri: str) -> tuple[Kept, Cached] | None:
+        """The result of an earlier read that is still fresh."""
+        kept = self._kept.get((server, uri))
+        if kept is None:
+            return None
+        age = self._clock() - kept.read_at
+        if age >= kept.hint.ttl:
+            self._pop((server, uri))
+            return None
+        self._kept.move_to_end((server, uri))
+        return kept, Cached(age, kept.hint)
+
+    def put(self, server: str, uri: str, result: Json, size: int, hint: Hint | None) -> None:
+        """Keep what was just read, or forget what was kept where the server does not want it kept."""
+        self._pop((server, uri))
+        if hint is None or hint.ttl <= 0 or size > self._largest:
+            return
+        self._kept[server, uri] = Kept(result, size, hint, self._clock())
+        self._size += size
+        while len(self._kept) > self._most or self._size > self._largest:
+            self._pop(next(iter(self._kept)))
+
+    def on_notification(self, server: str, method: str, uri: Json) -> None:
+        """Forget what a notification makes out of date; an update may name a part of what was read."""
+        if method not in _DROPS:
+            return
+        for owner, known in tuple(self._kept):
+            if owner == server and (not isinstance(uri, str) or _covers(known, uri) or method == _DROPS[0]):
+                self._pop((owner, known))
+
+    def forget(self, server: str) -> None:
+        """The connection is another one, or is gone."""
+        for key in tuple(self._kept):
+            if key[0] == server:
+                self._pop(key)
+
+    def _pop(self, key: tuple[str, str]) -> None:
+        if kept := self._kept.pop(key, None):
+            self._size -= kept.size
+
+
+def _covers(uri: str, part: str) -> bool:
+    return uri == part or part.startswith((uri.rstrip("/") + "/", uri + "#", uri + "?"))
