@@ -75,6 +75,8 @@ class Studio:
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn, make_transport=make,
             memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
+        self.subscriptions = self.manager.news.subscriptions
+        self.logs = self.manager.news.logs
         self._caller = Caller(
             self.manager, self.catalog, self.inbox, self._checker, settings.limits, settings.policy, self.spawn
         )
@@ -141,6 +143,7 @@ class Studio:
 
         An answer that the server calls fresh still may be given again (2026-07-28); `fresh` asks it all the same.
         """
+        self.subscriptions.read(server, uri)
         return self._caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, fresh=fresh)
 
     def get_prompt(self, ref: Ref, arguments: Mapping[str, str]) -> Call:
@@ -162,6 +165,19 @@ class Studio:
             StudioError: not connected, no answer, or one without the list.
         """
         return await fetch_page(kind, asker(self.manager.connection(server)), cursor)
+
+    def log_level(self, server: str) -> str:
+        """The level of log messages that a server is asked for; empty where that is left to it."""
+        return self.manager.news.levels.of(self.manager.config(server))
+
+    async def set_log_level(self, server: str, level: str) -> str:
+        """Ask a server for another level from now on; what that means for it, in a sentence.
+
+        Raises:
+            UsageError: there is no such server or level.
+            StudioError: the server refuses it.
+        """
+        return await self.manager.news.levels.set(self.manager.supervisor(server), level)
 
     async def check(self, schema: Json, value: Json) -> tuple[SchemaProblem, ...]:
         """Check a value against its whole schema, off the loop and bounded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from mcp_studio.errors import ProtocolError, StudioError
+from mcp_studio.errors import ConnectionLost, ProtocolError, StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.correlation import Correlation
@@ -16,6 +16,7 @@ from mcp_studio.protocol.versions import (
     INVALID_REQUEST,
     META_CAPABILITIES,
     META_CLIENT,
+    META_LOG_LEVEL,
     META_VERSION,
     NAMED,
     RESULT_TYPES,
@@ -36,8 +37,8 @@ class ClientCore:
         info: our `Implementation` object (name, version).
         capabilities: what the running front end can answer; stamped into the handshake or every request.
         era: which era to speak; `remembered` is the one that worked last time, or an empty string.
-        streams: the transport cancels a modern request by closing its stream (HTTP) instead of by a notification.
         pin: the only protocol version to offer, which decides the era; empty for the newest.
+        streams: the transport cancels a modern request by closing its stream (HTTP) instead of by a notification.
     """
 
     def __init__(
@@ -61,6 +62,8 @@ class ClientCore:
         self._negotiation = Negotiation(self._send_negotiation, era, remembered, pin)
         self.version = ""
         self.modern = False
+        self.log_level = ""
+        """The level of log messages to ask for with every request of the stateless era; empty asks for none."""
         self.overtaken: RequestId = 0
         """The negotiation's other request, whose answer no longer matters; 0 when there is none."""
 
@@ -217,6 +220,9 @@ class ClientCore:
             if isinstance(identity, (int, str)) and identity in self._asked:
                 self._asked.discard(identity)
                 return [ev.Withdrawn(identity)]
+            if isinstance(identity, (int, str)) and self._requests.method_of(identity) == "subscriptions/listen":
+                # 2026-07-28, basic/utilities/cancellation: how a server ends a subscription on stdio.
+                return self._settle(ev.Broken(identity, ConnectionLost("The server ended the subscription.")))
         return [ev.Notified(message.method, message.params)]
 
     def _on_progress(self, params: dict[str, Json]) -> list[ev.Event]:
@@ -270,8 +276,10 @@ class ClientCore:
     def _stamp(self, meta: dict[str, Json], version: str) -> dict[str, Json]:
         """Specification 2026-07-28, basic: every request says version, capabilities and who asks."""
         meta[META_VERSION] = version
-        meta[META_CLIENT] = self._info
-        meta[META_CAPABILITIES] = self._capabilities
+        meta[META_CLIENT] = self.info
+        meta[META_CAPABILITIES] = self.capabilities
+        if self.log_level:
+            meta[META_LOG_LEVEL] = self.log_level
         return meta
 
     def _request(

@@ -24,6 +24,10 @@ class Correlation:
     def __contains__(self, identity: object) -> bool:
         return identity in self._open
 
+    def method_of(self, identity: RequestId) -> str:
+        """The method of an open request, or an empty string."""
+        return self._open.get(identity, "")
+
     def open(self, method: str) -> int:
         """A new id for a request of this method."""
         self._last += 1

@@ -21,6 +21,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.inflight import InFlight
+from mcp_studio.session.news import News
 from mcp_studio.session.owner import Seat
 from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
@@ -75,6 +76,7 @@ class ConnectionManager:
         self._memories = memories
         self._catalog = catalog
         self._refresher = Refresher(catalog, settings.limits, self._keep)
+        self.news = News(settings.limits, redactor.text, self._refresher.again)
         self._supervisors: dict[str, Supervisor] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ending: WeakSet[asyncio.Task[None]] = WeakSet()
@@ -151,6 +153,7 @@ class ConnectionManager:
             return  # somebody else was quicker
         del self._supervisors[name], self._tasks[name]
         self._refresher.forget(name)
+        self.news.forget(name)
         self._catalog.forget(name)
         self.changed.emit(name)
 
@@ -274,19 +277,21 @@ class ConnectionManager:
         """From now on `listed` waits for the lists, at most until the connection ends."""
         if seat.connection is not None:
             self._refresher.begin(seat.config.name, seat.connection)
+            self.news.begin(seat)
 
     async def serve(self, seat: Seat) -> None:
         """Read all lists, keep what was read, and go on listening for changes."""
         connection = seat.connection
         if connection is None:
             return
-        await self._refresher.serve(seat.config, connection, seat.status)
+        await self.news.serve(seat, self._refresher.serve(seat.config, connection, seat.status))
 
     def on_notification(self, seat: Seat, method: str, params: dict[str, Json]) -> None:
         """Lists that changed are read again."""
         if method == "notifications/elicitation/complete":
             self.inbox.completed(seat.config.name, str(params.get("elicitationId", "")))
         self._refresher.on_notification(seat.config.name, method)
+        self.news.take(seat, method, params)
         self.notified.emit((seat.config.name, method, params))
 
     def on_status(self, name: str) -> None:

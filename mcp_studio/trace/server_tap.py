@@ -142,6 +142,17 @@ class ServerTap:
                 if message.id is not None:
                     self._answered(self._open, message.id, entry, _tool_failed(message))
 
+    @property
+    def newest(self) -> WireMessage | None:
+        """The frame that is being understood, or was last."""
+        return self._current
+
+    def carrier(self, entry: WireMessage) -> str:
+        """The request of ours on whose HTTP exchange a frame came, as method and target; empty where unknown."""
+        spans = (span for span in self._open.values() if entry.exchange and span.request.exchange == entry.exchange)
+        span = next(spans, None)
+        return f"{span.method} {span.target}".rstrip() if span else ""
+
     def matched(self, identity: RequestId) -> None:
         """The newest frame answers this request, though its id is not quite the same, or it cannot be read."""
         span = self._open.get(identity)
