@@ -34,6 +34,11 @@ def block_text(block: Json) -> str:
             return pretty(block)
 
 
+def blocks_text(blocks: list[Json]) -> str:
+    """Several blocks, each from a line of its own on."""
+    return "\n".join(block_text(block).removesuffix("\n") for block in blocks)
+
+
 def contents_text(item: Json) -> str:
     """One embedded or read resource."""
     known = _mapping(item)

@@ -46,6 +46,8 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
             if asker is None:
                 return await body(studio)
             asker.redactor = studio.redactor
+            for rule in reversed(asker.rules):
+                studio.rules.add(rule)
             async with asker.answering(studio.inbox):
                 return await body(studio)
 

@@ -29,6 +29,10 @@ CODES = """\
 Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 sign-in needed, 4 unreachable, 5 tool error,
 6 input or approval needed, 130 interrupted.
 """
+ANSWERS = """\
+  --answer FILE        answer what the server asks by the rules in this file: [[answer]] tables in TOML or
+                       JSON, or one JSON object that fills in every form (may be repeated)
+"""
 ARGUMENTS = """\
 Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.
   --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
@@ -52,6 +56,9 @@ mcp-studio list [{_LISTS}] [options] [-- COMMAND ARGS…]
 
 Prints what servers offer, a line each; without a kind, everything but the servers. `list servers` connects to nothing.
 
+  --page [CURSOR]      one page of one list of one server as it comes: the first, or the one that CURSOR names;
+                       the cursor of the next page is told (--page=CURSOR where it begins with -)
+
 {TARGETS}
 {OPTIONS}
 {CODES}""",
@@ -63,7 +70,7 @@ Calls a tool and prints its result. With one server, `SERVER.` can be left out. 
 
 {ARGUMENTS}  --yes, -y            approve what would be asked about
   --unchecked          send the arguments even if they do not match the schema
-
+{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",
@@ -73,7 +80,8 @@ mcp-studio read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]
 Reads a resource, listed or not. A URI template such as `file:///{{path}}` is filled with the values given.
 
   --output FILE, -o    write the content, byte for byte, to a new file
-
+  --fresh              ask the server, though it calls an earlier answer fresh still
+{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",
@@ -82,6 +90,7 @@ mcp-studio get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]
 
 Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.
 
+{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",

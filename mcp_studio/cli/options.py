@@ -18,17 +18,19 @@ _BENDING = " ".join(BENDING)
 _COMMON = f"--config --url --header --timeout --server --json --quiet {_BENDING}"
 _ALLOWED = {
     "": f"--config --url --header --timeout {_BENDING}",
-    "list": _COMMON,
-    "call": f"{_COMMON} --tool --args --yes --unchecked",
-    "read": f"{_COMMON} --output --args",
-    "get": f"{_COMMON} --prompt --args",
+    "list": f"{_COMMON} --page",
+    "call": f"{_COMMON} --tool --args --yes --unchecked --answer",
+    "read": f"{_COMMON} --output --args --fresh --answer",
+    "get": f"{_COMMON} --prompt --args --answer",
     "complete": f"{_COMMON} --prompt",
     "doctor": _COMMON,
     "config": "--config --name --yes --json --quiet",
     "demo": _BENDING,
 }
-_FLAGS = {"--json", "--quiet", "--yes", "--unchecked"}
-_REPEATED = {"--config", "--header", "--server"}
+_FLAGS = {"--json", "--quiet", "--yes", "--unchecked", "--fresh"}
+_OPTIONAL = {"--page"}
+"""Options that may stand without their value."""
+_REPEATED = {"--config", "--header", "--server", "--answer"}
 _SHORT = {"-q": "--quiet", "-y": "--yes", "-o": "--output"}
 
 
@@ -132,6 +134,9 @@ def _take(options: Options, word: str, words: list[str], allowed: list[str]) -> 
     if name in _FLAGS:
         if sign:
             raise UsageError(f"{name} takes no value.")
+        options.given[name] = []
+        return
+    if not sign and name in _OPTIONAL and (not words or words[0].startswith("-")):
         options.given[name] = []
         return
     if not sign:

@@ -16,9 +16,10 @@ _KINDS = {
 }
 _COMMON = ["--config", "--url", "--header", *BENDING, "--timeout", "--server", "--json", "--quiet"]
 _MORE = {
-    "call": ["--tool", "--args", "--yes", "--unchecked"],
-    "read": ["--output", "--args"],
-    "get": ["--prompt", "--args"],
+    "call": ["--tool", "--args", "--yes", "--unchecked", "--answer"],
+    "list": ["--page"],
+    "read": ["--output", "--args", "--fresh", "--answer"],
+    "get": ["--prompt", "--args", "--answer"],
     "complete": ["--prompt"],
 }
 

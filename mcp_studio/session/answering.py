@@ -162,7 +162,7 @@ class Answerer:
         if not isinstance(params.get("messages"), list):
             return Refusal(INVALID_PARAMS, "messages must be an array")
         request = InputRequest(
-            "sampling", self._config().name, "", subject=subject or self._subject(), params=params
+            "sampling", self._config().name, _last_words(params), subject=subject or self._subject(), params=params
         )  # fmt: skip
         given = await self.put(request)
         if given.action == "accept" and isinstance(given.content, dict):
@@ -191,6 +191,17 @@ def _root(uri: str, name: str) -> dict[str, Json]:
 def _text(params: dict[str, Json], key: str) -> str:
     value = params.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _last_words(params: dict[str, Json]) -> str:
+    """What the last message of a sampling request says, for lists and rules."""
+    messages = cast("list[Json]", params["messages"])
+    last = messages[-1] if messages and isinstance(messages[-1], dict) else {}
+    content = cast("dict[str, Json]", last).get("content")
+    blocks = cast("list[Json]", content) if isinstance(content, list) else [content]
+    return next((_text(cast("dict[str, Json]", block), "text") for block in blocks if isinstance(block, dict)), "")[
+        :500
+    ]
 
 
 def _words(request: InputRequest) -> str:

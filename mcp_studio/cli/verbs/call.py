@@ -22,7 +22,7 @@ from mcp_studio.studio import Studio
 def run(plan: Plan, options: Options, out: Output) -> int:
     """Call, and return the exit code."""
     out.server = plan.server
-    asker = Asker()
+    asker = Asker(options.values("--answer"))
     return execute(plan, out, lambda studio: _call(studio, plan, options, out, asker), asker=asker)
 
 

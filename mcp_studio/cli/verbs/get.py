@@ -20,7 +20,7 @@ from mcp_studio.studio import Studio
 def run(plan: Plan, options: Options, out: Output) -> int:
     """Get, and return the exit code."""
     out.server = plan.server
-    asker = Asker()
+    asker = Asker(options.values("--answer"))
     return execute(plan, out, lambda studio: _get(studio, plan, options, out, asker), asker=asker)
 
 

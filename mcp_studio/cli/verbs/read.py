@@ -24,7 +24,7 @@ from mcp_studio.studio import Studio
 
 def run(plan: Plan, options: Options, out: Output) -> int:
     """Read, and return the exit code."""
-    asker = Asker()
+    asker = Asker(options.values("--answer"))
     if (file := options.value("--output")) and Path(file).exists():
         raise UsageError(f"{file} exists; nothing is overwritten.")
     return execute(plan, out, lambda studio: _read(studio, plan, options, out, asker), asker=asker)
@@ -35,7 +35,7 @@ async def _read(studio: Studio, plan: Plan, options: Options, out: Output, asker
         await connected(studio, name, out)
     server = out.server = plan.server or _owner(studio, plan)
     file = options.value("--output")
-    call = studio.read_resource(server, _uri(plan, options))
+    call = studio.read_resource(server, _uri(plan, options), fresh=options.flag("--fresh"))
     outcome = await outcome_of(call, out)
     return end(outcome, out, asker, lambda result: _saved(result, file) if file else _shown(result))
 
