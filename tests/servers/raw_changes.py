@@ -1,0 +1,135 @@
+"""A raw server whose notices of change and log messages a test commands by calling its tools.
+
+    raw_changes.py [--modern] [--honour URI,URI] [--refuse MESSAGE] [--one] [--mute] [--drop N] [--no-capability]
+
+Tools: `updated` (uri, count, stream), `notify` (method, params), `end` (how: response, cancelled), `log` (level, data,
+logger, count), `heard` (the methods and parameters that came so far, as JSON), `leave` (ends the process).
+`--one` allows one listen at a time, `--mute` never acknowledges, `--drop N` ends the first N listens at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from raw_server import META, RawServer, Refusal, text_result, tool
+
+NOTE, OTHER = "raw://note", "raw://other"
+TOOLS = [tool(name, f"Does {name}.") for name in ("updated", "notify", "end", "log", "heard", "leave")]
+
+
+class ChangingServer(RawServer):
+    """Keeps what it was asked, and does what its tools say."""
+
+    def __init__(self, given):
+        super().__init__(given.modern)
+        self.given = given
+        self.tools = TOOLS
+        self.heard = []
+        self.streams = {}
+        self.drops = given.drop
+
+    def result(self, request, method, params):
+        """Remember every request."""
+        self.heard.append([method, {key: value for key, value in params.items() if key != "_meta"}])
+        self.heard[-1].append(params.get("_meta", {}).get(META + "logLevel"))
+        if method == "resources/list":
+            names = ("note", "other")
+            return {"resources": [{"uri": f"raw://{name}", "name": name, "title": name.title()} for name in names]}
+        if method in ("resources/subscribe", "logging/setLevel") and self.given.refuse:
+            raise Refusal(-32603, self.given.refuse)
+        found = super().result(request, method, params)
+        if self.given.no_capability and isinstance(found, dict) and "capabilities" in found:
+            found["capabilities"] = {"tools": {}, "resources": {}}
+        return found
+
+    def on_notification(self, message):
+        """A cancelled listen is over."""
+        super().on_notification(message)
+        self.heard.append([message["method"], message.get("params", {}), None])
+        if message["method"] == "notifications/cancelled":
+            self.streams.pop(message["params"].get("requestId"), None)
+
+    def listen(self, request, params):
+        """Acknowledge what is honoured, or behave badly."""
+        if self.given.refuse or (self.given.one and self.streams):
+            raise Refusal(-32603, self.given.refuse or "Only one subscription at a time")
+        wanted = dict(params.get("notifications", {}))
+        if self.given.honour is not None and "resourceSubscriptions" in wanted:
+            wanted["resourceSubscriptions"] = [u for u in wanted["resourceSubscriptions"] if u in self.given.honour]
+        self.streams[request["id"]] = wanted
+        if not self.given.mute:
+            meta = {META + "subscriptionId": request["id"]}
+            self.notify("notifications/subscriptions/acknowledged", _meta=meta, notifications=wanted)
+        if self.drops > 0 and "resourceSubscriptions" in wanted:
+            self.drops -= 1
+            self.end("cancelled", [request["id"]])
+
+    def end(self, how, streams):
+        """End streams: by a response, or as a drop."""
+        for stream in streams:
+            self.streams.pop(stream, None)
+            if how == "response":
+                meta = {META + "subscriptionId": stream}
+                self.send({"jsonrpc": "2.0", "id": stream, "result": {"resultType": "complete", "_meta": meta}})
+            else:
+                self.notify("notifications/cancelled", requestId=stream)
+
+    def call(self, request, params):
+        """Do what a test wants."""
+        given = params.get("arguments", {})
+        match params.get("name"):
+            case "updated":
+                self.updated(given)
+            case "notify":
+                self.notify(given["method"], **given.get("params", {}))
+            case "end":
+                watching = [one for one, asked in self.streams.items() if "resourceSubscriptions" in asked]
+                self.end(given.get("how", "response"), watching if given.get("resources") else list(self.streams))
+            case "log":
+                said = {"level": given.get("level", "info"), "data": given.get("data", "hello")}
+                said |= {"logger": given["logger"]} if "logger" in given else {}
+                for _ in range(given.get("count", 1)):
+                    self.notify("notifications/message", **said)
+            case "leave":
+                self.die()
+            case _:
+                return text_result(json.dumps(self.heard))
+        return text_result("done")
+
+    def updated(self, given):
+        """Tell of a change: on every stream that wants it, or on the one that is named; without streams to everybody."""
+        uri, count = given.get("uri", NOTE), given.get("count", 1)
+        for _ in range(count):
+            if not self.modern:
+                self.notify("notifications/resources/updated", uri=uri)
+            elif "stream" in given:
+                meta = {META + "subscriptionId": given["stream"]}
+                self.notify("notifications/resources/updated", uri=uri, _meta=meta)
+            for stream, wanted in () if "stream" in given else list(self.streams.items()):
+                if uri in wanted.get("resourceSubscriptions", ()):
+                    meta = {META + "subscriptionId": stream}
+                    self.notify("notifications/resources/updated", uri=uri, _meta=meta)
+
+    def die(self):
+        """End without a word."""
+        import os
+
+        os._exit(3)
+
+
+def main():
+    """Serve as the options say."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--modern", action="store_true")
+    parser.add_argument("--honour", type=lambda text: text.split(","))
+    parser.add_argument("--refuse", default="")
+    parser.add_argument("--one", action="store_true")
+    parser.add_argument("--mute", action="store_true")
+    parser.add_argument("--no-capability", action="store_true")
+    parser.add_argument("--drop", type=int, default=0)
+    ChangingServer(parser.parse_args()).run()
+
+
+if __name__ == "__main__":
+    main()
