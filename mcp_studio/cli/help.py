@@ -10,7 +10,8 @@ from mcp_studio.cli.words import VERBS
 TARGETS = """\
 Servers are the configured ones, or:
   --config FILE        those of this file instead: config.toml or any mcp.json (may be repeated)
-  --url URL            the server at this URL
+  --url URL            the server at this URL: http, https, ws or wss
+  --transport KIND     how it is spoken to, if not as the URL says: http, sse (HTTP+SSE of 2024-11-05) or websocket
   -- COMMAND ARGS…     the server that this command starts (last on the line)
 """
 OPTIONS = """\

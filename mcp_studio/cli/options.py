@@ -10,14 +10,15 @@ from collections.abc import Sequence
 
 from mcp_studio.cli.words import VERBS
 from mcp_studio.config.nearest import nearest
+from mcp_studio.config.servers import SCHEMES
 from mcp_studio.errors import UsageError
 
 BENDING = ("--era", "--protocol-version", "--capabilities", "--client-info")
 """Options that every verb with a server takes: how to speak to it."""
 _BENDING = " ".join(BENDING)
-_COMMON = f"--config --url --header --timeout --server --json --quiet {_BENDING}"
+_COMMON = f"--config --url --transport --header --timeout --server --json --quiet {_BENDING}"
 _ALLOWED = {
-    "": f"--config --url --header --timeout {_BENDING}",
+    "": f"--config --url --transport --header --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
     "call": f"{_COMMON} --tool --args --yes --unchecked --answer",
     "read": f"{_COMMON} --output --args --fresh --answer",
@@ -118,7 +119,7 @@ def parse(argv: Sequence[str]) -> Options:
             _take(options, _SHORT.get(word, word), words, allowed)
         else:
             options.words.append(word)
-    if not options.verb and options.words and not options.words[0].startswith(("http://", "https://")):
+    if not options.verb and options.words and not options.words[0].startswith(SCHEMES):
         raise UsageError(
             f"There is no verb `{options.words[0]}`.",
             hint=nearest(options.words[0], VERBS) or "`mcp-studio --help` shows all verbs.",

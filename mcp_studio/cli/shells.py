@@ -7,6 +7,7 @@ import sys
 from mcp_studio.cli.help import USAGE, show
 from mcp_studio.cli.options import BENDING
 from mcp_studio.cli.words import VERBS
+from mcp_studio.config.target import REMOTE
 from mcp_studio.protocol.versions import VERSIONS
 
 _KINDS = {
@@ -14,7 +15,7 @@ _KINDS = {
     "config": "show path keys add remove set trust import",
     "completion": "bash zsh fish",
 }
-_COMMON = ["--config", "--url", "--header", *BENDING, "--timeout", "--server", "--json", "--quiet"]
+_COMMON = ["--config", "--url", "--transport", "--header", *BENDING, "--timeout", "--server", "--json", "--quiet"]
 _MORE = {
     "call": ["--tool", "--args", "--yes", "--unchecked", "--answer"],
     "list": ["--page"],
@@ -27,6 +28,7 @@ _MORE = {
 _FISH = {
     "--era": " -xa 'legacy auto modern'",
     "--protocol-version": f" -xa '{' '.join(VERSIONS)}'",
+    "--transport": f" -xa '{' '.join(REMOTE)}'",
     "--config": " -rF",
     "--output": " -rF",
 }
@@ -66,11 +68,12 @@ _mcp_studio() {{
   case "$before" in
     --era) COMPREPLY=($(compgen -W "legacy auto modern" -- "$current")); return ;;
     --protocol-version) COMPREPLY=($(compgen -W "{" ".join(VERSIONS)}" -- "$current")); return ;;
+    --transport) COMPREPLY=($(compgen -W "{" ".join(REMOTE)}" -- "$current")); return ;;
     --config|--output|-o) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   case "${{COMP_WORDS[1]}}" in
 {cases}
-    *) words="{" ".join(VERBS)} --config --url --header {" ".join(BENDING)} --timeout --help --version" ;;
+    *) words="{" ".join(VERBS)} --config --url --transport --header {" ".join(BENDING)} --timeout --help --version" ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}

@@ -14,7 +14,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Problem, ServerConfig, Timeouts
 from mcp_studio.config.nearest import nearest
-from mcp_studio.config.target import from_command, from_url
+from mcp_studio.config.target import REMOTE, from_command, from_url
 from mcp_studio.errors import ConfigError, Unreachable, UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.transport.environment import child_environment
@@ -35,7 +35,9 @@ def target(options: Options) -> ServerConfig | None:
     if sum(given) > 1:
         raise UsageError("Give one of --config, --url and -- COMMAND.")
     if url:
-        return _adjusted(from_url(url, options.headers), options)
+        return _adjusted(from_url(url, options.headers, options.value("--transport")), options)
+    if options.flag("--transport"):
+        raise UsageError(f"--transport is for a server at a URL: --url URL --transport {'|'.join(REMOTE)}.")
     if options.command is not None:
         if options.headers:
             raise UsageError("--header is for servers at a URL.")

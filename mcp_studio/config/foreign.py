@@ -19,7 +19,11 @@ from mcp_studio.config.table import Table
 from mcp_studio.jsontext import Json
 
 SHAPES = ("mcpServers", "servers", "context_servers")
-_REMOTE = ("http", "https", "sse", "streamable-http", "streamable_http", "streamableHttp", "streamablehttp", "remote")
+_SOCKET = ("ws", "wss", "websocket")
+_REMOTE = (
+    *("http", "https", "sse", "streamable-http", "streamable_http", "streamableHttp", "streamablehttp", "remote"),
+    *_SOCKET,
+)
 _KINDS = ("stdio", "local", *_REMOTE)
 _URLS = ("url", "serverUrl", "httpUrl", "endpoint")
 
@@ -61,14 +65,21 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
         args=args,
         env={**_env_file(table, source), **table.take_pairs("env")},
         cwd=table.take_text("cwd"),
-        url="" if kind in ("stdio", "local") and command else url,
+        url="" if kind in ("stdio", "local") and command else _socket_url(url) if kind in _SOCKET else url,
         headers=table.take_pairs("headers"),
+        # What is called http is tried both ways by those who wrote such files: the newer first.
+        transport="sse" if kind == "sse" and url else "",
         enabled=table.take_flag("enabled", True) and not table.take_flag("disabled"),
         source=source,
     )
     if len(problems) == before:
         check_target(server, table)
     return server if len(problems) == before else None
+
+
+def _socket_url(url: str) -> str:
+    """The address of a WebSocket; some write it as that of a page, and say the kind beside it."""
+    return f"ws{url[4:]}" if url.startswith(("http://", "https://")) else url
 
 
 def _command(table: Table) -> tuple[str, tuple[str, ...]]:

@@ -20,7 +20,7 @@ KEYS = (
     *("group", "priority", "timeouts", "protocol_version", "capabilities", "client_info", "roots", "log_level"),
 )
 """The keys of a `[servers.NAME]` table."""
-_SCHEMES = ("http://", "https://", "ws://", "wss://")
+SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
 def read_server(name: str, values: object, source: Source, problems: list[Problem]) -> ServerConfig | None:
@@ -87,7 +87,7 @@ def check_target(server: ServerConfig, table: Table) -> None:
             (hint for key in table.keys() if (hint := nearest(key, ("command", "url"))) and key not in KEYS), ""
         )
         table.problem("", "has neither a command nor a url.", typo)
-    elif server.url and not server.url.startswith((*_SCHEMES, "${")):
+    elif server.url and not server.url.startswith((*SCHEMES, "${")):
         table.problem("url", f"`{server.url}` does not begin with http://, https://, ws:// or wss://.")
     elif server.url and any(character.isspace() for character in server.url):
         table.problem("url", "has a space in it.")

@@ -33,7 +33,7 @@ def parse_paste(text: str) -> list[ServerConfig]:
         return _from_json(text)
     if re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
         return _from_toml(text)
-    if re.match(r"https?://", text) and not re.search(r"\s", text):
+    if re.match(r"(?:https?|wss?)://", text) and not re.search(r"\s", text):
         return [_named(ServerConfig("", url=text, source=_SOURCE))]
     return [_from_line(text)]
 

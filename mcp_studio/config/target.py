@@ -8,25 +8,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mcp_studio.config.expand import effective, secret_places
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import UsageError
 
 NAME = "target"
 """What a server given on the command line is called."""
+REMOTE: tuple[Kind, ...] = ("http", "sse", "websocket")
+"""How a server at a URL can be spoken to."""
 
 
-def from_url(url: str, headers: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> ServerConfig:
-    """A server at a URL; `${NAME}` in header values is replaced.
+def from_url(
+    url: str, headers: Mapping[str, str] | Sequence[tuple[str, str]] = (), transport: str = ""
+) -> ServerConfig:
+    """A server at a URL; `${NAME}` in header values is replaced. `transport` is one of `REMOTE`, or empty.
 
     Raises:
-        UsageError: it is no http or https URL.
+        UsageError: it is no URL of http, https, ws or wss.
         ConfigError: a header names an environment variable that is not set.
     """
-    if not re.match(r"https?://[^\s/]", url):
-        raise UsageError(f"`{url}` is no URL of a server.", hint="It begins with http:// or https://.")
+    if not re.match(r"(?:https?|wss?)://[^\s/]", url):
+        raise UsageError(f"`{url}` is no URL of a server.", hint="It begins with http://, https://, ws:// or wss://.")
+    kind = next((kind for kind in REMOTE if kind == transport), "")
+    if transport and not kind:
+        raise UsageError(
+            f"`{transport}` is no transport of a server at a URL.", hint=f"It is one of {', '.join(REMOTE)}."
+        )
+    if kind and (kind == "websocket") != url.startswith("ws"):
+        begin = "ws:// or wss://" if kind == "websocket" else "http:// or https://"
+        raise UsageError(f"The transport {kind} needs a URL that begins with {begin}.")
     # Only headers may have references: a URL from a shell is meant as it stands.
     given = effective(ServerConfig(NAME, headers=dict(headers)))
-    server = replace(given, url=url, written=None)
+    server = replace(given, url=url, transport=kind, written=None)
     return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_places(server)))))
 
 
@@ -58,7 +70,7 @@ def suggest_name(server: ServerConfig) -> str:
 
 
 def _host(url: str) -> str:
-    host = re.sub(r"^https?://(?:[^/@]*@)?|:[0-9]+(?=/|$)", "", url).partition("/")[0]
+    host = re.sub(r"^(?:https?|wss?)://(?:[^/@]*@)?|:[0-9]+(?=/|$)", "", url).partition("/")[0]
     if re.fullmatch(r"[0-9.]+|[^.]+", host):
         return host
     parts = [part for part in host.split(".")[:-1] if part not in ("www", "mcp", "api")]

@@ -74,9 +74,11 @@ class Supervisor:
     def warn(self, text: str) -> None:
         """Note what the server does wrong, once; starts with a verb."""
         text = self.tap.clean(text)
+        covered = self.tap.says(text)
         if text not in self.status.warnings and len(self.status.warnings) < _WARNINGS:
             self.set_status(warnings=(*self.status.warnings, text))
-            self.tap.note(f"the server {text}")
+            if not covered:
+                self.tap.note(f"the server {text}")
 
     def _on_stray(self, line: str) -> None:
         if self.tap.stray_count == 1:
@@ -194,6 +196,7 @@ class Supervisor:
             attempt=0,
             version=ready.version,
             offered=ready.offered,
+            hint=ready.hint,
             declared=connection.core.capabilities,
             client_info=connection.core.info,
             modern=ready.modern,
@@ -218,8 +221,9 @@ class Supervisor:
             self._life = None
 
     def _died_of_probe(self, life: Life) -> bool:
-        """A child that ended while only the probe was out gets the older handshake at once."""
-        return life.connection.core.probing and self.config.kind == "stdio" and life.connection.died
+        """A server that ended, or hung up, while only the probe was out gets the older handshake at once."""
+        lasting = self.config.kind in ("stdio", "websocket")
+        return life.connection.core.probing and lasting and life.connection.died
 
     async def _after(self, error: StudioError, attempt: int) -> int:
         """Give up or wait before trying again; returns the number of the next attempt."""

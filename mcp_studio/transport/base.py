@@ -52,6 +52,23 @@ class Transport(Protocol):
         """
         ...
 
+    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+        """Send a hand-written frame exactly as it is, be it well-formed or not, and tell the tap of it as sent.
+
+        It is one line on stdio (a newline is added), one text frame on a WebSocket, and the body of one POST over HTTP
+        with the headers that a message has at this time. What HTTP answers goes to the tap, and to the sink as far as
+        it is JSON; nothing else is told of it, so the sink hears of no failure of this exchange.
+
+        Args:
+            headers: HTTP headers that replace or join those the message would have; ignored where there are none.
+            newlines: let newlines inside the frame through where they would end it (stdio).
+
+        Raises:
+            UsageError: it has a newline inside, which this transport takes for the end of the frame.
+            ConnectionLost: as `send` does.
+        """
+        ...
+
     def negotiated(self, version: str) -> None:
         """The protocol version is settled: HTTP sends it in headers and opens its stream for older eras."""
         ...

@@ -18,7 +18,14 @@ from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.transport import http_client
 from mcp_studio.transport.http_answer import Answer, text
-from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, network_failure, no_such_host
+from mcp_studio.transport.http_errors import (
+    HttpFailure,
+    HttpLost,
+    HttpUnreachable,
+    excerpt,
+    network_failure,
+    no_such_host,
+)
 from mcp_studio.transport.http_headers import configured, merged
 from mcp_studio.transport.http_names import look_up
 from mcp_studio.transport.tap import HttpRequest, HttpResponse, Tap
@@ -76,6 +83,8 @@ class Edge:
         Raises:
             ConfigError: the URL, a header, or a proxy named by the environment cannot be used.
         """
+        if self._client is not None:
+            return  # Shared by two transports: see `http_fallback`.
         headers = configured(self._config)
         client = await asyncio.to_thread(http_client.load, self._config, self._limits, self.connect)
         signed = any(name.lower() == "authorization" for name, _ in headers)
@@ -89,9 +98,19 @@ class Edge:
 
     @asynccontextmanager
     async def exchange(
-        self, method: str, headers: HeaderList, body: bytes = b"", *, head: float | None
+        self,
+        method: str,
+        headers: HeaderList,
+        body: bytes = b"",
+        *,
+        head: float | None,
+        url: httpx2.URL | None = None,
+        again: bool = False,
     ) -> AsyncGenerator[Answer, None]:
         """Send one request and wait up to `head` seconds for the head of its response (None: as long as it takes).
+
+        It goes to the configured address, or to another `url` that `within` gave. With `again` the body is a frame
+        that the tap has been told of before.
 
         Redirects are followed within the origin, when they keep the method (307, 308), at most five times.
 
@@ -101,9 +120,9 @@ class Edge:
             HttpBroken: what came is not HTTP.
             LimitExceeded: the headers are larger than `limits.headers`.
         """
-        url = self._ready().url
+        url = url or self._ready().url
         for hop in range(_REDIRECTS + 1):
-            answer = await self._send(method, url, headers, body, head, first=hop == 0)
+            answer = await self._send(method, url, headers, body, head, first=hop == 0 and not again)
             try:
                 onward = self._redirect(answer)
                 if onward is None:
@@ -119,6 +138,24 @@ class Edge:
                 await answer.close()
             url = onward
         raise HttpUnreachable(f"{self.place} redirects more than {_REDIRECTS} times.", hint="Check the URL.")
+
+    def within(self, base: httpx2.URL, reference: str) -> httpx2.URL:
+        """The address that a server names relative to `base`, if it is on the configured origin.
+
+        Raises:
+            HttpUnreachable: it is elsewhere, or no address.
+        """
+        client = self._ready()
+        found = client.join(base, reference)
+        if found is None or not reference:
+            raise HttpUnreachable(f"{self.place} names an endpoint that is no address: {excerpt(reference.encode())}")
+        if not client.same_origin(found):
+            raise HttpUnreachable(
+                f"{self.place} wants its messages sent to {found.scheme}://{found.netloc.decode('ascii', 'replace')}, "
+                "on another origin; nothing was sent there.",
+                hint="If that is the server you mean, use its address.",
+            )
+        return found
 
     async def close(self) -> None:
         """Close all connections; any number of times."""

@@ -7,8 +7,6 @@ basic/transports. What a message carries is told by `Outgoing.modern`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from functools import partial
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
@@ -16,23 +14,27 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.transport import http_post
 from mcp_studio.transport.base import Opened, Sink
+from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_errors import HttpFailure, SessionLost
 from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged
 from mcp_studio.transport.http_stream import follow
-from mcp_studio.transport.http_wire import Cursor, Waiting, Wire
+from mcp_studio.transport.http_wire import FIRST_MODERN, Cursor, Waiting, Wire
 from mcp_studio.transport.tap import Tap
-
-_MODERN = "2026-07-28"
+from mcp_studio.transport.tasks import Tasks
 
 
 class HttpTransport:
-    """The transport of one server that is reached by URL; implements `base.Transport`."""
+    """The transport of one server that is reached by URL; implements `base.Transport`.
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
-        self._wire = Wire(config, limits, tap)
+    Args:
+        edge: the HTTP edge to use, where it is shared with another transport to the same server.
+    """
+
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
+        self._wire = Wire(config, limits, tap, edge)
         self._limits = limits
         self._tap = tap
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(self._unforeseen)
         self._listening: asyncio.Task[None] | None = None
         self._listenable = False
         self._initialized = False
@@ -66,14 +68,20 @@ class HttpTransport:
         if out.kind == "request" and out.id is not None:
             self._ask(out, out.id)
             return
-        task = self._spawn(self._tell(out), out)
+        task = self._tasks.spawn(self._tell(out), out)
         if out.method == "notifications/initialized":
             await asyncio.wait((task,), timeout=self._limits.write)
+
+    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+        """Post a body as it is, in a task of its own; see `Transport.send_raw`."""
+        if self._wire.sink is None:
+            raise ConnectionLost("The connection to the server has ended.")
+        self._tasks.spawn(http_post.raw(self._wire, data, list(headers)))
 
     def negotiated(self, version: str) -> None:
         """The version is settled: it is sent in headers, and older eras get their GET stream."""
         self._wire.version = version
-        self._listenable = version < _MODERN
+        self._listenable = version < FIRST_MODERN
         self._listen()
 
     def abandon(self, request_id: RequestId) -> None:
@@ -94,7 +102,7 @@ class HttpTransport:
         self.abandon(request_id)
         waiting = Waiting(out)
         self._wire.waiting[request_id] = waiting
-        waiting.task = self._spawn(self._run(waiting, request_id), out)
+        waiting.task = self._tasks.spawn(self._run(waiting, request_id), out)
 
     def _start_anew(self) -> None:
         self._wire.session = self._wire.version = ""
@@ -116,7 +124,7 @@ class HttpTransport:
 
     async def _tell(self, out: Outgoing) -> None:
         try:
-            await http_post.tell(self._wire, out)
+            await http_post.tell(self._wire, out, head=self._wire.edge.connect)
         except StudioError as error:
             self._failed(out, error)
         if out.method == "notifications/initialized":
@@ -126,7 +134,7 @@ class HttpTransport:
     def _listen(self) -> None:
         """Open the stream for the server's own messages, once the handshake is over and whenever it was lost."""
         if self._listenable and self._initialized and self._listening is None and self._wire.sink is not None:
-            self._listening = self._spawn(self._follow(), None)
+            self._listening = self._tasks.spawn(self._follow())
 
     async def _follow(self) -> None:
         try:
@@ -148,35 +156,19 @@ class HttpTransport:
         """The transport ends by itself: say so once, and stop everything."""
         sink, self._wire.sink = self._wire.sink, None
         self._wire.session = ""
-        for task in self._tasks - {asyncio.current_task()}:
-            task.cancel()
+        self._tasks.cancel()
         if sink is not None:
             sink.closed(error)
 
-    def _spawn(self, work: Coroutine[None, None, None], out: Outgoing | None) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(partial(self._done, out))
-        return task
-
-    def _done(self, out: Outgoing | None, task: asyncio.Task[None]) -> None:
-        """Forget a task; an error that nobody foresaw is that of its message."""
-        self._tasks.discard(task)
-        problem = None if task.cancelled() else task.exception()
-        if problem is None:
-            return
-        text = f"The exchange failed unexpectedly: {type(problem).__name__}: {problem}"
-        self._tap.note(text)
+    def _unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
+        self._tap.note(error.message)
         if out is not None and self._wire.sink is not None:
-            self._wire.sink.undelivered(out, StudioError(text))
+            self._wire.sink.undelivered(out, error)
 
     async def _close(self) -> None:
         self._wire.sink = None
         share = self._limits.close / 3
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(tuple(self._tasks), timeout=share)
+        await self._tasks.end(share)
         try:
             async with asyncio.timeout(share):
                 await self._end_session()

@@ -32,7 +32,11 @@ class Answer:
         self.reason = text(response.extensions.get("reason_phrase", b""))
         self.headers: Headers = tuple((text(name), text(value)) for name, value in response.headers.raw)
         self.url = url
-        self._problems = problems
+        """Where the response came from, after redirects."""
+        self.upgraded: Any = response.extensions.get("network_stream") if response.status_code == 101 else None
+        """After status 101: the connection, now without HTTP (an `httpcore2.AsyncNetworkStream`); else None."""
+        self.problems = problems
+        """What reading and writing raise when the network fails."""
         self._failed = failed
         self._stream: Any = response.stream
         self._raw: Any = aiter(self._stream)
@@ -40,6 +44,10 @@ class Answer:
         self._pieces: Iterator[bytes] = iter(())
         self.breathe = Breather()
         """Lets other tasks run; called for every chunk."""
+
+    def broken(self, problem: Exception) -> HttpFailure:
+        """A network error of the upgraded connection, in words; the tap is told."""
+        return self._failed(self, problem)
 
     def header(self, name: str) -> str:
         """All values of a header (named in lower case), joined as HTTP allows; an empty string if it is absent."""
@@ -66,7 +74,7 @@ class Answer:
                     return piece
             try:
                 raw: bytes | None = await anext(self._raw, None)
-            except self._problems as problem:
+            except self.problems as problem:
                 raise self._failed(self, problem) from problem
             if raw is None:
                 return b""
@@ -97,7 +105,7 @@ class Answer:
         try:
             await self._raw.aclose()
             await self._stream.aclose()
-        except self._problems:
+        except self.problems:
             return  # What was to be closed is gone already.
 
 

@@ -21,7 +21,9 @@ CONNECTIONS = 128
 _KEEP_ALIVE = 4.0
 """Below the 5 s after which common servers close idle connections: a request must not meet the closing."""
 _WRITE = 256 * 1024
-_PORTS = {"http": 80, "https": 443}
+_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_SCHEMES = {"http": ("http", "https"), "sse": ("http", "https"), "websocket": ("ws", "wss")}
+_PROXIED_AS = {"ws": "http", "wss": "https"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,13 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
     Raises:
         ConfigError: the URL or the environment's proxy cannot be used.
     """
+    import httpcore2
     import httpx2
 
     url = _address(config)
     proxy = proxy_for(str(url))
     # Authorities are loaded only where TLS can come into play; without any, verification refuses everything.
-    plain = url.scheme == "http" and proxy is None
+    plain = url.scheme in ("http", "ws") and proxy is None
     verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else httpx2.create_ssl_context()
     pool = httpx2.Limits(
         max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE
@@ -115,7 +118,11 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
         url=url.copy_with(username=None, password=None, fragment=None),
         userinfo=unquote_to_bytes(url.userinfo),
         transport=transport,
-        problems=(httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError, UnicodeError),
+        problems=(
+            *(httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError, UnicodeError),
+            # A connection that was switched to WebSocket is read and written below httpx2.
+            *(httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError),
+        ),
         timeout={"connect": connect, "read": None, "write": limits.write, "pool": None},
         peer=_name(proxy or str(url)),
     )
@@ -128,8 +135,10 @@ def _address(config: ServerConfig) -> httpx2.URL:
         url = httpx2.URL(config.url)
     except (httpx2.InvalidURL, UnicodeError) as problem:
         raise _no_address(config, str(problem)) from None
-    if url.scheme not in _PORTS or not url.host:
-        raise _no_address(config, "it has to begin with http:// or https:// and to name a host")
+    schemes = _SCHEMES.get(config.kind, ())
+    if url.scheme not in schemes or not url.host:
+        begin = " or ".join(f"{scheme}://" for scheme in schemes)
+        raise _no_address(config, f"it has to begin with {begin} and to name a host")
     return url
 
 
@@ -164,5 +173,5 @@ def proxy_for(url: str) -> str | None:
     if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     proxies = getproxies()
-    found = proxies.get(parts.scheme) or proxies.get("all")
+    found = proxies.get(_PROXIED_AS.get(parts.scheme, parts.scheme)) or proxies.get("all")
     return found if not found or "://" in found else f"http://{found}"

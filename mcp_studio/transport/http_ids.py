@@ -8,6 +8,7 @@ from typing import Any, cast
 from mcp_studio import jsontext
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.protocol.versions import NAMED
 
 _ID = rb'(-?[0-9]{1,18}|"[^"\\\x00-\x1f]{0,200}")'
 _WS = rb"[ \t\r\n]*"
@@ -60,6 +61,29 @@ def _response_id(item: Any) -> RequestId | None:
         return None
     found = message.get("id")
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
+
+
+def named(body: bytes) -> tuple[str, str]:
+    """The method of a message, and its subject where it has one (`Mcp-Name`); empty where they cannot be read."""
+    try:
+        value = jsontext.loads(body)
+    except (jsontext.JsonProblem, LimitExceeded):
+        return "", ""
+    message = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    method, params = message.get("method"), message.get("params")
+    if not isinstance(method, str):
+        return "", ""
+    target = cast(dict[str, Any], params).get(NAMED.get(method, "")) if isinstance(params, dict) else ""
+    return method, target if isinstance(target, str) else ""
+
+
+def readable(body: bytes) -> bool:
+    """Whether a body is one JSON text."""
+    try:
+        jsontext.loads(body)
+    except (jsontext.JsonProblem, LimitExceeded):
+        return False
+    return True
 
 
 def error_frame(body: bytes, request_id: RequestId) -> bytes | None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
+from mcp_studio.errors import StudioError
 from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.transport.edge import HeaderList
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import (
     HttpBroken,
@@ -17,8 +19,8 @@ from mcp_studio.transport.http_errors import (
     refused,
     wrong_type,
 )
-from mcp_studio.transport.http_headers import valid_session
-from mcp_studio.transport.http_ids import error_frame
+from mcp_studio.transport.http_headers import merged, valid_session
+from mcp_studio.transport.http_ids import answered, error_frame, readable
 from mcp_studio.transport.http_stream import follow
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire, is_json
 
@@ -85,18 +87,39 @@ async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
         )
 
 
-async def tell(wire: Wire, out: Outgoing) -> None:
-    """Post a notification or a response; nothing comes back but a status.
+async def tell(wire: Wire, out: Outgoing, *, head: float | None, again: bool = False) -> None:
+    """Post a message to which nothing comes back here but a status; with `again` the tap knows it already.
 
     Raises:
         StudioError: the server did not take it; see `http_errors`.
     """
-    async with wire.edge.exchange("POST", wire.headers(out), out.frame, head=wire.edge.connect) as answer:
+    post = wire.edge.exchange("POST", wire.headers(out), out.frame, head=head, url=wire.endpoint, again=again)
+    async with post as answer:
         if not 200 <= answer.status < 300:
             await _refusal(wire, out, answer)
         elif answer.status != 204 and (body := await wire.error_body(answer)) and is_json(answer.media_type):
-            # There should be none (202); it is shown, and answers nothing.
+            # There should be none (202). It is shown; and taken, where it answers the request.
             wire.tap.received(body, answer.exchange)
+            if out.kind == "request" and out.id in answered(body):
+                wire.hand_over(body)
+
+
+async def raw(wire: Wire, data: bytes, headers: HeaderList) -> None:
+    """Post a body that somebody wrote by hand; what comes back is told to the tap, and what is JSON to the sink."""
+    lines = merged(wire.raw_headers(data), headers)
+    try:
+        async with wire.edge.exchange("POST", lines, data, head=None, url=wire.endpoint) as answer:
+            if answer.media_type == "text/event-stream":
+                await wire.pump(answer, Cursor())
+                return
+            body = await answer.read(wire.limits.message)
+            if not body:
+                return
+            wire.tap.received(body, answer.exchange)
+            if readable(body):
+                wire.hand_over(body)
+    except StudioError as error:
+        wire.tap.note(f"The frame written by hand got no answer: {error.message}")
 
 
 def _session(wire: Wire, out: Outgoing, answer: Answer) -> None:

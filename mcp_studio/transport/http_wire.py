@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.transport.base import Sink
 from mcp_studio.transport.edge import Edge, HeaderList
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpFailure, sign_in
 from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged, modern_headers, resumable
-from mcp_studio.transport.http_ids import answered
+from mcp_studio.transport.http_ids import answered, named
 from mcp_studio.transport.sse import SseParser
 from mcp_studio.transport.tap import Tap
 
+if TYPE_CHECKING:
+    import httpx2
+
+FIRST_MODERN = MODERN_VERSIONS[0]
+"""The first version without sessions."""
 _LINGER = 1.0
 """Seconds a server gets to end the stream after its answer, so that the connection can be used again."""
 _RETRY = 1.0
@@ -60,14 +67,16 @@ class Cursor:
 class Wire:
     """One connection's HTTP traffic, below the decisions that `http.HttpTransport` takes."""
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
-        self.edge = Edge(config, limits, tap)
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
+        self.edge = edge or Edge(config, limits, tap)
         self.limits = limits
         self.tap = tap
         self.sink: Sink | None = None
         """Where frames go; None before opening and after the end."""
         self.session = ""
         self.version = ""
+        self.endpoint: httpx2.URL | None = None
+        """Where messages are posted to, if it is not the configured address (HTTP+SSE)."""
         self.waiting: dict[RequestId, Waiting] = {}
 
     def headers(self, out: Outgoing) -> HeaderList:
@@ -78,6 +87,14 @@ class Wire:
         if out.method == "initialize":
             return base
         return merged(base, legacy_headers(self.session, out.version or self.version), list(out.headers))
+
+    def raw_headers(self, data: bytes) -> HeaderList:
+        """Headers of the POST that carries a hand-written body: what a message of this kind would have, now."""
+        base = [("Accept", ACCEPT), ("Content-Type", "application/json")]
+        if self.version < FIRST_MODERN:
+            return merged(base, legacy_headers(self.session, self.version))
+        method, target = named(data)
+        return merged(base, modern_headers(Outgoing(data, "request", None, method, target, self.version, True)))
 
     def stream_headers(self, cursor: Cursor) -> HeaderList:
         """Headers of a GET that opens or resumes a stream."""

@@ -10,11 +10,23 @@ from mcp_studio.transport.tap import Tap
 
 def make(config: ServerConfig, limits: Limits, tap: Tap) -> Transport:
     """A transport, not opened yet."""
-    if config.kind == "http":
-        # HTTP costs 70 ms to import, which a studio of child processes does not pay.
+    if config.kind == "stdio":
+        from mcp_studio.transport.stdio import StdioTransport
+
+        return StdioTransport(config, limits, tap)
+    # HTTP costs 70 ms to import, which a studio of child processes does not pay.
+    if config.kind == "sse":
+        from mcp_studio.transport.http_sse import SseTransport
+
+        return SseTransport(config, limits, tap)
+    if config.kind == "websocket":
+        from mcp_studio.transport.websocket import WebSocketTransport
+
+        return WebSocketTransport(config, limits, tap)
+    if config.transport:
         from mcp_studio.transport.http import HttpTransport
 
         return HttpTransport(config, limits, tap)
-    from mcp_studio.transport.stdio import StdioTransport
+    from mcp_studio.transport.http_fallback import FallbackTransport
 
-    return StdioTransport(config, limits, tap)
+    return FallbackTransport(config, limits, tap)

@@ -8,7 +8,7 @@ import shlex
 from collections import deque
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ConnectionLost, Unreachable
+from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.transport import guard_client
@@ -77,12 +77,24 @@ class StdioTransport:
 
     async def send(self, out: Outgoing) -> None:
         """Write one frame; see `Transport.send`."""
+        # A newline is only white space to JSON, and the end of the message to this transport.
+        await self._write(out.frame.replace(b"\n", b" ") if b"\n" in out.frame else out.frame)
+
+    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+        """Write one line as it is; see `Transport.send_raw`."""
+        if b"\n" in data and not newlines:
+            lines = data.count(b"\n") + 1
+            raise UsageError(
+                f"The frame has {lines} lines: {self._config.name} would take each of them for a frame of its own.",
+                hint="Put it on one line, or have it sent as it is.",
+            )
+        await self._write(data)
+
+    async def _write(self, frame: bytes) -> None:
         if self._lost:
             raise self._lost
         if self._child is None or self._closing is not None:
             raise ConnectionLost(f"{self._config.name} is not connected.")
-        # A newline is only white space to JSON, and the end of the message to this transport.
-        frame = out.frame.replace(b"\n", b" ") if b"\n" in out.frame else out.frame
         self._tap.sent(frame)
         try:
             await self._stdin.write(frame + b"\n")

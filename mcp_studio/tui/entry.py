@@ -33,7 +33,7 @@ def texts_of(server: ServerConfig) -> Texts:
 
 def is_url(target: str) -> bool:
     """Whether a target is an address and not a command."""
-    return re.match(r"https?://|\$\{[^}]+\}(?:/|$)", target.strip()) is not None
+    return re.match(r"(?:https?|wss?)://|\$\{[^}]+\}(?:/|$)", target.strip()) is not None
 
 
 def server_of(texts: Texts, base: ServerConfig) -> ServerConfig:

@@ -39,7 +39,7 @@ def test_the_claude_shape(tmp_path: Path) -> None:
     servers = config.servers
     assert servers["files"].args == ("-y", "x", "/tmp") and servers["files"].env == {"A": "b", "N": "1"}
     assert servers["remote"].headers == {"Authorization": "Bearer secret-token"}
-    assert servers["old"].kind == "http" and not servers["off"].enabled
+    assert (servers["old"].kind, servers["remote"].kind) == ("sse", "http") and not servers["off"].enabled
     assert {server.source.origin for server in servers.values()} == {"file"}
 
 

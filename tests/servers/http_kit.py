@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,8 +14,9 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.transport.base import Transport
 from mcp_studio.transport.http import HttpTransport
-from mcp_studio.transport.tap import HttpRequest, HttpResponse
+from mcp_studio.transport.tap import HttpRequest, HttpResponse, Tap
 from tests.support import python_server, wait_until
 
 MODERN = "2026-07-28"
@@ -115,7 +116,8 @@ def notification(method: str, **about: Any) -> Outgoing:
 class Line:
     """An open transport with all that it told."""
 
-    transport: HttpTransport
+    transport: Any
+    """`HttpTransport`, or another with the same methods."""
     box: Box
     tap: Recorder
 
@@ -139,11 +141,16 @@ class Line:
 
 
 @asynccontextmanager
-async def opened(url: str, limits: Limits | None = None, **about: Any) -> AsyncGenerator[Line, None]:
+async def opened(
+    url: str,
+    limits: Limits | None = None,
+    kind: Callable[[ServerConfig, Limits, Tap], Transport] = HttpTransport,
+    **about: Any,
+) -> AsyncGenerator[Line, None]:
     """An open transport to a URL; afterwards it is closed, and nothing of it may be left."""
     before = asyncio.all_tasks()
     config = replace(ServerConfig("peer", url=url), **about)
-    line = Line(HttpTransport(config, limits or Limits(), tap := Recorder()), Box(), tap)
+    line = Line(kind(config, limits or Limits(), tap := Recorder()), Box(), tap)
     await line.transport.open(line.box)
     try:
         yield line

@@ -31,7 +31,7 @@ class Reply:
     def __init__(self, writer: asyncio.StreamWriter, reader: asyncio.StreamReader, request: Request) -> None:
         self.request = request
         self._writer = writer
-        self._reader = reader
+        self.reader = reader
 
     async def raw(self, data: bytes) -> None:
         """Send bytes as they are."""
@@ -67,7 +67,7 @@ class Reply:
 
     async def closed_by_peer(self) -> None:
         """Return when the other side has closed the connection."""
-        assert await self._reader.read() == b""
+        assert await self.reader.read() == b""
 
     def close(self) -> None:
         """End the connection."""

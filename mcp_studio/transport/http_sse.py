@@ -1,0 +1,219 @@
+"""HTTP+SSE: one GET stream for all that the server says, and a POST for each message to the endpoint it names there.
+
+Specification 2024-11-05, basic/transports, "HTTP with SSE"; later versions keep it for older servers ("Backwards
+Compatibility"). There is nothing to resume: when the stream ends, the session is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import ConfigError, ConnectionLost, StudioError
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.transport import http_post
+from mcp_studio.transport.base import Opened, Sink
+from mcp_studio.transport.edge import Edge
+from mcp_studio.transport.http_answer import Answer
+from mcp_studio.transport.http_errors import HttpLost, HttpUnreachable, excerpt, refused, wrong_type
+from mcp_studio.transport.http_wire import Wire
+from mcp_studio.transport.sse import SseEvent, SseParser
+from mcp_studio.transport.tap import Tap
+from mcp_studio.transport.tasks import Tasks
+
+if TYPE_CHECKING:
+    import httpx2
+
+_HINT = "It may speak Streamable HTTP: try without a transport."
+_NOTES = 20
+"""Strange events that are told; more of them are only dropped."""
+
+
+class SseTransport:
+    """The transport of one server of protocol version 2024-11-05 at a URL; implements `base.Transport`.
+
+    Args:
+        edge: the HTTP edge to use, where it is shared with another transport to the same server.
+        patience: seconds to wait for the server to name its endpoint; None for as long as connecting may take.
+    """
+
+    def __init__(
+        self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None, patience: float | None = None
+    ) -> None:
+        self._wire = Wire(config, limits, tap, edge)
+        self._era = config.era
+        self._limits = limits
+        self._tap = tap
+        self._patience = patience or self._wire.edge.connect
+        self._tasks = Tasks(self._unforeseen)
+        self._posts: dict[RequestId, asyncio.Task[None]] = {}
+        self._named: asyncio.Future[httpx2.URL] | None = None
+        self._strange = 0
+        self._closing: asyncio.Task[None] | None = None
+
+    async def open(self, sink: Sink) -> Opened:
+        """Open the stream and wait until the server has named its endpoint.
+
+        Raises:
+            Unreachable: there is no such stream, it names no endpoint in time, or one on another origin.
+            SignInNeeded: the server wants credentials.
+            ConfigError: the URL, a header or the environment's proxy cannot be used, or the era has no such transport.
+        """
+        if self._era == "modern":
+            raise ConfigError(
+                "HTTP+SSE ended with the older era; the entry asks for the modern one.",
+                key="era",
+                hint="Leave out the transport, or set the era to legacy.",
+            )
+        await self._wire.edge.open()
+        self._wire.sink = sink
+        named = self._named = asyncio.get_running_loop().create_future()
+        stream = self._tasks.spawn(self._listen())
+        try:
+            async with asyncio.timeout(self._patience):
+                self._wire.endpoint = await asyncio.shield(named)
+        except TimeoutError:
+            raise self._mute() from None
+        finally:
+            if self._wire.endpoint is None:
+                self._wire.sink = None
+                stream.cancel()
+        self._tap.note(f"messages go to {self._wire.endpoint}")
+        return Opened(self._wire.edge.target)
+
+    async def send(self, out: Outgoing) -> None:
+        """Post one message in its own task; only `notifications/initialized` is waited for, so that it arrives first.
+
+        Raises:
+            ConnectionLost: the transport is not open, or the stream has ended.
+        """
+        await self._send(out, again=False)
+
+    async def repeat(self, out: Outgoing) -> None:
+        """The same for a message that was sent in vain by another transport: the tap knows it already."""
+        await self._send(out, again=True)
+
+    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+        """Post a body as it is, in a task of its own; see `Transport.send_raw`."""
+        self._check()
+        self._tasks.spawn(http_post.raw(self._wire, data, list(headers)))
+
+    def negotiated(self, version: str) -> None:
+        """The version is settled: from now on requests have their own deadlines."""
+        self._wire.version = version
+
+    def abandon(self, request_id: RequestId) -> None:
+        """Nobody waits for this request any more: a POST that is still under way is closed."""
+        if task := self._posts.get(request_id):
+            task.cancel()
+
+    async def close(self) -> None:
+        """End the stream and the connections within `limits.close`; any number of times."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    # ------------------------------------------------------------------ out
+
+    def _check(self) -> None:
+        if self._wire.sink is None or self._wire.endpoint is None:
+            raise ConnectionLost("The connection to the server has ended.")
+
+    async def _send(self, out: Outgoing, *, again: bool) -> None:
+        self._check()
+        task = self._tasks.spawn(self._post(out, again), out)
+        if out.kind == "request" and out.id is not None:
+            self.abandon(out.id)
+            self._posts[out.id] = task
+        elif out.method == "notifications/initialized":
+            await asyncio.wait((task,), timeout=self._limits.write)
+
+    async def _post(self, out: Outgoing, again: bool) -> None:
+        own = out.kind == "request" and bool(self._wire.version)
+        try:
+            await http_post.tell(self._wire, out, head=None if own else self._wire.edge.connect, again=again)
+        except StudioError as error:
+            if self._wire.sink is not None:
+                self._wire.sink.undelivered(out, error)
+        finally:
+            if out.id is not None and self._posts.get(out.id) is asyncio.current_task():
+                del self._posts[out.id]
+
+    # ------------------------------------------------------------------ in
+
+    async def _listen(self) -> None:
+        edge = self._wire.edge
+        lines = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
+        try:
+            async with edge.exchange("GET", lines, head=edge.connect) as answer:
+                await self._accept(answer)
+                await self._read(answer)
+            raise HttpLost(f"{edge.place} ended the stream of events; the session is lost with it.")
+        except StudioError as error:
+            self._broke(error)
+
+    async def _accept(self, answer: Answer) -> None:
+        """Return if this is an event stream, raise what it is otherwise."""
+        if answer.status == 200 and answer.media_type == "text/event-stream":
+            return
+        body = await self._wire.error_body(answer)
+        if answer.status in (401, 403):
+            raise self._wire.sign_in(answer, body)
+        place, status = self._wire.edge.place, answer.status
+        if 200 <= status < 300:
+            problem = wrong_type(answer.media_type, status, place, body)
+        else:
+            problem = refused(status, answer.reason, answer.media_type, place, body)
+        message = f"There is no HTTP+SSE stream: {problem.message}"
+        raise HttpUnreachable(message, hint=problem.hint or _HINT, status=status, body=excerpt(body))
+
+    async def _read(self, answer: Answer) -> None:
+        parser = SseParser(self._limits.message)
+        while chunk := await answer.chunk():
+            for event in parser.feed(chunk):
+                self._event(event, answer)
+                await answer.breathe()
+
+    def _event(self, event: SseEvent, answer: Answer) -> None:
+        if event.kind == "message":
+            self._wire.deliver(event.data, answer.exchange)
+        elif event.kind == "endpoint" and self._named is not None and not self._named.done():
+            reference = event.data.decode("utf-8", "replace").strip()
+            self._named.set_result(self._wire.edge.within(answer.url, reference))
+        elif self._strange < _NOTES:
+            self._strange += 1
+            self._tap.note(f"ignored an event of kind {excerpt(event.kind.encode())!r}: {excerpt(event.data)}")
+
+    # ------------------------------------------------------------------ ends
+
+    def _mute(self) -> HttpUnreachable:
+        place, seconds = self._wire.edge.place, f"{self._patience:g} seconds"
+        return HttpUnreachable(f"{place} did not name an endpoint for messages within {seconds}.", hint=_HINT)
+
+    def _broke(self, error: StudioError) -> None:
+        """The stream is over: a failure of opening, or the end of the transport."""
+        if self._named is not None and not self._named.done():
+            self._named.set_exception(error)
+            return
+        sink, self._wire.sink = self._wire.sink, None
+        self._tasks.cancel()
+        if sink is not None:
+            sink.closed(error)
+
+    def _unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
+        self._tap.note(error.message)
+        if out is None:
+            self._broke(error)
+        elif self._wire.sink is not None:
+            self._wire.sink.undelivered(out, error)
+
+    async def _close(self) -> None:
+        self._wire.sink = None
+        await self._tasks.end(self._limits.close / 3)
+        try:
+            async with asyncio.timeout(self._limits.close / 3):
+                await self._wire.edge.close()
+        except TimeoutError:
+            self._tap.note("The connections did not close in time; they were dropped.")

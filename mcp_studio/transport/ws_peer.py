@@ -1,0 +1,139 @@
+"""The other end of an open WebSocket: reads messages, answers pings, and puts every kind of end into words."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Protocol
+
+from mcp_studio.limits import Limits
+from mcp_studio.transport.http_answer import Answer
+from mcp_studio.transport.http_body import PIECE
+from mcp_studio.transport.http_errors import HttpBroken, HttpLost, excerpt
+from mcp_studio.transport.lines import Line
+from mcp_studio.transport.ws_frames import CODES, Joiner
+
+_WRITE = 256 * 1024
+_UNSENT = frozenset({1004, 1005, 1006, 1015})
+"""Close codes that never cross the wire (RFC 6455 7.4.1)."""
+
+
+class Take(Protocol):
+    """Takes each message as it is complete."""
+
+    def __call__(self, message: Line, *, binary: bool) -> None: ...
+
+
+class Peer:
+    """One open connection.
+
+    Args:
+        answer: the response that switched to WebSocket; its exchange stays open as long as this is used.
+        place: host and port, for sentences.
+    """
+
+    def __init__(self, answer: Answer, place: str, limits: Limits, take: Take) -> None:
+        from wsproto.connection import Connection, ConnectionType
+
+        self.exchange = answer.exchange
+        self._answer = answer
+        self._place = place
+        self._limits = limits
+        self._take = take
+        self._stream: Any = answer.upgraded
+        self._socket = Connection(ConnectionType.CLIENT)
+        self._text, self._binary = Joiner(limits.message), Joiner(limits.message)
+        self._turn = asyncio.Lock()
+        self._leaving = False
+
+    async def write(self, frame: bytes) -> None:
+        """Write one whole frame, after those that are being written.
+
+        Raises:
+            HttpLost: the connection ended, or nothing of it was read for `limits.write` seconds.
+        """
+        async with self._turn:
+            try:
+                for start in range(0, len(frame), _WRITE):
+                    await self._stream.write(frame[start : start + _WRITE], timeout=self._limits.write)
+            except self._answer.problems as problem:
+                raise self._answer.broken(problem) from problem
+
+    def ping(self) -> bytes:
+        """A ping frame; nobody waits for its answer."""
+        from wsproto.events import Ping
+
+        return b"" if self._leaving else self._socket.send(Ping())
+
+    async def take_leave(self) -> None:
+        """Say that the connection is over; the other side answers by closing it.
+
+        Raises:
+            HttpLost: see `write`.
+        """
+        await self._leave(1000)
+
+    async def read(self) -> None:
+        """Read until the end; returns only when we have taken leave ourselves.
+
+        Raises:
+            HttpLost: the server closed the connection; says with which code and reason.
+            HttpBroken: it broke the rules of WebSocket.
+        """
+        while True:
+            try:
+                data = await self._stream.read(PIECE)
+            except self._answer.problems as problem:
+                raise self._answer.broken(problem) from problem
+            if not data:
+                if self._leaving:
+                    return
+                raise HttpLost(f"{self._place} hung up without closing the WebSocket.")
+            self._socket.receive_data(data)
+            for event in self._socket.events():
+                if await self._event(event):
+                    return
+            await self._answer.breathe()
+
+    async def _event(self, event: Any) -> bool:
+        """Handle one event; True at the end that we wanted."""
+        from wsproto import events
+
+        if isinstance(event, events.TextMessage):
+            whole = self._text.feed(event.data.encode("utf-8"), last=event.message_finished)
+            if whole is not None:
+                self._take(whole, binary=False)
+        elif isinstance(event, events.BytesMessage):
+            whole = self._binary.feed(bytes(event.data), last=event.message_finished)
+            if whole is not None:
+                self._take(whole, binary=True)
+        elif isinstance(event, events.Ping) and not self._leaving:
+            await self.write(self._socket.send(event.response()))
+        elif isinstance(event, events.CloseConnection):
+            return await self._closed(int(event.code), event.reason or "")
+        return False
+
+    async def _closed(self, code: int, reason: str) -> bool:
+        from wsproto.connection import ConnectionState
+
+        # wsproto reports a broken rule as if the server had closed the connection, and leaves its state as it was.
+        if self._socket.state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING):
+            await self._leave(code)
+            raise HttpBroken(f"{self._place} broke the rules of WebSocket: {excerpt(reason.encode()) or CODES[1002]}.")
+        if self._leaving:
+            return True
+        await self._leave(code if 1000 <= code < 5000 and code not in _UNSENT else 1000)
+        said = f"{code} {CODES[code]}" if code in CODES else str(code)
+        words = f" It says: {excerpt(reason.encode())}" if reason else ""
+        raise HttpLost(f"{self._place} closed the connection: {said}.{words}")
+
+    async def _leave(self, code: int) -> None:
+        from wsproto.events import CloseConnection
+        from wsproto.utilities import LocalProtocolError
+
+        if self._leaving:
+            return
+        self._leaving = True
+        try:
+            await self.write(self._socket.send(CloseConnection(code=code)))
+        except (LocalProtocolError, HttpLost):
+            return  # The end is known already; this was only courtesy.
