@@ -21,7 +21,7 @@ from tests.support import ROOT
 PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
-    "config schema protocol errors signal paths jsontext safetext redact limits atomic",
+    "config schema protocol errors signal paths jsontext safetext redact limits atomic browser",
     "transport auth",
     "session catalog trace",
     "call search",
@@ -38,7 +38,7 @@ DEFERRED = [
     *"jsonschema jsonschema_specifications referencing".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
-DEFERRED_STDLIB = "difflib importlib ipaddress urllib resource".split()
+DEFERRED_STDLIB = "difflib importlib ipaddress urllib resource webbrowser".split()
 """The same for the standard library; `resource` is not on every system."""
 LATE = {
     *("mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.transport.make"),

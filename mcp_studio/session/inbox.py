@@ -90,6 +90,8 @@ class Inbox:
         self._held: dict[str, deque[InputRequest]] = {}
         self._recent: dict[str, deque[float]] = {}
         self._pages: deque[InputRequest] = deque(maxlen=_OPENED)
+        self._done: deque[tuple[str, str]] = deque(maxlen=_OPENED)
+        """Pages that were called done: their server may say so before the question is here."""
 
     @property
     def pending(self) -> tuple[InputRequest, ...]:
@@ -101,6 +103,10 @@ class Inbox:
         """How many more wait their turn."""
         return sum(map(len, self._held.values()))
 
+    def waiting(self, server: str) -> int:
+        """How many questions of a server are open or wait their turn; calls to be allowed do not count."""
+        return self._count(server) + len(self._held.get(server, ()))
+
     @property
     def pages(self) -> tuple[InputRequest, ...]:
         """Pages that were opened and that their server has not called done yet, oldest first."""
@@ -108,6 +114,8 @@ class Inbox:
 
     async def ask(self, request: InputRequest) -> Answer:
         """Queue a question and wait for its answer; cancelling the waiter withdraws the question."""
+        if request.elicitation_id:
+            request.completed = (request.server, request.elicitation_id) in self._done
         if request.kind != "approval" and self._count(request.server) >= self._limits.prompts:
             self._held.setdefault(request.server, deque()).append(request)
         else:
@@ -119,6 +127,7 @@ class Inbox:
 
     def completed(self, server: str, elicitation_id: str) -> None:
         """A server says that a page is done (2025-11-25, `notifications/elicitation/complete`)."""
+        self._done.append((server, elicitation_id))
         for request in (*self._open, *self._pages):
             if request.server == server and request.elicitation_id == elicitation_id and request.kind == "url":
                 request.completed = True

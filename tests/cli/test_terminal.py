@@ -139,3 +139,32 @@ def test_sigterm_closes_the_server_too(tmp_path: Path, fault: str) -> None:
     code, _, err, server = interrupted(tmp_path, signal.SIGTERM, fault=fault)
     assert code == 143 and "Traceback" not in err
     assert not alive(server)
+
+
+def test_a_page_is_shown_whole_and_opened_only_by_the_person(terminal: Start) -> None:
+    screen = terminal("call", "page", "--", *python_server("raw_asks"))
+    screen.until("Open it")
+    assert "https://bank.example/authorize?id=7" in screen.text() and "opened at bank.example" in screen.text()
+    screen.press(b"m\n")
+    assert finish(screen) == 0
+    assert '"action": "accept"' in screen.text()
+
+
+def test_a_page_that_must_not_be_opened_cannot_be(terminal: Start) -> None:
+    screen = terminal("call", "page", "url=http://evil.example/", "--", *python_server("raw_asks"))
+    screen.until("Decline, or cancel")
+    assert "It is not opened" in screen.text()
+    screen.press(b"\n")
+    assert finish(screen) == 0
+    assert '"action": "decline"' in screen.text()
+
+
+def test_a_model_is_answered_for_by_hand(terminal: Start) -> None:
+    screen = terminal("call", "sample", "--", *python_server("raw_asks"))
+    screen.until("> ")
+    assert "What is 2 + 2?" in screen.text() and "Be short." in screen.text()
+    screen.press(b"four\n")
+    screen.until("… ")
+    screen.press(b".\n")
+    assert finish(screen) == 0
+    assert '"text": "four"' in screen.text()
