@@ -16,6 +16,7 @@ from mcp_studio.config.model import PolicyRule, Timeouts
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.headers import param_headers
+from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.worker import Checker
 from mcp_studio.session.connection import Reply
@@ -23,6 +24,7 @@ from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.pages import with_pages
 from mcp_studio.session.rounds import drive
+from mcp_studio.trace.server_tap import ServerTap
 
 _CHECKED = 2 * MB
 """Larger structured results are not checked against their schema."""
@@ -103,9 +105,9 @@ class Caller:
             call.finish(denied)
             call.found(())
             return
-        tool = self._tool_view(call.ref)
+        tool, tap = self._tool_view(call.ref), self._manager.supervisor(call.ref.server).tap
         await run(call, self._send(call, tool))
-        call.found(await self._structured_problems(call, tool))
+        call.found(await self._structured_problems(call, tool, tap))
 
     async def _approve(self, call: Call, origin: Origin, approved: bool) -> Denied | None:
         """None when it may run; a rule that denies holds also for what was approved."""
@@ -138,11 +140,16 @@ class Caller:
         if tool is not None and connection.core.modern and supervisor.config.kind == "http":
             headers = param_headers(tool.input_schema, cast("dict[str, Json]", call.params["arguments"]))
 
+        earlier: RequestId | None = None
+
         async def send(params: dict[str, Json]) -> Reply:
-            return await connection.request(
+            nonlocal earlier
+            reply = await connection.request(
                 call.method, params, idle=idle, total=total, on_progress=call.on_progress,
-                on_sent=call.on_sent, headers=headers,
+                on_sent=call.on_sent, headers=headers, follows=earlier,
             )  # fmt: skip
+            earlier = reply.request_id
+            return reply
 
         def asking(now: bool) -> None:
             call.asking = now
@@ -160,17 +167,20 @@ class Caller:
         finally:
             supervisor.calls.remove(call.subject)
 
-    async def _structured_problems(self, call: Call, tool: ToolView | None) -> tuple[str, ...]:
-        """Specification, server/tools: structuredContent must match the tool's outputSchema."""
+    async def _structured_problems(self, call: Call, tool: ToolView | None, tap: ServerTap) -> tuple[str, ...]:
+        """Specification, server/tools: structuredContent must match the tool's outputSchema; the trace is told."""
         outcome = call.outcome
         if tool is None or tool.output_schema is None or not isinstance(outcome, Succeeded):
             return ()
         result = cast("dict[str, Json]", outcome.result) if isinstance(outcome.result, dict) else {}
         if "structuredContent" not in result:
-            return ("The tool has an outputSchema, but the result has no structuredContent.",)
+            missing = "The tool has an outputSchema, but the result has no structuredContent."
+            tap.judged(outcome.request_id, [("", missing)])
+            return (missing,)
         if outcome.size > _CHECKED:
             return ("The structuredContent is too large to be checked.",)
         found = await self._checker.check(tool.output_schema, result["structuredContent"])
+        tap.judged(outcome.request_id, [(item.pointer, item.message) for item in found if item.severity == "error"])
         return tuple(f"structuredContent{item.pointer}: {item.message}" for item in found)
 
     def _tool_view(self, ref: Ref) -> ToolView | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
@@ -48,6 +48,8 @@ class Malformed(NamedTuple):
 
     reason: str
     id: RequestId | None = None
+    unread: Literal["", "no JSON", "too deep"] = ""
+    """Why there is no JSON value at all; empty when there is one that is no message."""
 
 
 Message = Request | Notification | Response | Failure | Malformed
@@ -63,6 +65,8 @@ class Parsed(NamedTuple):
 
     messages: tuple[Message, ...]
     batch: bool = False
+    value: Json = None
+    """The JSON value of the whole frame, as it was read."""
 
 
 def parse(frame: bytes, *, depth: int = DEFAULT.depth) -> Parsed:
@@ -70,19 +74,19 @@ def parse(frame: bytes, *, depth: int = DEFAULT.depth) -> Parsed:
     try:
         value = loads(frame, most=depth)
     except LimitExceeded as problem:
-        return Parsed((Malformed(problem.message, _guess_id(frame)),))
+        return Parsed((Malformed(problem.message, _guess_id(frame), "too deep"),))
     except JsonProblem as problem:
         identity = _guess_id(frame)
         if identity is None:
-            return Parsed((Malformed("it is not JSON; was it printed to standard output by mistake?"),))
-        return Parsed((Malformed(f"it is not JSON: {problem}", identity),))
+            return Parsed((Malformed("it is not JSON; was it printed to standard output by mistake?", None, "no JSON"),))
+        return Parsed((Malformed(f"it is not JSON: {problem}", identity, "no JSON"),))
     if isinstance(value, list):
         items = cast("list[Json]", value)
         if not items:
-            return Parsed((Malformed("it is an empty batch"),), True)
+            return Parsed((Malformed("it is an empty batch"),), True, value)
         more = (Malformed(f"it is a batch of {len(items):,} messages, of which {_BATCH:,} are taken"),)
-        return Parsed(tuple(map(_sort, items[:_BATCH])) + more * (len(items) > _BATCH), True)
-    return Parsed((_sort(value),))
+        return Parsed(tuple(map(_sort, items[:_BATCH])) + more * (len(items) > _BATCH), True, value)
+    return Parsed((_sort(value),), False, value)
 
 
 def _guess_id(frame: bytes) -> RequestId | None:

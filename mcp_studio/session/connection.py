@@ -134,10 +134,12 @@ class Connection:
         on_sent: Callable[[], None] | None = None,
         on_id: Callable[[RequestId], None] | None = None,
         headers: tuple[tuple[str, str], ...] = (),
+        follows: RequestId | None = None,
     ) -> Reply:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
         Args:
+            follows: the request whose answer asked for what this one brings (the next round of a conversation).
             on_sent: called when the request is written or under way.
             on_id: told the request's id before it is sent.
 
@@ -162,7 +164,7 @@ class Connection:
             async with deadline.scope:
                 if self._pauses:
                     deadline.pause()
-                await self._send(out)
+                await self._send(out, follows)
                 if on_sent is not None:
                     on_sent()
                 return await waiter.answer
@@ -214,7 +216,7 @@ class Connection:
     def frame(self, data: bytes) -> None:
         """One frame came in."""
         parsed = parse(data, depth=self._limits.depth)
-        self._tap.understood(parsed.messages)
+        self._tap.understood(parsed)
         if self.ended.done():
             return
         self._frame_size = len(data)
@@ -282,8 +284,8 @@ class Connection:
             self._give_up(identity, "cancelled")
             fail(waiter.answer, StudioError("The request was cancelled."))
 
-    async def _send(self, out: Outgoing) -> None:
-        self._tap.expect(out)
+    async def _send(self, out: Outgoing, follows: RequestId | None = None) -> None:
+        self._tap.expect(out, follows)
         await self._transport.send(out)
 
     def _put(self, out: Outgoing | None) -> None:

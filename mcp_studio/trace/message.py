@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from mcp_studio.trace.lint.finding import Finding
+
 Direction = Literal["out", "in", "none"]
 MessageKind = Literal["request", "notification", "result", "error", "invalid", "http", "stderr", "stray", "note"]
 
@@ -31,7 +33,11 @@ class WireMessage:
     """The HTTP exchange it belongs to, 0 on stdio."""
     probe: bool = False
     """Part of finding out which era the server speaks."""
+    by_hand: bool = False
+    """A person wrote the frame, or it answers one of those; whatever is wrong with it is meant."""
     span: Span | None = None
+    findings: tuple[Finding, ...] = ()
+    """What the lint says about it."""
 
 
 @dataclass(slots=True)
@@ -49,6 +55,12 @@ class Span:
     parent: Span | None = None
     """For a request of the server: our call that was open at that time."""
     outcome: Literal["open", "ok", "tool error", "error", "cancelled", "lost"] = "open"
+    follows: Span | None = None
+    """The earlier round of the same conversation: the server wanted input before it went on."""
+    followed: Span | None = None
+    """The next round."""
+    round: int = 1
+    """Which round of its conversation it is."""
 
     @property
     def ms(self) -> float | None:

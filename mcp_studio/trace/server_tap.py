@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.limits import DEFAULT, Limits
-from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
+from mcp_studio.protocol.message import Failure, Notification, Parsed, Request, Response
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import NAMED
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lines import Lines
+from mcp_studio.trace.lint.finding import worst
+from mcp_studio.trace.lint.linter import Linter
 from mcp_studio.trace.message import Span, WireMessage
+from mcp_studio.trace.rounds import Rounds
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse
 
@@ -29,14 +32,18 @@ class ServerTap:
     """Implements `transport.tap.Tap` for one server."""
 
     def __init__(self, store: TraceStore, redactor: Redactor, server: str, limits: Limits = DEFAULT) -> None:
-        self._store = store
+        self.store = store
         self._redactor = redactor
-        self._server = server
+        self.server = server
         self._coming: dict[bytes, Outgoing] = {}
+        self._by_hand: dict[bytes, tuple[Parsed, Callable[[WireMessage], None]]] = {}
         self._open: dict[RequestId, Span] = {}
         self._asked: dict[RequestId, Span] = {}
         self._last: WireMessage | None = None
         self._current: WireMessage | None = None
+        self._beginning = b""
+        self._rounds = Rounds()
+        self._lint = Linter(store.ledger(server), redactor.text, self._revised)
         self.stderr_lines = Lines(limits.stderr)
         self.stray_lines: list[str] = []
         self.stray_count = 0
@@ -48,9 +55,10 @@ class ServerTap:
 
     def sent(self, frame: bytes, exchange: int = 0) -> None:
         """A frame goes out."""
-        entry = self._store.add(self._server, "out", "invalid", frame, exchange=exchange)
+        entry = self.store.add(self.server, "out", "invalid", frame, exchange=exchange)
         out = self._coming.pop(frame, None)
         if out is None:
+            self._sent_by_hand(entry, frame)
             return
         entry.method, entry.id = out.method, out.id
         # The target stands in the frame: where nothing of that was secret, the target is not either.
@@ -58,47 +66,56 @@ class ServerTap:
         entry.probe = out.method == "server/discover"
         if out.kind == "request" and out.id is not None:
             entry.kind = "request"
-            self._open[out.id] = self._store.opened(entry)
+            span = self._open[out.id] = self.store.opened(entry)
+            self._rounds.opened(out.id, span)
         elif out.kind == "response" and out.id is not None:
             entry.kind = "error" if frame.startswith(_REFUSAL % dumps(out.id)) else "result"
             self._answered(self._asked, out.id, entry)
         else:
             entry.kind = "notification"
+        self._lint.sent(entry, out, frame)
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
         """A frame came in; `understood` sorts it right after."""
-        self._last = self._store.add(self._server, "in", "invalid", frame, exchange=exchange)
+        if self._last is not None:
+            self._leftover()
+        self._last = self.store.add(self.server, "in", "invalid", frame, exchange=exchange)
+        self._beginning = frame[:32]
+        self._lint.received(self._last, frame)
 
     def stray(self, line: bytes) -> None:
         """A stray line on standard output."""
         self.stray_count += 1
+        self._current = self.store.add(self.server, "in", "stray", line)
+        self._lint.stray(self._current)
         if len(self.stray_lines) < self._stray_kept:
             text = safe(self._redactor.text(line.decode("utf-8", "replace")), 500)
             self.stray_lines.append(text)
             self.on_stray(text)
-        self._store.add(self._server, "in", "stray", line)
 
     def stderr(self, line: bytes) -> None:
         """A line of standard error."""
         self.stderr_lines.add(self._redactor.text(line.decode("utf-8", "replace")))
-        self._store.add(self._server, "in", "stderr", line)
+        self.store.add(self.server, "in", "stderr", line)
 
     def http_request(self, request: HttpRequest) -> None:
         """An HTTP request head, secrets redacted."""
         text = f"{request.method} {self._redactor.url(request.url)}\n{self._headers(request.headers)}"
-        entry = self._store.add(self._server, "out", "http", text.encode("utf-8", "replace"), exchange=request.exchange)
+        entry = self.store.add(self.server, "out", "http", text.encode("utf-8", "replace"), exchange=request.exchange)
         entry.method = request.method
+        self._lint.http_request(request)
 
     def http_response(self, response: HttpResponse) -> None:
         """An HTTP response head, or why there was none."""
         head = f"{response.status} {response.reason}" if response.status else f"failed: {response.error}"
         text = f"{head}\n{self._headers(response.headers)}"
-        entry = self._store.add(self._server, "in", "http", text.encode("utf-8", "replace"), exchange=response.exchange)
+        entry = self.store.add(self.server, "in", "http", text.encode("utf-8", "replace"), exchange=response.exchange)
         entry.method = entry.body.split(b"\n", 1)[0].decode("utf-8", "replace")[:80]
+        self._lint.http_response(entry, response)
 
     def note(self, text: str) -> None:
         """A lifecycle event."""
-        self._store.add(self._server, "none", "note", text.encode("utf-8", "replace"))
+        self.store.add(self.server, "none", "note", text.encode("utf-8", "replace"))
 
     # ------------------------------------------------------------------ told by the session
 
@@ -106,6 +123,7 @@ class ServerTap:
         """Another connection is about to be opened: what the earlier one printed is no longer counted."""
         self.stray_lines = []
         self.stray_count = 0
+        self._lint.begins()
 
     def clean(self, text: str) -> str:
         """The text without secrets."""
@@ -117,14 +135,44 @@ class ServerTap:
         error.args = (error.message,)
         return error
 
-    def expect(self, out: Outgoing) -> None:
-        """This message is about to be sent: the next frame with the same bytes is it."""
-        self._coming[out.frame] = out
+    def expect(self, out: Outgoing, follows: RequestId | None = None) -> None:
+        """This message is about to be sent: the next frame with the same bytes is it.
 
-    def understood(self, messages: tuple[Message, ...]) -> None:
+        Args:
+            out: the message.
+            follows: the request that asked for what this one brings, when it is the next round of a conversation.
+        """
+        self._coming[out.frame] = out
+        self._rounds.expect(out.id, follows)
+
+    def expect_by_hand(self, frame: bytes, parsed: Parsed, told: Callable[[WireMessage], None]) -> None:
+        """The next frame with these bytes was written by hand; `told` gets its entry."""
+        self._by_hand[frame] = parsed, told
+
+    def _sent_by_hand(self, entry: WireMessage, frame: bytes) -> None:
+        parsed, told = self._by_hand.pop(frame, (Parsed(()), lambda entry: None))
+        entry.by_hand = True
+        message = parsed.messages[0] if len(parsed.messages) == 1 else None
+        if isinstance(message, (Request, Notification)):
+            entry.kind, entry.method = "notification", self._label(message.method)
+            subject = message.params.get(NAMED.get(message.method, ""))
+            entry.target = self._label(subject) if isinstance(subject, str) else ""
+        if isinstance(message, Request):
+            entry.kind, entry.id = "request", message.id
+            if message.id not in self._open:
+                self._open[message.id] = self.store.opened(entry)
+        elif isinstance(message, (Response, Failure)):
+            entry.kind, entry.id = ("result" if isinstance(message, Response) else "error"), message.id
+            if message.id is not None:
+                self._answered(self._asked, message.id, entry)
+        self._lint.sent_by_hand(entry, frame)
+        told(entry)
+
+    def understood(self, parsed: Parsed) -> None:
         """What the frame that was received last turned out to be."""
         entry, self._last = self._last, None
         self._current = entry
+        messages = parsed.messages
         if entry is None or not messages:
             return
         first = messages[0]
@@ -132,7 +180,7 @@ class ServerTap:
             entry.kind, entry.id, entry.method = "request", first.id, self._label(first.method)
             subject = first.params.get(NAMED[first.method]) if first.method in NAMED else ""
             entry.target = self._label(subject) if isinstance(subject, str) else ""
-            self._ask(first.id, self._store.opened(entry, self._newest()))
+            self._ask(first.id, self.store.opened(entry, self._newest()))
         elif isinstance(first, Notification):
             entry.kind, entry.method = "notification", self._label(first.method)
         for message in messages:
@@ -140,7 +188,23 @@ class ServerTap:
                 entry.kind = "result" if isinstance(message, Response) else "error"
                 entry.id = message.id
                 if message.id is not None:
+                    if span := self._open.get(message.id):
+                        self._rounds.answered(message.id, span, message)
                     self._answered(self._open, message.id, entry, _tool_failed(message))
+        self._lint.understood(entry, parsed)
+
+    def judged(self, identity: RequestId | None, problems: Sequence[tuple[str, str]]) -> None:
+        """What is wrong, by the tool's schema, with the structured content that answers a request."""
+        span = self._rounds.get(identity) if identity is not None else None
+        if span is not None and span.response is not None:
+            self._lint.judged(span.response, problems)
+
+    def says(self, warning: str) -> bool:
+        """Whether a finding on the newest frame says already what this warning about it says."""
+        found = self._current is not None and worst(self._current.findings) in ("error", "warning")
+        if found:
+            self.store.ledger(self.server).cover(warning)
+        return found
 
     @property
     def newest(self) -> WireMessage | None:
@@ -155,6 +219,7 @@ class ServerTap:
 
     def matched(self, identity: RequestId) -> None:
         """The newest frame answers this request, though its id is not quite the same, or it cannot be read."""
+        self._lint.settled(identity)
         span = self._open.get(identity)
         if span is None:
             return
@@ -162,19 +227,20 @@ class ServerTap:
             self.gave_up(identity, lost=True)
         else:
             del self._open[identity]
-            self._store.settled(span, self._current, self._current.kind != "result")
+            self.store.settled(span, self._current, self._current.kind != "result")
 
     def withdrawn(self, identity: RequestId) -> None:
         """The server no longer wants an answer to what it asked."""
         if span := self._asked.pop(identity, None):
             span.outcome = "cancelled"
-            self._store.revision += 1
+            self.store.revision += 1
 
     def gave_up(self, identity: RequestId, lost: bool = False) -> None:
         """Nobody waits for this request any more."""
+        self._lint.settled(identity)
         if span := self._open.pop(identity, None):
             span.outcome = "lost" if lost else "cancelled"
-            self._store.revision += 1
+            self.store.revision += 1
 
     def ended(self) -> None:
         """The connection is over: what is open stays without an answer."""
@@ -184,15 +250,26 @@ class ServerTap:
             span.outcome = "lost"
         self._asked.clear()
         self._coming.clear()
+        self._by_hand.clear()
+        self._rounds.clear()
+        if self._last is not None:
+            self._leftover()
         self._last = self._current = None
 
     # ------------------------------------------------------------------ helpers
+
+    def _leftover(self) -> None:
+        if self._last is not None:
+            self._lint.leftover(self._last, self._beginning)
+
+    def _revised(self) -> None:
+        self.store.revision += 1
 
     def _answered(
         self, spans: dict[RequestId, Span], identity: RequestId, entry: WireMessage, tool: bool = False
     ) -> None:
         if span := spans.pop(identity, None):
-            self._store.settled(span, entry, entry.kind == "error")
+            self.store.settled(span, entry, entry.kind == "error")
             entry.probe = span.request.probe
             if tool:
                 span.outcome = "tool error"

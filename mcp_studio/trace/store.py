@@ -10,6 +10,7 @@ from functools import partial
 
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
+from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.message import Direction, MessageKind, Span, WireMessage
 
 _COMPACT = 4_096
@@ -41,6 +42,7 @@ class TraceStore:
         """Changes with every entry and every answer."""
         self.durations: deque[float] = deque(maxlen=_DURATIONS)
         """Milliseconds of the newest answered requests of ours."""
+        self._ledgers: dict[str, Ledger] = {}
 
     def __len__(self) -> int:
         return len(self._entries) - self._start
@@ -96,6 +98,10 @@ class TraceStore:
         response.span, response.method, response.target = span, span.method, span.target
         if span.direction == "out" and span.ms is not None:
             self.durations.append(span.ms)
+
+    def ledger(self, server: str) -> Ledger:
+        """What the lint has found on a server."""
+        return self._ledgers.setdefault(server, Ledger())
 
     def percentile(self, share: float) -> float | None:
         """The duration in milliseconds that this share of the newest requests stayed under; None without any."""

@@ -36,7 +36,7 @@ def send(tap: ServerTap, out: Outgoing) -> None:
 def receive(tap: ServerTap, frame: bytes) -> None:
     """Tell the tap of a frame and what it means."""
     tap.received(frame)
-    tap.understood(parse(frame).messages)
+    tap.understood(parse(frame))
 
 
 class Watched(WireMessage):
@@ -82,7 +82,7 @@ def test_an_answer_that_was_never_a_frame_is_not_taken_for_the_frame_before_it()
     store, tap = made()
     send(tap, Outgoing(b'{"id":1}', "request", 1, "tools/call"))
     receive(tap, b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}')
-    tap.understood(parse(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"too long"}}').messages)
+    tap.understood(parse(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"too long"}}'))
     tap.matched(1)
     assert store[1].kind == "notification" and store[1].span is None
     assert store[0].span is not None and store[0].span.outcome == "lost"

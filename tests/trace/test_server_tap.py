@@ -27,7 +27,7 @@ def send(tap: ServerTap, frame: bytes, **more: object) -> None:
 def receive(tap: ServerTap, frame: bytes) -> None:
     """Tell the tap of a frame and what it means."""
     tap.received(frame)
-    tap.understood(parse(frame).messages)
+    tap.understood(parse(frame))
 
 
 def test_request_and_answer_make_a_span() -> None:

@@ -1,0 +1,48 @@
+"""Rules about the bytes of a frame and about its JSON text."""
+
+from __future__ import annotations
+
+import json
+
+from mcp_studio.jsontext import Json, JsonProblem
+from mcp_studio.trace.lint.finding import Spot
+
+_BOM = b"\xef\xbb\xbf"
+_READ = 1 << 20
+"""Bytes of a frame whose encoding is checked."""
+_DUPLICATES = 10
+
+
+def check_bytes(frame: bytes) -> list[Spot]:
+    """What is wrong with a frame before it is read; costs next to nothing for plain ASCII."""
+    if frame.isascii() if len(frame) <= _READ else frame[:_READ].isascii():
+        return []
+    spots: list[Spot] = []
+    if frame.startswith(_BOM):
+        spots.append(Spot("byte-order-mark", "The message begins with a byte order mark, which JSON must not."))
+    try:
+        frame[:_READ].decode()
+    except UnicodeDecodeError as problem:
+        # A character that the cut divided is no fault.
+        if len(frame) <= _READ or problem.end < _READ - 3:
+            bad = frame[problem.start : problem.start + 4].hex(" ")
+            spots.append(Spot("invalid-utf8", f"Byte {problem.start:,} is not UTF-8 ({bad} …)."))
+    return spots
+
+
+def duplicate_keys(text: str) -> list[Spot]:
+    """Keys that an object has twice; readers differ in which they take."""
+    seen: list[str] = []
+
+    def pairs(items: list[tuple[str, Json]]) -> dict[str, Json]:
+        made = dict(items)
+        if len(made) < len(items):
+            names = [name for name, _ in items]
+            seen.extend(sorted({name for name in names if names.count(name) > 1} - set(seen)))
+        return made
+
+    try:
+        json.loads(text, object_pairs_hook=pairs)
+    except (ValueError, RecursionError, JsonProblem):
+        return []
+    return [Spot("duplicate-key", f'An object has the key "{name[:80]}" twice.') for name in seen[:_DUPLICATES]]

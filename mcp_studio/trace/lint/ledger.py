@@ -1,0 +1,97 @@
+"""What the lint found on one server, counted: the same finding a thousand times is one line with a number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mcp_studio.trace.lint.finding import SEVERITIES, Finding, Severity
+
+_PER_RULE = 20
+"""Different texts of one rule that are told apart; further ones are counted together."""
+_VERSIONS = 100
+
+
+@dataclass(slots=True)
+class Group:
+    """Findings of one rule with the same text."""
+
+    first: Finding
+    count: int = 1
+    last: int = 0
+    """The number of the newest message it was found on."""
+    others: bool = False
+    """Findings of the rule with ever different texts; `first` is only the first of them."""
+
+
+class Ledger:
+    """All findings on one server since it was last connected."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, str], Group] = {}
+        self._texts: Counter[str] = Counter()
+        self._versions: list[tuple[int, str]] = []
+        self._covered: set[str] = set()
+        self.counts: Counter[Severity] = Counter()
+        """How many findings of each severity."""
+
+    def begins(self) -> None:
+        """Another connection: what was found on the earlier one is no longer counted."""
+        self._groups.clear()
+        self._texts.clear()
+        self._covered.clear()
+        self.counts.clear()
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Count findings."""
+        for finding in findings:
+            self.counts[finding.severity] += 1
+            key = (finding.rule, finding.text)
+            group = self._groups.get(key)
+            if group is None:
+                group = self._room(key, finding)
+            if group is None:
+                continue
+            group.count += 1
+            group.last = finding.number
+
+    def groups(self) -> tuple[Group, ...]:
+        """Worst first, then in the order in which they were first found."""
+        order = {severity: place for place, severity in enumerate(SEVERITIES)}
+        return tuple(sorted(self._groups.values(), key=lambda group: order[group.first.severity]))
+
+    def cover(self, warning: str) -> None:
+        """A warning in words says what a finding says already."""
+        if len(self._covered) < _VERSIONS:
+            self._covered.add(warning)
+
+    def uncovered(self, warnings: Iterable[str]) -> tuple[str, ...]:
+        """The warnings that no finding says."""
+        return tuple(warning for warning in warnings if warning not in self._covered)
+
+    def speaks(self, number: int, version: str) -> None:
+        """From this message on the connection has this protocol version."""
+        self._versions.append((number, version))
+        del self._versions[:-_VERSIONS]
+
+    def version_at(self, number: int) -> str:
+        """The protocol version that was agreed on when a message crossed the wire; empty before that."""
+        known = ""
+        for since, version in self._versions:
+            if since > number:
+                break
+            known = version
+        return known
+
+    def _room(self, key: tuple[str, str], finding: Finding) -> Group | None:
+        """Begin a group, which has counted the finding then; or give the one for the rest of its rule."""
+        rest = (finding.rule, "")
+        if self._texts[finding.rule] < _PER_RULE:
+            self._texts[finding.rule] += 1
+            self._groups[key] = Group(finding, last=finding.number)
+        elif rest in self._groups:
+            return self._groups[rest]
+        else:
+            self._groups[rest] = Group(finding, last=finding.number, others=True)
+        return None

@@ -1,0 +1,284 @@
+"""The lint of one connection: told of every message in either direction, synchronous and cheap."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import cast
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
+from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.versions import META_CAPABILITIES, META_LOG_LEVEL, META_VERSION, MODERN_VERSIONS, VERSIONS
+from mcp_studio.trace.lint.catalogue import found
+from mcp_studio.trace.lint.envelope import check_envelope
+from mcp_studio.trace.lint.finding import Finding, Spot
+from mcp_studio.trace.lint.frame import check_bytes
+from mcp_studio.trace.lint.http import Exchanges
+from mcp_studio.trace.lint.ledger import Ledger
+from mcp_studio.trace.lint.listings import LISTS, Names
+from mcp_studio.trace.lint.methods import check_notification, check_request, check_use
+from mcp_studio.trace.lint.notices import Subscribed, check_change, check_log
+from mcp_studio.trace.lint.progress import check_progress
+from mcp_studio.trace.lint.requests import Requests, Running
+from mcp_studio.trace.lint.results import check_result
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.transport.tap import HttpRequest, HttpResponse
+
+_MOST = 50
+"""Findings of one message that are kept."""
+_AT_ONCE = 300
+"""Items of a result that are looked at on the event loop; larger ones are in a thread."""
+_READ = 256 * 1024
+"""Bytes of a frame of ours that is read again."""
+_TOKEN = re.compile(rb'"progressToken"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")')
+_VERSION, _CAPABILITIES, _LOGS = (
+    f'"{key}"'.encode() for key in (META_VERSION, META_CAPABILITIES, META_LOG_LEVEL)
+)  # fmt: skip
+_READ_AGAIN = frozenset({"initialize", "server/discover", "resources/subscribe", "subscriptions/listen"})
+"""Requests of ours whose params matter to what may follow."""
+
+
+class Linter:
+    """Finds what is wrong with the messages of one connection, and puts it on them and into the ledger.
+
+    Args:
+        clean: takes secrets out of a text.
+        changed: told when findings were added to a message that may have been shown already.
+    """
+
+    def __init__(self, ledger: Ledger, clean: Callable[[str], str], changed: Callable[[], None]) -> None:
+        self._ledger = ledger
+        self._clean = clean
+        self._changed = changed
+        self.begins()
+
+    def begins(self) -> None:
+        """Another connection."""
+        self._ledger.begins()
+        self._requests = Requests()
+        self._exchanges = Exchanges()
+        self._names = Names()
+        self._subscribed = Subscribed()
+        self._version = ""
+        self._modern = False
+        self._server: Json = None
+        self._client: Json = None
+
+    # ------------------------------------------------------------------ out
+
+    def sent(self, entry: WireMessage, out: Outgoing, frame: bytes) -> None:
+        """A message of ours goes out."""
+        spots = self._exchanges.carries(entry.exchange, out) if entry.exchange else []
+        if out.kind == "request" and out.id is not None:
+            spots += self._asking(out, out.id, frame)
+            if self._version:
+                spots += check_use(out.method, self._version, self._server)
+        self._attach(entry, spots)
+
+    def sent_by_hand(self, entry: WireMessage, frame: bytes) -> None:
+        """A frame goes out that somebody wrote."""
+        spots = check_bytes(frame)
+        if len(frame) <= _READ:
+            try:
+                spots += check_envelope(loads(frame), self._modern)
+            except (JsonProblem, LimitExceeded) as problem:
+                spots.append(Spot("not-json", f"It is not JSON: {problem}"))
+        self._attach(entry, spots)
+
+    def _asking(self, out: Outgoing, identity: RequestId, frame: bytes) -> list[Spot]:
+        running = Running(out.method, out.version)
+        if out.method in LISTS:
+            running.paged = b'"cursor"' in frame
+            if not running.paged:
+                self._names.begin(out.method)
+        elif tokens := _TOKEN.findall(frame[-_READ:]):
+            running.token = loads(tokens[-1])
+        if out.method in _READ_AGAIN and len(frame) <= _READ:
+            self._learn(out.method, running, loads(frame))
+        self._requests.opened(identity, running)
+        if not out.modern:
+            return []
+        running.logs = _LOGS in frame
+        missing = [
+            key for key, text in ((META_VERSION, _VERSION), (META_CAPABILITIES, _CAPABILITIES)) if text not in frame
+        ]
+        return [Spot("own-meta", f"Our request has no {key} in its _meta.", "/params/_meta") for key in missing]
+
+    def _learn(self, method: str, running: Running, message: Json) -> None:
+        params = _inside(message, "params")
+        if method == "initialize":
+            self._client = params.get("capabilities")
+        elif method == "server/discover":
+            self._client = _inside(params, "_meta").get(META_CAPABILITIES)
+        elif method == "resources/subscribe":
+            self._subscribed.add(str(params.get("uri")))
+        else:
+            running.filter = _inside(params, "notifications")
+
+    # ------------------------------------------------------------------ in
+
+    def received(self, entry: WireMessage, frame: bytes) -> None:
+        """A frame came in."""
+        if spots := check_bytes(frame):
+            self._attach(entry, spots)
+
+    def understood(self, entry: WireMessage, parsed: Parsed) -> None:
+        """What the frame turned out to be."""
+        spots: list[Spot] = []
+        if not parsed.batch:
+            for message in parsed.messages:
+                self._one(entry, message, parsed.value, spots)
+            self._attach(entry, spots)
+            return
+        if self._version != "2025-03-26":
+            spots.append(Spot("batch", f"It is a batch; version {self._version or 'unknown'} has none."))
+        values = cast("list[Json]", parsed.value)
+        for index, (message, value) in enumerate(zip(parsed.messages, values, strict=False)):
+            mine: list[Spot] = []
+            self._one(entry, message, value, mine)
+            spots += (spot._replace(pointer=f"/{index}{spot.pointer}") for spot in mine)
+        self._attach(entry, spots)
+
+    def _one(self, entry: WireMessage, message: Message, value: Json, spots: list[Spot]) -> None:
+        if isinstance(message, Malformed) and message.unread:
+            spots.append(Spot("too-deep" if message.unread == "too deep" else "not-json", _sentence(message.reason)))
+            return
+        spots += check_envelope(value, self._modern)
+        if isinstance(message, Notification):
+            self._notification(message, spots)
+        elif isinstance(message, Response):
+            self._response(entry, message, spots)
+        elif isinstance(message, Failure):
+            self._failure(entry, message, spots)
+        elif isinstance(message, Request):
+            spots += self._requests.asked(message.id)
+            spots += check_request(message.method, message.params, self._version, self._client)
+
+    def _notification(self, message: Notification, spots: list[Spot]) -> None:
+        method, params = message
+        spots += check_notification(method, self._version, self._server)
+        if method == "notifications/progress":
+            spots += check_progress(params, self._requests)
+        elif method == "notifications/message":
+            spots += check_log(params, self._requests, self._modern)
+        else:
+            spots += check_change(method, params, self._requests, self._subscribed, self._modern)
+
+    def _response(self, entry: WireMessage, message: Response, spots: list[Spot]) -> None:
+        running, wrong = self._requests.answered(message.id)
+        spots += wrong
+        if running is None or not isinstance(message.result, dict):
+            return
+        result = cast("dict[str, Json]", message.result)
+        if isinstance(result.get("task"), dict) or result.get("resultType") == "task":
+            self._requests.lasts(running)
+            if self._version == "2025-11-25":
+                return  # the answer comes with tasks/result
+        version = self._negotiated(entry, running, result) or running.version or self._version
+        check = partial(check_result, running.method, result, version, self._client, self._names)
+        if _items(result) <= _AT_ONCE:
+            spots += check()
+        else:
+            self._beside(entry, check)
+
+    def _failure(self, entry: WireMessage, message: Failure, spots: list[Spot]) -> None:
+        _, wrong = self._requests.answered(message.id)
+        spots += wrong
+        if entry.exchange:
+            spots += self._exchanges.refused(entry.exchange, message.code)
+
+    def _negotiated(self, entry: WireMessage, running: Running, result: dict[str, Json]) -> str:
+        """Take over what a handshake or a discovery settled; the version, or empty for any other request."""
+        version: Json = None
+        if running.method == "initialize":
+            version = result.get("protocolVersion")
+        elif running.method == "server/discover" and isinstance(result.get("capabilities"), dict):
+            version = running.version
+        if not isinstance(version, str) or version not in VERSIONS:
+            return ""
+        self._version, self._modern = version, version in MODERN_VERSIONS
+        self._server = result.get("capabilities")
+        self._ledger.speaks(entry.number, version)
+        return version
+
+    # ------------------------------------------------------------------ beside the messages
+
+    def stray(self, entry: WireMessage) -> None:
+        """A line on standard output that is no message."""
+        self._attach(entry, (Spot("stdout-noise", "Standard output carries a line that is no message."),))
+
+    def http_request(self, request: HttpRequest) -> None:
+        """An HTTP request head goes out."""
+        self._exchanges.request(request)
+
+    def http_response(self, entry: WireMessage, response: HttpResponse) -> None:
+        """An HTTP response head came in."""
+        self._attach(entry, self._exchanges.response(response))
+
+    def leftover(self, entry: WireMessage, frame: bytes) -> None:
+        """A frame that came in was not taken by anybody."""
+        self._attach(entry, self._exchanges.leftover(entry.exchange, frame))
+
+    def settled(self, identity: RequestId) -> None:
+        """A request is over, although no response says so by its id."""
+        self._requests.dropped(identity)
+
+    def judged(self, entry: WireMessage, problems: Sequence[tuple[str, str]]) -> None:
+        """The structured content of this answer was checked against the tool's schema: pointers in it, and words."""
+        where = "/result/structuredContent"
+        self._attach(entry, [Spot("output-mismatch", _sentence(text), where + pointer) for pointer, text in problems])
+        if problems:
+            self._changed()
+
+    # ------------------------------------------------------------------ helpers
+
+    def _attach(self, entry: WireMessage, spots: Sequence[Spot]) -> None:
+        if not spots:
+            return
+        number, modern, clean = entry.number, self._modern, self._clean
+        attach(entry, self._ledger, (_cleaned(found(spot, number, modern), clean) for spot in spots[:_MOST]))
+
+    def _beside(self, entry: WireMessage, check: Callable[[], list[Spot]]) -> None:
+        """Run a long check in a thread; what it finds is added when it is done."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._attach(entry, check())
+            return
+        loop.run_in_executor(None, check).add_done_callback(partial(self._checked, entry))
+
+    def _checked(self, entry: WireMessage, done: asyncio.Future[list[Spot]]) -> None:
+        if not done.cancelled() and (spots := done.result()):
+            self._attach(entry, spots)
+            self._changed()
+
+
+def attach(entry: WireMessage, ledger: Ledger, findings: Iterable[Finding]) -> bool:
+    """Put findings on a message and into the ledger, those that are not there yet; whether there were any."""
+    new = tuple(finding for finding in findings if finding not in entry.findings)
+    if new:
+        entry.findings += new
+        ledger.add(new)
+    return bool(new)
+
+
+def _cleaned(finding: Finding, clean: Callable[[str], str]) -> Finding:
+    text = clean(finding.text)
+    return finding if text == finding.text else finding._replace(text=text)
+
+
+def _inside(value: Json, key: str) -> dict[str, Json]:
+    inner = cast("dict[str, Json]", value).get(key) if isinstance(value, dict) else None
+    return cast("dict[str, Json]", inner) if isinstance(inner, dict) else {}
+
+
+def _items(result: dict[str, Json]) -> int:
+    return max((len(cast("list[Json]", value)) for value in result.values() if isinstance(value, list)), default=0)
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[:1].upper()}{reason[1:]}" + ("" if reason.endswith((".", "?")) else ".")
