@@ -36,6 +36,8 @@ from mcp_studio.transport.make import make
 
 log = logging.getLogger(__name__)
 
+from mcp_studio.session.task_file import TaskFile
+from mcp_studio.session.tasking import Tasks
 _MOMENT = 0.5
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
@@ -78,11 +80,14 @@ class Studio:
         self.subscriptions = self.manager.news.subscriptions
         self.logs = self.manager.news.logs
         self._caller = Caller(
-            self.manager, self.catalog, self.inbox, self._checker, settings.limits, settings.policy, self.spawn
-        )
+            self.manager, self.tasks, self.catalog, self.inbox, self._checker, settings.limits, settings.policy,
+            self.spawn,
+        )  # fmt: skip
 
     @classmethod
     @asynccontextmanager
+        tasks = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
+        self.tasks = Tasks(self.manager, settings.limits, tasks, self.spawn)
     async def open(cls, config: Config, paths: Paths, *, can_ask: bool) -> AsyncGenerator[Studio]:
         """Start all enabled servers; on leaving, everything is closed in a bounded time, however it is left.
 
@@ -121,6 +126,7 @@ class Studio:
 
     # ------------------------------------------------------------------ calls
 
+                await self.tasks.close()
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that run at this moment, oldest first."""
@@ -135,11 +141,21 @@ class Studio:
         approved: bool = False,
         timeouts: Timeouts = Timeouts(),  # noqa: B008
     ) -> Call:
-        """Call a tool; returns at once with the handle. `timeouts` hold for this call alone."""
-        return self._caller.call_tool(ref, arguments, origin=origin, approved=approved, timeouts=timeouts)
+        """Call a tool; returns at once with the handle. `timeouts` hold for this call alone.
+
+        Args:
+            task: have it run as a task where the tool leaves that to the caller (2025-11-25); one that must is always
+                called so, and in 2026-07-28 the server decides.
+            ttl: seconds for which the server is asked to keep such a task.
+        """
+        return self._caller.call_tool(
+            ref, arguments, origin=origin, approved=approved, timeouts=timeouts, task=task, ttl=ttl
+        )
 
     def read_resource(self, server: str, uri: str, *, fresh: bool = False) -> Call:
         """Read a resource by its URI, listed or not.
+        task: bool = False,
+        ttl: float | None = None,
 
         An answer that the server calls fresh still may be given again (2026-07-28); `fresh` asks it all the same.
         """

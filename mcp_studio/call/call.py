@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from mcp_studio.call.ended import Ended
 from mcp_studio.call.outcome import CallOutcome, Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.call.result import problems_of
 from mcp_studio.catalog.ref import Ref
@@ -18,6 +19,7 @@ from mcp_studio.protocol.caching import Hint
 from mcp_studio.protocol.events import Answered
 from mcp_studio.session.connection import DeadlinePassed, Reply
 from mcp_studio.session.rounds import Declined
+from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
 
 Method = Literal["tools/call", "resources/read", "prompts/get"]
@@ -57,6 +59,16 @@ class Call:
     """Requests that were sent for it: more than one where the server wanted input first."""
     timeouts: Timeouts = Timeouts()
     """Deadlines of this call alone; where None, those of the server hold."""
+    wants_task: bool = False
+    """It is to become a task where the tool leaves that to the caller."""
+    ttl: float | None = None
+    """Seconds for which the server is asked to keep the task; None leaves it to the server."""
+    as_task: Task | None = None
+    """The task that it has become, as it is now."""
+    let_go: bool = False
+    """Nobody waits for the task any more, and it is not to be cancelled."""
+    left: Signal[Call] = field(default_factory=lambda: Signal[Call]())
+    """Somebody let go of it."""
 
     @property
     def subject(self) -> str:
@@ -73,6 +85,14 @@ class Call:
         if self.outcome is None and self.task is not None:
             self.task.cancel()
 
+    def leave(self) -> bool:
+        """Let a task go on without anybody who waits for it; False where there is no task to let go of."""
+        if self.outcome is not None or self.as_task is None:
+            return False
+        self.let_go = True
+        self.left.emit(self)
+        return True
+
     async def wait(self) -> CallOutcome:
         """The outcome, once there is one."""
         if self.task is not None:
@@ -83,6 +103,12 @@ class Call:
         """Take progress from the session."""
         self.progress = Progress(done, total, message, time.monotonic())
         self.changed.emit(self)
+
+    def on_task(self, task: Task) -> None:
+        """Learn how the task is that it has become."""
+        if task is not self.as_task:
+            self.as_task = task
+            self.changed.emit(self)
 
     def on_sent(self) -> None:
         """Learn from the session that it has left."""
@@ -139,6 +165,9 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
         return
     except Declined as declined:
         call.finish(Cancelled(ms=ms(), problems=(declined.message,)))
+    except Ended as ended:
+        call.finish(replace(ended.outcome, ms=ms(), problems=_of_task(call)))
+        return
         return
     except DeadlinePassed as passed:
         call.finish(TimedOut(ms=ms(), limit=passed.limit))
@@ -148,7 +177,12 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
         nobody = isinstance(error, Unreachable) and not isinstance(error, ConnectionLost)
         call.finish(Lost(ms=ms(), error=error, sent=call.sent and not nobody))
         return
-    call.finish(outcome_of(call.method, reply, ms()))
+    outcome = outcome_of(call.method, reply, ms())
+    call.finish(replace(outcome, problems=(*outcome.problems, *_of_task(call))))
+
+
+def _of_task(call: Call) -> tuple[str, ...]:
+    return call.as_task.problems if call.as_task else ()
 
 
 def outcome_of(method: str, reply: Reply, ms: float) -> CallOutcome:

@@ -10,6 +10,8 @@ from mcp_studio.call.call import Call, Method, run
 from mcp_studio.call.outcome import Denied, Succeeded
 from mcp_studio.call.policy import Origin, judge
 from mcp_studio.call.reading import Reads
+from mcp_studio.call.skills import SkillReader
+from mcp_studio.call.tasked import TaskCalls, task_in, task_params
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import PolicyRule, Timeouts
@@ -24,6 +26,7 @@ from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.pages import with_pages
 from mcp_studio.session.rounds import drive
+from mcp_studio.session.tasking import Tasks
 from mcp_studio.trace.server_tap import ServerTap
 
 _CHECKED = 2 * MB
@@ -40,6 +43,7 @@ class Caller:
     def __init__(
         self,
         manager: ConnectionManager,
+        tasks: Tasks,
         catalog: Catalog,
         inbox: Inbox,
         checker: Checker,
@@ -55,6 +59,8 @@ class Caller:
         self._rules = rules
         self._spawn = spawn
         self._reads = Reads(manager)
+        self.skills = SkillReader(manager, catalog)
+        self._tasked = TaskCalls(tasks, manager, limits)
         self._running: dict[int, Call] = {}
 
     @property
@@ -70,9 +76,12 @@ class Caller:
         origin: Origin,
         approved: bool,
         timeouts: Timeouts = Timeouts(),  # noqa: B008
+        task: bool = False,
+        ttl: float | None = None,
     ) -> Call:
-        """Start a tool call."""
-        call = Call(ref, "tools/call", {"name": ref.name, "arguments": dict(arguments)}, timeouts=timeouts)
+        """Start a tool call; `task` and `ttl` as `Studio.call_tool` has them."""
+        params: dict[str, Json] = {"name": ref.name, "arguments": dict(arguments)}
+        call = Call(ref, "tools/call", params, timeouts=timeouts, wants_task=task, ttl=ttl)
         return self._begin(call, self._tool(call, origin, approved))
 
     def start(
@@ -98,7 +107,7 @@ class Caller:
         if not self._reads.answer(call):
             await run(call, self._send(call, None))
             self._reads.keep(call)
-        call.found(())
+        call.found(*await self.skills.judge(call))
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
         if denied := await self._approve(call, origin, approved):
@@ -139,13 +148,13 @@ class Caller:
         headers: tuple[tuple[str, str], ...] = ()
         if tool is not None and connection.core.modern and supervisor.config.kind == "http":
             headers = param_headers(tool.input_schema, cast("dict[str, Json]", call.params["arguments"]))
-
+        as_task = task_params(supervisor.status, tool, call.wants_task, call.ttl)
         earlier: RequestId | None = None
 
         async def send(params: dict[str, Json]) -> Reply:
             nonlocal earlier
             reply = await connection.request(
-                call.method, params, idle=idle, total=total, on_progress=call.on_progress,
+                call.method, {**params, **as_task}, idle=idle, total=total, on_progress=call.on_progress,
                 on_sent=call.on_sent, headers=headers, follows=earlier,
             )  # fmt: skip
             earlier = reply.request_id
@@ -163,7 +172,8 @@ class Caller:
                 return await with_pages(
                     lambda: send(call.params), connection, supervisor.answerer, self._limits, call.subject, asking
                 )
-            return await drive(call.params, send, supervisor.answerer, self._limits, call.subject)
+            held = task_in(reply, connection, as_task)
+            return reply if held is None else await self._tasked.finish(call, held, connection, total)
         finally:
             supervisor.calls.remove(call.subject)
 

@@ -64,6 +64,14 @@ class Cancelled(CallOutcome):
 
 @dataclass(frozen=True, slots=True)
 class TimedOut(CallOutcome):
+@dataclass(frozen=True, slots=True)
+class InBackground(CallOutcome):
+    """A person let go of it; at the server it goes on as a task."""
+
+    task: str = ""
+    """The task's id."""
+
+
     """No answer within the deadline; `limit` says which, in words."""
 
     limit: str = ""

@@ -9,6 +9,7 @@ from mcp_studio.errors import ConnectionLost, ProtocolError, StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.correlation import Correlation
+from mcp_studio.protocol.judging import judge
 from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
 from mcp_studio.protocol.negotiation import Era, Negotiation
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
@@ -35,7 +36,8 @@ class ClientCore:
 
     Args:
         info: our `Implementation` object (name, version).
-        capabilities: what the running front end can answer; stamped into the handshake or every request.
+        capabilities: what the running front end can answer; said in the handshake.
+        stateless: the same for the stateless era, stamped into every request; None where it is the same.
         era: which era to speak; `remembered` is the one that worked last time, or an empty string.
         pin: the only protocol version to offer, which decides the era; empty for the newest.
         streams: the transport cancels a modern request by closing its stream (HTTP) instead of by a notification.
@@ -49,11 +51,15 @@ class ClientCore:
         era: Era = "auto",
         remembered: str = "",
         streams: bool = False,
+        stateless: Json = None,
         pin: str = "",
     ) -> None:
         self.info = info
         """Who we say that we are."""
         self.capabilities = capabilities
+        self._stateless = capabilities if stateless is None else stateless
+        self.lasting: set[RequestId] = set()
+        """Answered requests whose progress still counts: a task's goes on under the token of its call."""
         """What we say that we can do."""
         self._streams = streams
         self._requests = Correlation()
@@ -148,6 +154,20 @@ class ClientCore:
             return None
         return self.notify("notifications/cancelled", {"requestId": identity, "reason": reason})
 
+    # ------------------------------------------------------------------ by hand
+
+    @property
+    def stamp(self) -> dict[str, Json]:
+        """What every request of the stateless era says in its `_meta`; empty in the handshake era."""
+        return self._stamp({}, self.version) if self.modern else {}
+
+    def answered_by_hand(self, identity: RequestId | None) -> list[ev.Event]:
+        """Somebody answers a request of the server by hand: it gets no second answer from us."""
+        if identity is None or identity not in self._asked:
+            return []
+        self._asked.discard(identity)
+        return [ev.Withdrawn(identity)]
+
     # ------------------------------------------------------------------ in
 
     def receive(self, parsed: Parsed) -> list[ev.Event]:
@@ -179,7 +199,9 @@ class ClientCore:
         if identity is None:
             return faults
         if isinstance(message, Response):
-            return faults + self._settle(ev.Answered(identity, message.result, self._judge(message.result)))
+            method = self.requests.method_of(identity)
+            problems = judge(method, message.result, modern=self.modern, declared=self.capabilities)
+            return faults + self._settle(ev.Answered(identity, message.result, problems))
         problems = (message.problem,) if message.problem else ()
         return faults + self._settle(ev.Refused(identity, message.code, message.message, message.data, problems))
 
@@ -187,24 +209,15 @@ class ClientCore:
         matched, fault = self._requests.match(identity)
         return matched, [ev.Fault(fault)] if fault else []
 
-    def _judge(self, result: Json) -> tuple[str, ...]:
-        if not isinstance(result, dict):
-            return ("The result is not an object.",)
-        if not self.modern:
-            return ()
-        kind = cast("dict[str, Json]", result).get("resultType")
-        if kind is not None and kind not in RESULT_TYPES:
-            return (f"The result has the unknown resultType {str(kind)[:40]!r}, which makes it invalid (2026-07-28).",)
-        return ()
-
     def _settle(self, answer: ev.Answered | ev.Refused | ev.Broken) -> list[ev.Event]:
-        self._requests.settle(answer.id)
+        self.requests.settle(answer.id)
         if not self._negotiation.owns(answer.id):
             return [answer]
         found = self._negotiation.settle(answer)
         for event in found:
             if isinstance(event, ev.Ready):
                 self.version, self.modern = event.version, event.modern
+                self.capabilities = self._stateless if event.modern else self.capabilities
                 # A probe or handshake that is still open: its answer may come late, and means nothing.
                 other = self._negotiation.other(answer.id)
                 self.overtaken = other if self._requests.drop(other) else 0
@@ -220,14 +233,14 @@ class ClientCore:
             if isinstance(identity, (int, str)) and identity in self._asked:
                 self._asked.discard(identity)
                 return [ev.Withdrawn(identity)]
-            if isinstance(identity, (int, str)) and self._requests.method_of(identity) == "subscriptions/listen":
+            if isinstance(identity, (int, str)) and self.requests.method_of(identity) == "subscriptions/listen":
                 # 2026-07-28, basic/utilities/cancellation: how a server ends a subscription on stdio.
                 return self._settle(ev.Broken(identity, ConnectionLost("The server ended the subscription.")))
         return [ev.Notified(message.method, message.params)]
 
     def _on_progress(self, params: dict[str, Json]) -> list[ev.Event]:
         token, done, total, text = (params.get(key) for key in ("progressToken", "progress", "total", "message"))
-        if not isinstance(token, (int, str)) or token not in self._requests:
+        if not isinstance(token, (int, str)) or (token not in self.requests and token not in self.lasting):
             return []
         known = _number(done)
         if known is None:
@@ -277,7 +290,7 @@ class ClientCore:
         """Specification 2026-07-28, basic: every request says version, capabilities and who asks."""
         meta[META_VERSION] = version
         meta[META_CLIENT] = self.info
-        meta[META_CAPABILITIES] = self.capabilities
+        meta[META_CAPABILITIES] = self._stateless
         if self.log_level:
             meta[META_LOG_LEVEL] = self.log_level
         return meta

@@ -38,10 +38,15 @@ URL_ELICITATION_REQUIRED = -32042
 USER_REJECTED = -1
 """The code for a sampling request that a person refused (client/sampling)."""
 
-NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED = {
+    "tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+    "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId", "tasks/result": "taskId",
+}  # fmt: skip
 """Methods whose subject goes into the `Mcp-Name` header, and the parameter it is taken from."""
 RESULT_TYPES = ("complete", "input_required")
 """Values of `resultType` (2026-07-28); any other makes the result invalid."""
+TASK_RESULT = "task"
+"""One more, for `tools/call` alone and where the client has declared the tasks extension."""
 
 
 def era_of(version: str) -> Literal["legacy", "modern", ""]:

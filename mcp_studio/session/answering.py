@@ -9,7 +9,8 @@ from typing import NamedTuple, cast
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.versions import INVALID_PARAMS, METHOD_NOT_FOUND, USER_REJECTED
+from mcp_studio.protocol.tasks import CLIENT_TASKS
+from mcp_studio.protocol.versions import EXTENSION_TASKS, INVALID_PARAMS, METHOD_NOT_FOUND, USER_REJECTED
 from mcp_studio.schema.field import Text
 from mcp_studio.schema.form import build
 from mcp_studio.session.declared import undeclared
@@ -39,16 +40,22 @@ class Channel(NamedTuple):
     learn: Callable[[str], None]
 
 
-def capabilities(config: ServerConfig, can_ask: bool) -> dict[str, Json]:
-    """The client capabilities to declare: what is really answered, or what the configuration says instead."""
+def capabilities(config: ServerConfig, can_ask: bool, *, stateless: bool = False) -> dict[str, Json]:
+    """The client capabilities to declare: what is really answered, or what the configuration says instead.
+
+    Tasks are part of the core up to 2025-11-25 and an extension from then on, which needs nobody who answers.
+    """
     if isinstance(config.capabilities, dict):
         return cast("dict[str, Json]", config.capabilities)
+    tasks: dict[str, Json] = {"extensions": {EXTENSION_TASKS: {}}} if stateless else {"tasks": CLIENT_TASKS}
     if not can_ask:
-        return {"roots": {"listChanged": True}} if config.roots else {}
+        roots: dict[str, Json] = {"roots": {"listChanged": True}} if config.roots else {}
+        return {**roots, **tasks} if stateless else roots
     return {
         "elicitation": {"form": {}, "url": {}},
         "sampling": {"tools": {}, "context": {}},
         "roots": {"listChanged": True},
+        **tasks,
     }
 
 
@@ -82,6 +89,11 @@ class Answerer:
     def capabilities(self) -> dict[str, Json]:
         """What we say that we can do."""
         return capabilities(self._config(), self._can_ask)
+
+    @property
+    def stateless(self) -> dict[str, Json]:
+        """The same for the stateless era."""
+        return capabilities(self._config(), self._can_ask, stateless=True)
 
     @property
     def opens_pages(self) -> bool:

@@ -42,6 +42,7 @@ class Life:
             remembered=remembered,
             streams=config.kind == "http",
         )
+            stateless=answerer.stateless,
         self.connection = Connection(
             transport,
             core,

@@ -1,0 +1,140 @@
+"""Tasks on the wire: the core ones of 2025-11-25 (basic/utilities/tasks) and the extension of 2026-07-28.
+
+Both have the same five states; the names of two members differ, and in the extension the result stands in the task.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, cast
+
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.versions import EXTENSION_TASKS, META_TASK, at_least, era_of
+
+TaskKind = Literal["core", "extension"]
+TaskStatus = Literal["working", "input_required", "completed", "failed", "cancelled"]
+Support = Literal["required", "optional", "server", ""]
+"""Whether a tool can be called as a task: it must be, it may be, the server decides alone, or not at all."""
+
+STATUSES: tuple[TaskStatus, ...] = ("working", "input_required", "completed", "failed", "cancelled")
+ENDED: frozenset[TaskStatus] = frozenset(("completed", "failed", "cancelled"))
+"""States that a task never leaves."""
+NOTIFICATIONS = {"notifications/tasks/status": "core", "notifications/tasks": "extension"}
+"""Notifications that carry a task, and the kind of task."""
+CLIENT_TASKS: dict[str, Json] = {
+    "list": {},
+    "cancel": {},
+    "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}},
+}
+"""What a client of 2025-11-25 declares that answers questions as tasks of its own."""
+
+_ID = 1_000
+"""Characters of a task id."""
+_MESSAGE = 2_000
+_TIME = 64
+_KEYS: dict[TaskKind, tuple[str, str]] = {"core": ("ttl", "pollInterval"), "extension": ("ttlMs", "pollIntervalMs")}
+_LONGEST = 10 * 365 * 86_400.0
+"""Seconds: a longer time to live is none."""
+
+
+class TaskState(NamedTuple):
+    """What one message says of a task; `problems` is what is wrong with it, in words."""
+
+    id: str
+    status: TaskStatus | None
+    """None where it is none that the protocol knows."""
+    message: str
+    created: str
+    updated: str
+    ttl: float | None
+    """Seconds from its creation; None is unlimited, or unusable."""
+    poll: float | None
+    """Seconds between two questions that the server wishes."""
+    problems: tuple[str, ...]
+
+
+def read_state(raw: Json, kind: TaskKind) -> TaskState:
+    """Read a task object; never raises, whatever it is."""
+    known = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
+    problems: list[str] = []
+    ttl_key, poll_key = _KEYS[kind]
+    identity = known.get("taskId")
+    if not isinstance(identity, str) or not 0 < len(identity) <= _ID:
+        problems.append("The task has no usable taskId.")
+        identity = ""
+    said = known.get("status")
+    status: TaskStatus | None = next((one for one in STATUSES if one == said), None)
+    if status is None:
+        problems.append(f"The task has the unknown status {str(said)[:40]!r}.")
+    if ttl_key not in known:
+        problems.append(f"The task has no {ttl_key}.")
+    for name in ("createdAt", "lastUpdatedAt"):
+        if not isinstance(known.get(name), str):
+            problems.append(f"The task has no {name}.")
+    ttl, poll = _seconds(known, ttl_key, problems), _seconds(known, poll_key, problems)
+    return TaskState(
+        identity, status, _text(known, "statusMessage", _MESSAGE), _text(known, "createdAt", _TIME),
+        _text(known, "lastUpdatedAt", _TIME), ttl, poll, tuple(problems),
+    )  # fmt: skip
+
+
+def created_task(result: Json, kind: TaskKind) -> Json:
+    """The task object inside the result of a request that became a task, None where it is none."""
+    if not isinstance(result, dict):
+        return None
+    known = cast("dict[str, Json]", result)
+    if kind == "core":
+        return known.get("task")
+    return known if known.get("resultType") == "task" else None
+
+
+def support_of(tool: Json, version: str, capabilities: Json) -> Support:
+    """Whether a tool can be called as a task on a server of this version with these capabilities.
+
+    2025-11-25: only where the server declares `tasks.requests.tools.call`, and then as the tool's
+    `execution.taskSupport` says. 2026-07-28: the server decides, where both declare the extension.
+    """
+    if era_of(version) == "modern":
+        return "server" if has(capabilities, "extensions", EXTENSION_TASKS) else ""
+    if not at_least(version, "2025-11-25") or not has(capabilities, "tasks", "requests", "tools", "call"):
+        return ""
+    execution = cast("dict[str, Json]", tool).get("execution") if isinstance(tool, dict) else None
+    said = cast("dict[str, Json]", execution).get("taskSupport") if isinstance(execution, dict) else None
+    return "required" if said == "required" else "optional" if said == "optional" else ""
+
+
+def offers_tasks(capabilities: Json) -> bool:
+    """Whether a server declares tasks of either kind."""
+    return has(capabilities, "tasks") or has(capabilities, "extensions", EXTENSION_TASKS)
+
+
+def has(capabilities: Json, *path: str) -> bool:
+    """Whether capabilities have an object at this path."""
+    value = capabilities
+    for step in path:
+        value = cast("dict[str, Json]", value).get(step) if isinstance(value, dict) else None
+    return isinstance(value, dict)
+
+
+def related_task(params: dict[str, Json]) -> str:
+    """The id of the task that a message belongs to by its `_meta`, or an empty string."""
+    meta = params.get("_meta")
+    related = cast("dict[str, Json]", meta).get(META_TASK) if isinstance(meta, dict) else None
+    identity = cast("dict[str, Json]", related).get("taskId") if isinstance(related, dict) else None
+    return identity if isinstance(identity, str) else ""
+
+
+def _text(known: dict[str, Json], key: str, most: int) -> str:
+    value = known.get(key)
+    return value[:most] if isinstance(value, str) else ""
+
+
+def _seconds(known: dict[str, Json], key: str, problems: list[str]) -> float | None:
+    """Milliseconds of the wire as seconds; what is no usable number is told and left out."""
+    value = known.get(key)
+    if value is None:
+        return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 and math.isfinite(value):
+        return value / 1000 if value < _LONGEST * 1000 else None
+    problems.append(f"The task's {key} is no positive number of milliseconds.")
+    return None

@@ -1,0 +1,170 @@
+"""Tasks of servers as frozen values, and the store that holds them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.tasks import ENDED, TaskKind, TaskState, TaskStatus
+from mcp_studio.signal import Signal
+
+_STEPS = 60
+"""Changes of one task that are kept."""
+_PROBLEMS = 20
+
+
+class Step(NamedTuple):
+    """One change of a task, and when we learnt of it (seconds since the epoch)."""
+
+    at: float
+    status: str
+    message: str
+
+
+class TaskError(NamedTuple):
+    """The JSON-RPC error that a task ended with."""
+
+    code: int
+    message: str
+    data: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task of one server. All texts in it are foreign."""
+
+    server: str
+    id: str
+    kind: TaskKind
+    status: TaskStatus = "working"
+    message: str = ""
+    created: str = ""
+    """`createdAt`, by the server's clock."""
+    updated: str = ""
+    ttl: float | None = None
+    """Seconds from its creation for which the server keeps it; None is unlimited."""
+    poll: float | None = None
+    """Seconds between two questions that the server wishes."""
+    ref: Ref | None = None
+    """What was called; None where the task came from a list."""
+    arguments: Json = None
+    method: str = "tools/call"
+    started: float = field(default_factory=time.time)
+    """When we learnt of it, in seconds since the epoch."""
+    seen: float = 0.0
+    """When the server last said something of it."""
+    followed: bool = True
+    """It is asked for again and again; tasks that a server merely lists are not."""
+    asking: bool = False
+    """It waits for the answer of a person here."""
+    result: Json = None
+    has_result: bool = False
+    error: TaskError | None = None
+    gone: str = ""
+    """Why nothing more will be heard of it though it has not ended; a sentence."""
+    steps: tuple[Step, ...] = ()
+    problems: tuple[str, ...] = ()
+    """What the server does wrong with it, in words."""
+    raw: Json = None
+    """The newest task object as it came."""
+    size: int = 0
+    """Bytes of the frame that held the result."""
+    request_id: int | str | None = None
+    """The request that the result answered."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is found by."""
+        return self.server, self.id
+
+    @property
+    def ended(self) -> bool:
+        """It is in a state that it never leaves."""
+        return self.status in ENDED
+
+    @property
+    def done(self) -> bool:
+        """Nothing more will come of it: ended and its result here, or gone."""
+        fetched = self.has_result or self.error is not None or self.status == "cancelled"
+        return bool(self.gone) or (self.ended and fetched)
+
+    @property
+    def subject(self) -> str:
+        """What it is for, for people."""
+        return str(self.ref) if self.ref else f"{self.server} {self.method}"
+
+    @property
+    def expires(self) -> float | None:
+        """When its time to live is over, in seconds since the epoch."""
+        return None if self.ttl is None else self.started + self.ttl
+
+    def heard(self, state: TaskState, raw: Json) -> Task:
+        """It after a message about it. A task that has ended changes no more; a server that says so is told of."""
+        status = state.status or self.status
+        problems = list(state.problems)
+        if self.ended and status != self.status:
+            problems.append(f"The task went from {self.status} to {status}, though it had ended.")
+            status = self.status
+        now = time.time()
+        steps = self.steps
+        if not steps or (steps[-1].status, steps[-1].message) != (status, state.message):
+            steps = (*steps[-_STEPS:], Step(now, status, state.message))
+        return replace(
+            self, status=status, message=state.message, created=state.created or self.created, updated=state.updated,
+            ttl=state.ttl, poll=state.poll, seen=now, steps=steps, raw=raw,
+        ).wrong(problems)  # fmt: skip
+
+    def wrong(self, problems: Iterable[str]) -> Task:
+        """It with more that is wrong with it, each thing once."""
+        found = dict.fromkeys((*self.problems, *problems))
+        return replace(self, problems=tuple(found)[:_PROBLEMS]) if len(found) > len(self.problems) else self
+
+
+class TaskStore:
+    """Tasks by server and id, oldest first; `changed` is told each task that is new or another than before.
+
+    Args:
+        most: tasks of one server that are kept; beyond it finished ones go first, oldest first.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.changed: Signal[Task] = Signal()
+        self.removed: Signal[Task] = Signal()
+        self._most = most
+        self._tasks: dict[tuple[str, str], Task] = {}
+
+    def all(self, server: str = "") -> tuple[Task, ...]:
+        """All tasks, or those of one server, oldest first."""
+        return tuple(task for task in self._tasks.values() if not server or task.server == server)
+
+    def get(self, server: str, identity: str) -> Task | None:
+        """A task, or None."""
+        return self._tasks.get((server, identity))
+
+    def put(self, task: Task) -> None:
+        """Keep a task in the place of the one before."""
+        if self._tasks.get(task.key) == task:
+            return
+        fresh = task.key not in self._tasks
+        self._tasks[task.key] = task
+        if fresh:
+            self._trim(task)
+        self.changed.emit(task)
+
+    def remove(self, server: str, identity: str) -> Task | None:
+        """Forget a task."""
+        task = self._tasks.pop((server, identity), None)
+        if task is not None:
+            self.removed.emit(task)
+        return task
+
+    def _trim(self, newest: Task) -> None:
+        mine = [task for task in self._tasks.values() if task.server == newest.server and task is not newest]
+        over = len(mine) + 1 - self._most
+        if over > 0:
+            for task in sorted(mine, key=lambda task: not task.done)[:over]:
+                self.remove(*task.key)
