@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from mcp_studio.catalog.listing import Entry, Listing
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.catalog.seen import Seen
+from mcp_studio.catalog.shelf import Shelf
+from mcp_studio.catalog.skills import Skill, Verdict
 from mcp_studio.errors import UsageError
 from mcp_studio.signal import Signal
 
@@ -20,6 +22,7 @@ class Catalog:
         self.looked: Signal[str] = Signal()
         """The name of a server some of whose entries the person has seen as they are now."""
         self.seen = Seen()
+        self.skills = Shelf()
         self._listings: dict[str, dict[EntryKind, Listing]] = {}
 
     def put(self, listing: Listing) -> None:
@@ -39,6 +42,7 @@ class Catalog:
     def forget(self, server: str) -> None:
         """Drop all listings of a server."""
         self.seen.forget(server)
+        self.skills.forget(server)
         if self._listings.pop(server, None) is not None:
             for kind in KINDS:
                 self.changed.emit((server, kind))
@@ -69,6 +73,12 @@ class Catalog:
         for listing in marked:
             self._see(listing, None)
         return sum(len(listing.changes) for listing in marked)
+
+    def judged(self, skill: Skill, verdict: Verdict) -> None:
+        """A skill has been read: its entry among the resources says what came out."""
+        self.skills.judged(skill, verdict)
+        listing = self.listing(skill.server, "resource")
+        self.put(listing._replace(entries=self.skills.with_skills(skill.server, listing.entries)))
 
     def _see(self, listing: Listing, name: str | None) -> None:
         self.seen.take(listing.server, listing.kind, listing.entries, name)

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, cast
 
 from mcp_studio.catalog.changes import Change
 from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.catalog.skills import SkillState
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.caching import Hint
 from mcp_studio.protocol.headers import header_problem
@@ -29,6 +30,8 @@ class Entry(NamedTuple):
     """The specification forbids using it (invalid `x-mcp-header`, 2026-07-28)."""
     change: Change | None = None
     """How it differs from what it was when the person last looked."""
+    skill: SkillState = ""
+    """For a resource that is a skill: what is known of it."""
 
 
 class Listing(NamedTuple):

@@ -13,6 +13,8 @@ from mcp_studio.catalog.listing import METHODS, Entry, Listing, ListingState, sa
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.catalog.remembered import Memory
 from mcp_studio.catalog.seen import Baseline, Compared, compare
+from mcp_studio.catalog.shelf import fetch_skills
+from mcp_studio.catalog.skills import offered
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ProtocolError
 from mcp_studio.jsontext import Json
@@ -157,6 +159,8 @@ class Refresher:
             return kind, None
         entries = await _salvaged(server, kind, found.items, headers=status.modern and config.kind == "http")
         compared = await self._compared(server, kind, entries, whole=not (found.error or found.capped))
+        if kind == "resource":
+            compared = compared._replace(entries=await self._with_skills(server, connection, status, compared.entries))
         self._catalog.put(
             Listing(
                 server, kind, compared.entries, _state(found), found.error, found.capped, time.monotonic(),
@@ -164,6 +168,15 @@ class Refresher:
             )
         )  # fmt: skip
         return kind, None if found.error else found.items
+
+    async def _with_skills(
+        self, server: str, connection: Connection, status: Status, entries: tuple[Entry, ...]
+    ) -> tuple[Entry, ...]:
+        """Resources with the skills among them; skills are listed here, and read when somebody wants one."""
+        shelf = self._catalog.skills
+        if offered(status.capabilities):
+            shelf.put(server, await fetch_skills(server, asker(connection), self._limits))
+        return shelf.with_skills(server, entries)
 
     async def _compared(self, server: str, kind: EntryKind, entries: tuple[Entry, ...], *, whole: bool) -> Compared:
         """Entries with marks; a list of which only a part could be read misses nothing."""

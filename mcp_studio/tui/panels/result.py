@@ -186,6 +186,8 @@ def _ended(outcome: CallOutcome, tone: describe.Tone, line: str) -> list[str | t
     parts: list[str | tuple[str, str]] = [(f"{sign} {line}", _LOOKS[tone])]
     if outcome.request_id is not None:
         parts.append((f" {glyphs().dot} request {safe(outcome.request_id, 40)}", "$quiet"))
+    for note in outcome.notes[:_PROBLEMS]:
+        parts.append((f"\n{glyphs().dot} {safe(note, 300)}", "$quiet"))
     for problem in outcome.problems[:_PROBLEMS]:
         parts.append((f"\n{glyphs().warning} {safe(problem, 300)}", "$state-busy"))
     if len(outcome.problems) > _PROBLEMS:

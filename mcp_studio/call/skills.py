@@ -1,0 +1,138 @@
+"""Skills on request: what was read is compared with its entry, and a skill is loaded as a host loads it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+from mcp_studio.call.call import Call
+from mcp_studio.call.outcome import CallOutcome, Succeeded
+from mcp_studio.catalog.catalog import Catalog, suggestion
+from mcp_studio.catalog.skills import Skill, SkillState, Verdict, offered, read_entry, verify
+from mcp_studio.errors import ProtocolError, UsageError
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import MB
+from mcp_studio.protocol.events import Answered
+from mcp_studio.session.manager import ConnectionManager
+
+_LARGE = MB
+"""Larger content is hashed in a thread."""
+_WORDS: dict[SkillState, str] = {
+    "verified": "is what its entry says: size and digest",
+    "unverifiable": "cannot be verified, for the server makes its files as they are read",
+}
+
+
+class SkillReading(NamedTuple):
+    """A file of a skill, read and compared with the skill's entry; not to be used unless `usable`."""
+
+    skill: Skill
+    uri: str
+    outcome: CallOutcome
+    verdict: Verdict
+
+    @property
+    def usable(self) -> bool:
+        """Whether it was read and nothing speaks against it."""
+        return isinstance(self.outcome, Succeeded) and self.verdict.state in ("verified", "unverifiable")
+
+
+class SkillReader:
+    """Loads skills and judges what was read of them."""
+
+    def __init__(self, manager: ConnectionManager, catalog: Catalog) -> None:
+        self._manager = manager
+        self._catalog = catalog
+
+    def listed(self, server: str) -> tuple[Skill, ...]:
+        """The skills that a server lists.
+
+        Raises:
+            UsageError: it offers none, or there is no such server.
+            StudioError: it is not connected, or its list could not be read at all.
+        """
+        self._manager.connection(server)
+        if not offered(self._manager.status(server).capabilities):
+            raise UsageError(f"{server} does not offer skills.")
+        held = self._catalog.skills.of(server)
+        if held.error and not held.skills:
+            raise ProtocolError(held.error)
+        return held.skills
+
+    async def find(self, server: str, which: str) -> Skill:
+        """The skill of this name, or the one at this address, listed or not.
+
+        Raises:
+            UsageError: there is none, or several share the name.
+            StudioError: see `listed`.
+        """
+        skills = self.listed(server)
+        found = [skill for skill in skills if which in (skill.uri, skill.name)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            addresses = ", ".join(skill.uri for skill in found)
+            raise UsageError(
+                f"{server} has {len(found)} skills {which!r}: {addresses}.", hint="Name it by its address."
+            )
+        if "://" not in which:
+            near = suggestion(which, [skill.name for skill in skills if skill.name])
+            raise UsageError(f"{server} lists no skill {which!r}.{near}", hint="One that is not listed has an address.")
+        return await self._get(server, which)
+
+    async def _get(self, server: str, uri: str) -> Skill:
+        reply = await self._manager.connection(server).request("skills/get", {"uri": uri})
+        if not isinstance(reply.event, Answered):
+            raise UsageError(f"{server} has no skill at {uri}: {reply.event.message} ({reply.event.code}).")
+        result: Json = reply.event.result
+        known = cast("dict[str, Json]", result) if isinstance(result, dict) else {}
+        skill = read_entry(server, known.get("skill"))
+        if skill.uri != uri:
+            raise ProtocolError(f"The answer to skills/get is not about {uri}.")
+        return skill
+
+    async def load(self, server: str, which: str, file: str, read: Callable[[str, str], Call]) -> SkillReading:
+        """Read `SKILL.md`, or another file of a skill, and compare it; `file` is its address or its path in the skill.
+
+        Raises:
+            UsageError: no such skill, or the skill has no such file.
+            StudioError: see `listed`.
+        """
+        skill = await self.find(server, which)
+        uri = skill.uri
+        if file:
+            uri = file if "://" in file else f"{skill.uri.removesuffix('SKILL.md')}{file.removeprefix('./')}"
+            if not skill.dynamic and skill.file(uri) is None:
+                # Extension, The Acting Window: a file that is not listed is as good as a wrong digest.
+                raise UsageError(f"The skill {skill.name or skill.uri} lists no file {uri}.")
+        outcome = await read(server, uri).wait()
+        verdict = Verdict("refused")
+        if isinstance(outcome, Succeeded):
+            verdict = await self._judge(skill, uri, outcome)
+        return SkillReading(skill, uri, outcome, verdict)
+
+    async def judge(self, call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Problems and notes about the result of a call that has read a file of a skill, where it has."""
+        outcome = call.outcome
+        if call.method != "resources/read" or not isinstance(outcome, Succeeded):
+            return (), ()
+        problems: list[str] = []
+        notes: list[str] = []
+        for skill in self._catalog.skills.owners(call.ref.server, call.ref.name):
+            verdict = await self._judge(skill, call.ref.name, outcome)
+            name = f"skill {skill.name or skill.uri}"
+            problems += [f"{name}: {finding}" for finding in verdict.findings]
+            if words := _WORDS.get(verdict.state):
+                more = ", and frontmatter" if skill.uri == call.ref.name and verdict.state == "verified" else ""
+                notes.append(f"{name}: this file {words}{more}")
+        return tuple(problems), tuple(notes)
+
+    async def _judge(self, skill: Skill, uri: str, outcome: Succeeded) -> Verdict:
+        if outcome.size > _LARGE:
+            verdict = await asyncio.to_thread(verify, skill, uri, outcome.result)
+        else:
+            verdict = verify(skill, uri, outcome.result)
+        if uri == skill.uri:
+            self._catalog.judged(skill, verdict)
+        return verdict

