@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from mcp_studio import __version__
@@ -16,13 +15,11 @@ from mcp_studio.call.caller import Caller
 from mcp_studio.call.completing import Completion, complete
 from mcp_studio.call.drafts import Drafts
 from mcp_studio.call.policy import Origin
-from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.fetch import Page, fetch_page
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.catalog.refresh import asker
 from mcp_studio.catalog.remembered import Memories
-from mcp_studio.catalog.skills import Skill
 from mcp_studio.config.model import Config, ServerConfig, Timeouts
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -34,13 +31,13 @@ from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
+from mcp_studio.session.task_file import TaskFile
+from mcp_studio.session.tasking import Tasks
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.make import make
 
 log = logging.getLogger(__name__)
 
-from mcp_studio.session.task_file import TaskFile
-from mcp_studio.session.tasking import Tasks
 _MOMENT = 0.5
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
@@ -82,6 +79,8 @@ class Studio:
         )  # fmt: skip
         self.subscriptions = self.manager.news.subscriptions
         self.logs = self.manager.news.logs
+        tasks = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
+        self.tasks = Tasks(self.manager, settings.limits, tasks, self.spawn)
         self._caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self._checker, settings.limits, settings.policy,
             self.spawn,
@@ -89,8 +88,6 @@ class Studio:
 
     @classmethod
     @asynccontextmanager
-        tasks = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
-        self.tasks = Tasks(self.manager, settings.limits, tasks, self.spawn)
     async def open(cls, config: Config, paths: Paths, *, can_ask: bool) -> AsyncGenerator[Studio]:
         """Start all enabled servers; on leaving, everything is closed in a bounded time, however it is left.
 
@@ -123,13 +120,13 @@ class Studio:
         finally:
             try:
                 await self.drafts.close()
+                await self.tasks.close()
             finally:
                 await self._checker.close()
                 await self._end_tasks()
 
     # ------------------------------------------------------------------ calls
 
-                await self.tasks.close()
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that run at this moment, oldest first."""
@@ -143,6 +140,8 @@ class Studio:
         origin: Origin = "person",
         approved: bool = False,
         timeouts: Timeouts = Timeouts(),  # noqa: B008
+        task: bool = False,
+        ttl: float | None = None,
     ) -> Call:
         """Call a tool; returns at once with the handle. `timeouts` hold for this call alone.
 
@@ -157,8 +156,6 @@ class Studio:
 
     def read_resource(self, server: str, uri: str, *, fresh: bool = False) -> Call:
         """Read a resource by its URI, listed or not.
-        task: bool = False,
-        ttl: float | None = None,
 
         An answer that the server calls fresh still may be given again (2026-07-28); `fresh` asks it all the same.
         """
@@ -176,25 +173,6 @@ class Studio:
             StudioError: not connected, no answer, or a refusal.
         """
         return await complete(self.manager, ref, argument, value, known)
-
-    async def skills(self, server: str) -> tuple[Skill, ...]:
-        """The skills that a server lists, in its order; none of their files is read for that.
-
-        Raises:
-            StudioError: it is not connected, or offers none.
-        """
-        await self.manager.listed(server)
-        return self._caller.skills.listed(server)
-
-    async def skill(self, server: str, which: str, file: str = "") -> SkillReading:
-        """Read a skill, named by its name or address, or one of its files, and compare it with the skill's entry.
-
-        Raises:
-            StudioError: it is not connected, or has no such skill or file.
-        """
-        await self.manager.listed(server)
-        read = partial(self.read_resource, fresh=True)
-        return await self._caller.skills.load(server, which, file, read)
 
     async def list_page(self, server: str, kind: EntryKind, cursor: str | None = None) -> Page:
         """One page of a list from the wire, past the catalog; `cursor` is what the page before it named.

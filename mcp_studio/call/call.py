@@ -130,12 +130,11 @@ class Call:
         if isinstance(self.outcome, Succeeded):
             self.outcome = replace(self.outcome, hint=hint)
 
-    def found(self, problems: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
+    def found(self, problems: tuple[str, ...]) -> None:
         """Add what checking the result found, once it is known."""
         self.checked = True
-        if (problems or notes) and self.outcome is not None:
-            before = self.outcome
-            self.outcome = replace(before, problems=(*before.problems, *problems), notes=(*before.notes, *notes))
+        if problems and self.outcome is not None:
+            self.outcome = replace(self.outcome, problems=(*self.outcome.problems, *problems))
         self.changed.emit(self)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -164,11 +163,11 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
     except asyncio.CancelledError:
         call.finish(Cancelled(ms=ms()))
         return
-    except Declined as declined:
-        call.finish(Cancelled(ms=ms(), problems=(declined.message,)))
     except Ended as ended:
         call.finish(replace(ended.outcome, ms=ms(), problems=_of_task(call)))
         return
+    except Declined as declined:
+        call.finish(Cancelled(ms=ms(), problems=(declined.message,)))
         return
     except DeadlinePassed as passed:
         call.finish(TimedOut(ms=ms(), limit=passed.limit))

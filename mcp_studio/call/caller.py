@@ -168,8 +168,10 @@ class Caller:
             supervisor.answerer.call_began()
         supervisor.calls.append(call.subject)
         try:
-            if not connection.core.modern:
-                return await with_pages(
+            if connection.core.modern:
+                reply = await drive(call.params, send, supervisor.answerer, self._limits, call.subject)
+            else:
+                reply = await with_pages(
                     lambda: send(call.params), connection, supervisor.answerer, self._limits, call.subject, asking
                 )
             held = task_in(reply, connection, as_task)

@@ -20,8 +20,6 @@ class CallOutcome:
     request_id: int | str | None = None
     problems: tuple[str, ...] = ()
     """What is wrong with the answer, in words; an answer with problems is still shown."""
-    notes: tuple[str, ...] = ()
-    """What is good to know about the answer, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +63,6 @@ class Cancelled(CallOutcome):
 
 
 @dataclass(frozen=True, slots=True)
-class TimedOut(CallOutcome):
-@dataclass(frozen=True, slots=True)
 class InBackground(CallOutcome):
     """A person let go of it; at the server it goes on as a task."""
 
@@ -74,6 +70,8 @@ class InBackground(CallOutcome):
     """The task's id."""
 
 
+@dataclass(frozen=True, slots=True)
+class TimedOut(CallOutcome):
     """No answer within the deadline; `limit` says which, in words."""
 
     limit: str = ""

@@ -20,7 +20,6 @@ from mcp_studio.protocol.versions import (
     META_LOG_LEVEL,
     META_VERSION,
     NAMED,
-    RESULT_TYPES,
 )
 
 _OUTBOX = 2_000
@@ -51,16 +50,16 @@ class ClientCore:
         era: Era = "auto",
         remembered: str = "",
         streams: bool = False,
-        stateless: Json = None,
         pin: str = "",
+        stateless: Json = None,
     ) -> None:
         self.info = info
         """Who we say that we are."""
         self.capabilities = capabilities
+        """What we say that we can do."""
         self._stateless = capabilities if stateless is None else stateless
         self.lasting: set[RequestId] = set()
         """Answered requests whose progress still counts: a task's goes on under the token of its call."""
-        """What we say that we can do."""
         self._streams = streams
         self._requests = Correlation()
         self._asked: set[RequestId] = set()

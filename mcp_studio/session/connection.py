@@ -63,8 +63,8 @@ class Connection:
         self._inflight = inflight
         self._server = server
         self._waiting: dict[RequestId, Waiter] = {}
-        self._pauses = 0
         self._lasting: dict[RequestId, OnProgress] = {}
+        self._pauses = 0
         self._frame_size = 0
         self._flushing = False
         self._turn = asyncio.Lock()
@@ -183,6 +183,15 @@ class Connection:
         """Send a notification with what is sent next."""
         self._put(self.core.notify(method, params))
 
+    def last(self, identity: RequestId, on_progress: OnProgress | None) -> None:
+        """Go on telling of progress after the answer, as a task of 2025-11-25 makes it; None ends that."""
+        if on_progress is None:
+            self._lasting.pop(identity, None)
+            self.core.lasting.discard(identity)
+        else:
+            self._lasting[identity] = on_progress
+            self.core.lasting.add(identity)
+
     @property
     def calls(self) -> set[RequestId]:
         """The open requests that want to hear of progress: calls."""
@@ -195,15 +204,6 @@ class Connection:
     def refuse(self, identity: RequestId, code: int, message: str) -> None:
         """Answer a request of the server with an error."""
         self._put(self.core.refuse(identity, code, message))
-    def last(self, identity: RequestId, on_progress: OnProgress | None) -> None:
-        """Go on telling of progress after the answer, as a task of 2025-11-25 makes it; None ends that."""
-        if on_progress is None:
-            self._lasting.pop(identity, None)
-            self.core.lasting.discard(identity)
-        else:
-            self._lasting[identity] = on_progress
-            self.core.lasting.add(identity)
-
 
     def pause(self) -> None:
         """A person is being asked by this server: no deadline runs, also of requests that follow; pauses nest."""
@@ -276,6 +276,8 @@ class Connection:
     def _progress(self, event: ev.Progressed) -> None:
         waiter = self._waiting.get(event.id)
         if waiter is None:
+            if told := self._lasting.get(event.id):
+                told(event.progress, event.total, event.message)
             return
         waiter.deadline.extend()
         shown = waiter.shown
@@ -289,8 +291,6 @@ class Connection:
         return Running(self._server, out.method, out.target, identity, lambda: self._stop(identity), call)
 
     def _stop(self, identity: RequestId) -> None:
-            if told := self._lasting.get(event.id):
-                told(event.progress, event.total, event.message)
         """Somebody no longer wants the answer to a request that is no call."""
         if waiter := self._waiting.get(identity):
             self._give_up(identity, "cancelled")

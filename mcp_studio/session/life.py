@@ -41,8 +41,8 @@ class Life:
             pin=config.protocol_version,
             remembered=remembered,
             streams=config.kind == "http",
-        )
             stateless=answerer.stateless,
+        )
         self.connection = Connection(
             transport,
             core,
