@@ -15,11 +15,13 @@ from mcp_studio.call.caller import Caller
 from mcp_studio.call.completing import Completion, complete
 from mcp_studio.call.drafts import Drafts
 from mcp_studio.call.policy import Origin
+from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.fetch import Page, fetch_page
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.catalog.refresh import asker
 from mcp_studio.catalog.remembered import Memories
+from mcp_studio.catalog.skills import Skill
 from mcp_studio.config.model import Config, ServerConfig, Timeouts
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -173,6 +175,25 @@ class Studio:
             StudioError: not connected, no answer, or a refusal.
         """
         return await complete(self.manager, ref, argument, value, known)
+
+    async def skills(self, server: str) -> tuple[Skill, ...]:
+        """The skills that a server lists, in its order; none of their files is read for that.
+
+        Raises:
+            StudioError: it is not connected, or offers none.
+        """
+        await self.manager.listed(server)
+        return self._caller.skills.listed(server)
+
+    async def skill(self, server: str, which: str, file: str = "") -> SkillReading:
+        """Read a skill, named by its name or address, or one of its files, and compare it with the skill's entry.
+
+        Raises:
+            StudioError: it is not connected, or has no such skill or file.
+        """
+        await self.manager.listed(server)
+        read = partial(self.read_resource, fresh=True)
+        return await self._caller.skills.load(server, which, file, read)
 
     async def list_page(self, server: str, kind: EntryKind, cursor: str | None = None) -> Page:
         """One page of a list from the wire, past the catalog; `cursor` is what the page before it named.
