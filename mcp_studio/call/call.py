@@ -126,15 +126,17 @@ class Call:
         self.changed.emit(self)
 
     def said(self, hint: Hint | None) -> None:
-        """Add what the server says about keeping the result."""
+        """Add what the server says about keeping the result, and what is wrong with that."""
         if isinstance(self.outcome, Succeeded):
-            self.outcome = replace(self.outcome, hint=hint)
+            wrong = (hint.problem,) if hint is not None and hint.problem else ()
+            self.outcome = replace(self.outcome, hint=hint, problems=(*self.outcome.problems, *wrong))
 
-    def found(self, problems: tuple[str, ...]) -> None:
+    def found(self, problems: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
         """Add what checking the result found, once it is known."""
         self.checked = True
-        if problems and self.outcome is not None:
-            self.outcome = replace(self.outcome, problems=(*self.outcome.problems, *problems))
+        if (problems or notes) and self.outcome is not None:
+            before = self.outcome
+            self.outcome = replace(before, problems=(*before.problems, *problems), notes=(*before.notes, *notes))
         self.changed.emit(self)
 
     def _ended(self, task: asyncio.Task[None]) -> None:

@@ -20,6 +20,8 @@ class CallOutcome:
     request_id: int | str | None = None
     problems: tuple[str, ...] = ()
     """What is wrong with the answer, in words; an answer with problems is still shown."""
+    notes: tuple[str, ...] = ()
+    """What is good to know about the answer, in words."""
 
 
 @dataclass(frozen=True, slots=True)
