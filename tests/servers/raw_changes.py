@@ -98,7 +98,7 @@ class ChangingServer(RawServer):
         return text_result("done")
 
     def updated(self, given):
-        """Tell of a change: on every stream that wants it, or on the one that is named; without streams to everybody."""
+        """Tell of a change: on every stream that wants it, or on the one that is named."""
         uri, count = given.get("uri", NOTE), given.get("count", 1)
         for _ in range(count):
             if not self.modern:

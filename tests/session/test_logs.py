@@ -1,4 +1,4 @@
-"""Log messages of servers: kept within bounds and without secrets, at the level that is asked for in the way of the era."""
+"""Log messages of servers: kept within bounds and without secrets, at the level that each era is asked for."""
 
 from __future__ import annotations
 
