@@ -30,6 +30,8 @@ from mcp_studio.redact import Redactor
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.worker import Checker
 from mcp_studio.session.inbox import Inbox
+from mcp_studio.session.bare import Bare
+from mcp_studio.session.exchange import RawExchange
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
@@ -67,6 +69,7 @@ class Studio:
         self.limits = settings.limits
         self._tasks: set[asyncio.Task[None]] = set()
         self.redactor = Redactor(settings.redact)
+        self._bare: list[Bare] = []
         self.trace = TraceStore(self.redactor, settings.limits)
         self.inbox = Inbox(settings.limits)
         self.rules = AnswerRules(settings.answers)
@@ -118,7 +121,7 @@ class Studio:
         for question in self.inbox.pending:
             question.answer("cancel")
         try:
-            await self.manager.close()
+            await asyncio.gather(self.manager.close(), *(bare.close() for bare in self._bare))
         finally:
             try:
                 await self.drafts.close()
@@ -221,6 +224,42 @@ class Studio:
         return await self._checker.check(schema, value)
 
     # ------------------------------------------------------------------ servers
+    # ------------------------------------------------------------------ by hand
+
+    def send_raw(self, server: str, frame: bytes, *, wait: float | None = None, newlines: bool = False) -> RawExchange:
+        """Send a frame that somebody wrote, well-formed or not, and collect what comes back; returns at once.
+
+        Args:
+            wait: seconds to wait for it; see `ByHand.send`.
+            newlines: let newlines through where they end a frame (stdio).
+
+        Raises:
+            StudioError: the server is not connected; `open_raw` needs no handshake.
+        """
+        return self.manager.connection(server).by_hand.send(frame, wait=wait, newlines=newlines)
+
+    async def open_raw(self, server: ServerConfig) -> Bare:
+        """Another connection to a server, part of the studio or not, on which nothing is sent but by hand.
+
+        Raises:
+            StudioError: it cannot be started or reached.
+        """
+        tap = self.manager.tap(server)
+        bare = Bare(server, self.manager.transport(server, tap), tap, self.limits)
+        self._bare.append(bare)
+        try:
+            await bare.open()
+        except BaseException:
+            await self.close_raw(bare)
+            raise
+        return bare
+
+    async def close_raw(self, bare: Bare) -> None:
+        """End such a connection; any number of times."""
+        await bare.close()
+        if bare in self._bare:
+            self._bare.remove(bare)
+
 
     async def test(self, server: ServerConfig) -> TestReport:
         """Connect a server that is not part of the studio, read its lists, and close it again."""

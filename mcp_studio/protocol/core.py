@@ -61,7 +61,8 @@ class ClientCore:
         self.lasting: set[RequestId] = set()
         """Answered requests whose progress still counts: a task's goes on under the token of its call."""
         self._streams = streams
-        self._requests = Correlation()
+        self.requests = Correlation()
+        """Our own requests."""
         self._asked: set[RequestId] = set()
         self._outbox: list[Outgoing] = []
         self._negotiation = Negotiation(self._send_negotiation, era, remembered, pin)
@@ -116,7 +117,7 @@ class ClientCore:
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Outgoing:
         """A request with a new id; with `progress` its id is also its progress token."""
-        identity = self._requests.open(method)
+        identity = self.requests.open(method)
         body: dict[str, Json] = dict(params or {})
         meta: dict[str, Json] = dict(cast("dict[str, Json]", body.get("_meta") or {}))
         if progress:
@@ -148,7 +149,7 @@ class ClientCore:
         Specification, basic/utilities/cancellation: `initialize` must not be cancelled; a modern request over HTTP
         is cancelled by closing its response stream.
         """
-        method = self._requests.drop(identity)
+        method = self.requests.drop(identity)
         if method in ("", "initialize") or (self.modern and self._streams):
             return None
         return self.notify("notifications/cancelled", {"requestId": identity, "reason": reason})
@@ -180,7 +181,7 @@ class ClientCore:
 
     def undelivered(self, identity: RequestId | None, error: StudioError) -> list[ev.Event]:
         """The transport could not deliver a message or get its answer."""
-        if identity is None or identity not in self._requests:
+        if identity is None or identity not in self.requests:
             return []
         return self._settle(ev.Broken(identity, error))
 
@@ -205,7 +206,7 @@ class ClientCore:
         return faults + self._settle(ev.Refused(identity, message.code, message.message, message.data, problems))
 
     def _match(self, identity: RequestId | None) -> tuple[RequestId | None, list[ev.Event]]:
-        matched, fault = self._requests.match(identity)
+        matched, fault = self.requests.match(identity)
         return matched, [ev.Fault(fault)] if fault else []
 
     def _settle(self, answer: ev.Answered | ev.Refused | ev.Broken) -> list[ev.Event]:
@@ -219,7 +220,7 @@ class ClientCore:
                 self.capabilities = self._stateless if event.modern else self.capabilities
                 # A probe or handshake that is still open: its answer may come late, and means nothing.
                 other = self._negotiation.other(answer.id)
-                self.overtaken = other if self._requests.drop(other) else 0
+                self.overtaken = other if self.requests.drop(other) else 0
                 if not event.modern:
                     self._outbox.append(self.notify("notifications/initialized"))
         return found
@@ -276,7 +277,7 @@ class ClientCore:
     # ------------------------------------------------------------------ helpers
 
     def _send_negotiation(self, method: str, version: str) -> RequestId:
-        identity, modern = self._requests.open(method), method == "server/discover"
+        identity, modern = self.requests.open(method), method == "server/discover"
         params: dict[str, Json] = {}
         if modern:
             params["_meta"] = self._stamp({}, version)

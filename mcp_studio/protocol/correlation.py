@@ -20,6 +20,7 @@ class Correlation:
         self._open: dict[RequestId, str] = {}
         self._over: deque[RequestId] = deque(maxlen=_REMEMBERED)
         self._dropped: set[RequestId] = set()
+        self._taken: set[int] = set()
 
     def __contains__(self, identity: object) -> bool:
         return identity in self._open
@@ -30,9 +31,22 @@ class Correlation:
 
     def open(self, method: str) -> int:
         """A new id for a request of this method."""
+        identity = self.spare()
+        self._open[identity] = method
+        return identity
+
+    def spare(self) -> int:
+        """A new id that no request of ours will have, for one that is written by hand."""
         self._last += 1
-        self._open[self._last] = method
+        while self._last in self._taken:
+            self._taken.discard(self._last)
+            self._last += 1
         return self._last
+
+    def avoid(self, identity: RequestId) -> None:
+        """Somebody uses this id by hand: no later request of ours gets it."""
+        if isinstance(identity, int) and self._last < identity and len(self._taken) < _REMEMBERED:
+            self._taken.add(identity)
 
     def settle(self, identity: RequestId) -> None:
         """The request got its answer."""

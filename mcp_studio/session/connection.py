@@ -16,6 +16,7 @@ from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.session.deadline import Deadline
 from mcp_studio.session.inflight import InFlight, Running
+from mcp_studio.session.raw import ByHand
 from mcp_studio.session.request import DeadlinePassed, OnProgress, Reply, Waiter, fail
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
@@ -77,6 +78,8 @@ class Connection:
         self.on_given_up: Callable[[RequestId], None] = lambda identity: None
         """Told of each request that somebody has stopped waiting for."""
         self.core = core
+        self.by_hand = ByHand(transport, core, tap, limits, ended=self.ended, handle=on_event, spawn=spawn)
+        """Frames that a person writes."""
 
     # ------------------------------------------------------------------ life
 
@@ -101,6 +104,15 @@ class Connection:
             self._transport.abandon(overtaken)
         self._transport.negotiated(ready.version)
         return Opening(opened, ready, (started - began) * 1000, (time.perf_counter() - started) * 1000)
+
+    async def open_alone(self) -> Opened:
+        """Start the transport and nothing else: what is sent is written by hand.
+
+        Raises:
+            StudioError: in words that a person understands.
+        """
+        self.by_hand.alone = True
+        return await self._transport.open(self)
 
     def closed_on_purpose(self) -> None:
         """Somebody wants it closed: whoever waits for `ended` goes on and closes it."""
@@ -229,6 +241,7 @@ class Connection:
         self._tap.understood(parsed)
         if self.ended.done():
             return
+        parsed = self.by_hand.sift(data, parsed)
         self._frame_size = len(data)
         for event in self.core.receive(parsed):
             self._handle(event)

@@ -165,7 +165,7 @@ class ServerTap:
             entry.kind, entry.id = ("result" if isinstance(message, Response) else "error"), message.id
             if message.id is not None:
                 self._answered(self._asked, message.id, entry)
-        self._lint.sent_by_hand(entry, frame)
+        self._lint.sent_by_hand(entry, frame, parsed)
         told(entry)
 
     def understood(self, parsed: Parsed) -> None:

@@ -14,9 +14,10 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.transport import http_post
 from mcp_studio.transport.base import Opened, Sink
-from mcp_studio.transport.edge import Edge
+from mcp_studio.transport.edge import Edge, HeaderList
 from mcp_studio.transport.http_errors import HttpFailure, SessionLost
 from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged
+from mcp_studio.transport.http_ids import named
 from mcp_studio.transport.http_stream import follow
 from mcp_studio.transport.http_wire import FIRST_MODERN, Cursor, Waiting, Wire
 from mcp_studio.transport.tap import Tap
@@ -76,7 +77,13 @@ class HttpTransport:
         """Post a body as it is, in a task of its own; see `Transport.send_raw`."""
         if self._wire.sink is None:
             raise ConnectionLost("The connection to the server has ended.")
-        self._tasks.spawn(http_post.raw(self._wire, data, list(headers)))
+        self._tasks.spawn(self._raw(data, list(headers)))
+
+    async def _raw(self, data: bytes, headers: HeaderList) -> None:
+        await http_post.raw(self._wire, data, headers)
+        if named(data)[0] == "notifications/initialized":
+            self._initialized = True
+            self._listen()
 
     def negotiated(self, version: str) -> None:
         """The version is settled: it is sent in headers, and older eras get their GET stream."""

@@ -20,7 +20,7 @@ from mcp_studio.transport.http_errors import (
     wrong_type,
 )
 from mcp_studio.transport.http_headers import merged, valid_session
-from mcp_studio.transport.http_ids import answered, error_frame, readable
+from mcp_studio.transport.http_ids import answered, error_frame, named, readable
 from mcp_studio.transport.http_stream import follow
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire, is_json
 
@@ -109,6 +109,9 @@ async def raw(wire: Wire, data: bytes, headers: HeaderList) -> None:
     lines = merged(wire.raw_headers(data), headers)
     try:
         async with wire.edge.exchange("POST", lines, data, head=None, url=wire.endpoint) as answer:
+            if not wire.session and named(data)[0] == "initialize":
+                # A handshake that is made by hand begins a session too; one that there is stays.
+                _session(wire, Outgoing(data, "request", None, "initialize"), answer)
             if answer.media_type == "text/event-stream":
                 await wire.pump(answer, Cursor())
                 return

@@ -67,6 +67,8 @@ class Linter:
         self._modern = False
         self._server: Json = None
         self._client: Json = None
+        self._spoiled = 0
+        """Frames written by hand that are no messages: the right answer to them is an error without an id."""
 
     # ------------------------------------------------------------------ out
 
@@ -79,15 +81,23 @@ class Linter:
                 spots += check_use(out.method, self._version, self._server)
         self._attach(entry, spots)
 
-    def sent_by_hand(self, entry: WireMessage, frame: bytes) -> None:
+    def sent_by_hand(self, entry: WireMessage, frame: bytes, parsed: Parsed) -> None:
         """A frame goes out that somebody wrote."""
+        for message in parsed.messages:
+            if isinstance(message, Request):
+                out = Outgoing(frame, "request", message.id, message.method, "", self._version, self._modern)
+                self._asking(out, message.id, frame)
+            elif isinstance(message, Malformed):
+                self._spoiled += 1
         spots = check_bytes(frame)
         if len(frame) <= _READ:
             try:
                 spots += check_envelope(loads(frame), self._modern)
             except (JsonProblem, LimitExceeded) as problem:
                 spots.append(Spot("not-json", f"It is not JSON: {problem}"))
-        self._attach(entry, spots)
+        # Shown on the message, and not counted: it is nothing that the server does.
+        number, modern = entry.number, self._modern
+        entry.findings += tuple(_cleaned(found(spot, number, modern), self._clean) for spot in spots[:_MOST])
 
     def _asking(self, out: Outgoing, identity: RequestId, frame: bytes) -> list[Spot]:
         running = Running(out.method, out.version)
@@ -186,8 +196,10 @@ class Linter:
             self._beside(entry, check)
 
     def _failure(self, entry: WireMessage, message: Failure, spots: list[Spot]) -> None:
-        _, wrong = self._requests.answered(message.id)
-        spots += wrong
+        if message.id is None and self._spoiled:
+            self._spoiled -= 1
+        else:
+            spots += self._requests.answered(message.id)[1]
         if entry.exchange:
             spots += self._exchanges.refused(entry.exchange, message.code)
 

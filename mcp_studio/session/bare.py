@@ -1,0 +1,84 @@
+"""A connection without a handshake: nothing is sent on it that a person did not write."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.core import ClientCore
+from mcp_studio.session.connection import Connection
+from mcp_studio.session.exchange import RawExchange
+from mcp_studio.session.inflight import InFlight
+from mcp_studio.trace.server_tap import ServerTap
+from mcp_studio.transport.base import Opened, Transport
+
+
+class Bare:
+    """Open it, `send`, close it; it ends by itself when the server does.
+
+    Questions of the server stay without an answer, unless one is written by hand.
+    """
+
+    def __init__(self, config: ServerConfig, transport: Transport, tap: ServerTap, limits: Limits) -> None:
+        self.config = config
+        self._limits = limits
+        self._tasks: set[asyncio.Task[None]] = set()
+        core = ClientCore({}, {})
+        self._connection = Connection(
+            transport, core, tap, limits,
+            probe=0, on_event=lambda event: None, spawn=self._spawn, inflight=InFlight(), server=config.name,
+        )  # fmt: skip
+
+    @property
+    def ended(self) -> asyncio.Future[StudioError | None]:
+        """Settled when it is over: why, or None when it was closed on purpose."""
+        return self._connection.ended
+
+    @property
+    def stamp(self) -> dict[str, Json]:
+        """Nothing: there is no version that could be stamped."""
+        return {}
+
+    async def open(self) -> Opened:
+        """Start or reach the server.
+
+        Raises:
+            StudioError: why it did not work, in words.
+        """
+        limit = self.config.timeouts.connect or self._limits.connect
+        try:
+            async with asyncio.timeout(limit):
+                return await self._connection.open_alone()
+        except TimeoutError:
+            raise Unreachable(f"No connection within {limit:g} s (timeouts.connect).") from None
+
+    def spare_id(self) -> int:
+        """An id that was not used yet."""
+        return self._connection.by_hand.spare_id()
+
+    def send(self, frame: bytes, *, wait: float | None = None, newlines: bool = False) -> RawExchange:
+        """Send a frame; see `ByHand.send`."""
+        return self._connection.by_hand.send(frame, wait=wait, newlines=newlines)
+
+    async def close(self) -> None:
+        """End it in a bounded time; any number of times."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks), timeout=self._limits.close)
+        try:
+            async with asyncio.timeout(self._limits.close + 1):
+                await self._connection.close()
+        except TimeoutError:
+            return
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

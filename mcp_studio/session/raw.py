@@ -1,0 +1,209 @@
+"""Frames that are written by hand: sent as they are, with what comes back collected, beside all that we send ourselves.
+
+An answer to such a frame never reaches the protocol core, which would take it for an answer to nothing, or for one to
+a request of ours. Ids are matched on their JSON value, so that `null`, `1.5` and an object find their answers too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any, cast
+
+from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
+from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.limits import Limits
+from mcp_studio.protocol import events as ev
+from mcp_studio.protocol.core import ClientCore
+from mcp_studio.protocol.message import Failure, Malformed, Message, Parsed, Response, parse
+from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.versions import META_VERSION, NAMED, era_of
+from mcp_studio.session.exchange import RawExchange
+from mcp_studio.trace.server_tap import ServerTap
+from mcp_studio.transport.base import Transport
+from mcp_studio.transport.http_headers import modern_headers
+
+SILENCE = 2.0
+"""Seconds to wait for what comes back after a frame that nobody has to answer."""
+SETTLE = 0.2
+"""Seconds to go on collecting after the answer came."""
+_REMEMBERED = 1_000
+"""Ids whose answer may still come."""
+
+
+class ByHand:
+    """What one connection sends by hand.
+
+    Args:
+        handle: told what sending something by hand changes for us.
+        spawn: starts a task that ends with the connection.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        core: ClientCore,
+        tap: ServerTap,
+        limits: Limits,
+        *,
+        ended: asyncio.Future[StudioError | None],
+        handle: Callable[[ev.Event], None],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+    ) -> None:
+        self._transport = transport
+        self._core = core
+        self._tap = tap
+        self._limits = limits
+        self._ended = ended
+        self._handle = handle
+        self._spawn = spawn
+        self._expected: dict[RequestId, deque[RawExchange]] = {}
+        self._running: list[RawExchange] = []
+        self.alone = False
+        """Nothing else happens on the connection: no handshake, and nobody answers what the server asks."""
+
+    @property
+    def stamp(self) -> dict[str, Json]:
+        """What a request of ours would have in its `_meta` now; empty in the handshake era."""
+        return self._core.stamp
+
+    def spare_id(self) -> int:
+        """An id that none of our own requests has, or will have."""
+        return self._core.requests.spare()
+
+    def send(self, frame: bytes, *, wait: float | None = None, newlines: bool = False) -> RawExchange:
+        """Send a frame, well-formed or not; returns at once.
+
+        Args:
+            wait: seconds to wait for what comes back, which ends `SETTLE` after the answer; None waits as long as for
+                any request where the frame is one, else `SILENCE`.
+            newlines: let newlines through where they end a frame (stdio).
+        """
+        parsed = parse(frame, depth=self._limits.depth)
+        exchange = RawExchange(self._tap, frame, parsed)
+        exchange.collides = any(identity in self._core.requests for identity in exchange.waits_for)
+        for identity in exchange.waits_for:
+            self._core.requests.avoid(identity)
+            self._expected.setdefault(identity, deque()).append(exchange)
+        while len(self._expected) > _REMEMBERED:
+            del self._expected[next(iter(self._expected))]
+        if wait is None:
+            wait = self._limits.call_idle if exchange.wants_answer else SILENCE
+        self._running.append(exchange)
+        self._spawn(self._run(exchange, wait, newlines))
+        return exchange
+
+    async def _run(self, exchange: RawExchange, wait: float, newlines: bool) -> None:
+        frame = exchange.frame
+        try:
+            self._tap.expect_by_hand(frame, exchange.parsed, exchange.sent)
+            for message in exchange.parsed.messages:
+                if isinstance(message, (Response, Failure)):
+                    for event in self._core.answered_by_hand(message.id):
+                        self._handle(event)
+            await self._transport.send_raw(frame, headers=self._headers(frame), newlines=newlines)
+            await self._collect(exchange, wait)
+        except StudioError as error:
+            exchange.error = self._tap.cleaned(error)
+        finally:
+            # Also when this task is cancelled, as the end of the connection does.
+            if self._ended.done() and exchange.error is None and not exchange.answered.is_set():
+                exchange.error = self._ended.result() or ConnectionLost("The connection was closed.")
+            self._running.remove(exchange)
+            exchange.end()
+
+    async def _collect(self, exchange: RawExchange, wait: float) -> None:
+        answered = asyncio.ensure_future(exchange.answered.wait())
+        try:
+            await asyncio.wait((answered, self._ended), timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            if answered.done() and not self._ended.done():
+                await asyncio.wait((self._ended,), timeout=SETTLE)
+        finally:
+            answered.cancel()
+
+    def _headers(self, frame: bytes) -> tuple[tuple[str, str], ...]:
+        """HTTP headers that agree with a frame that is stamped by hand, where the connection itself says otherwise."""
+        message = _mapping(_value(frame))
+        params, method = _mapping(message.get("params")), message.get("method")
+        version = _mapping(params.get("_meta")).get(META_VERSION)
+        if not isinstance(version, str) or not isinstance(method, str) or version == self._core.version:
+            return ()
+        if era_of(version) != "modern" and not self._core.modern:
+            return ()
+        target = str(params.get(NAMED.get(method, ""), ""))
+        return tuple(modern_headers(Outgoing(frame, "request", None, method, target, version, True)))
+
+    # ------------------------------------------------------------------ what comes back
+
+    def sift(self, frame: bytes, parsed: Parsed) -> Parsed:
+        """Take out what answers a frame of ours that was written by hand; the rest is for the protocol core."""
+        if not self._running and not self._expected and not self.alone:
+            return parsed
+        kept = [
+            message
+            for index, message in enumerate(parsed.messages)
+            if not self._takes(message, frame, index, parsed.batch)
+        ]
+        for exchange in self._running:
+            exchange.came(frame)
+        if self.alone:
+            self._shake_hands(frame)
+            return Parsed(())
+        if len(kept) == len(parsed.messages):
+            return parsed
+        return Parsed(tuple(kept), parsed.batch and bool(kept))
+
+    def _takes(self, message: Message, frame: bytes, index: int, batch: bool) -> bool:
+        """Whether a message answers something that was written by hand, and not a request of ours."""
+        if not isinstance(message, (Response, Failure, Malformed)):
+            return False
+        if message.id is not None and not isinstance(message, Malformed):
+            if message.id in self._core.requests:
+                return False  # The same id is ours too: the first answer settles ours.
+            if queue := self._expected.get(message.id):
+                self._answer(queue, message.id, frame)
+                return True
+            identity: Json = message.id
+        elif not self._running:
+            return False
+        else:
+            found, identity = _raw_id(frame, index, batch)
+            if not found:
+                return False
+        for exchange in self._running:
+            if any(type(odd) is type(identity) and odd == identity for odd in exchange.odd):
+                exchange.answer(frame, None)
+                return True
+        return False
+
+    def _answer(self, queue: deque[RawExchange], identity: RequestId, frame: bytes) -> None:
+        queue.popleft().answer(frame, identity)
+        if not queue:
+            del self._expected[identity]
+
+    def _shake_hands(self, frame: bytes) -> None:
+        """A handshake that was made by hand settles the version for the transport's headers."""
+        version = _mapping(_mapping(_value(frame)).get("result")).get("protocolVersion")
+        if isinstance(version, str) and era_of(version) == "legacy":
+            self._transport.negotiated(version)
+
+
+def _raw_id(frame: bytes, index: int, batch: bool) -> tuple[bool, Json]:
+    """Whether a message of a frame is an answer of any kind, and its id, whatever that is."""
+    item = _value(frame)
+    if batch and isinstance(item, list):
+        item = cast("list[Json]", item)[index] if index < len(cast("list[Json]", item)) else None
+    known = _mapping(item)
+    return bool(known) and "method" not in known, known.get("id")
+
+
+def _value(frame: bytes) -> Json:
+    try:
+        return loads(frame)
+    except (JsonProblem, LimitExceeded):
+        return None
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
