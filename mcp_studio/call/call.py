@@ -17,6 +17,7 @@ from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.caching import Hint
 from mcp_studio.protocol.events import Answered
+from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.session.connection import DeadlinePassed, Reply
 from mcp_studio.session.rounds import Declined
 from mcp_studio.session.tasks import Task
@@ -138,6 +139,11 @@ class Call:
             before = self.outcome
             self.outcome = replace(before, problems=(*before.problems, *problems), notes=(*before.notes, *notes))
         self.changed.emit(self)
+
+    def violated(self, problems: tuple[SchemaProblem, ...]) -> None:
+        """Note where the structured content does not match; `found` tells of it."""
+        if self.outcome is not None:
+            self.outcome = replace(self.outcome, violations=problems)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if self.outcome is None:

@@ -43,9 +43,9 @@ class Reads:
             self.cache.put(server, uri, None, 0, None)
             return
         hint = hint_of(outcome.result)
-        call.said(hint)
         usable = call.sendings == 1 and not outcome.problems
         self.cache.put(server, uri, outcome.result, outcome.size, hint if usable else None)
+        call.said(hint)
 
     def _modern(self, server: str) -> bool:
         try:

@@ -66,9 +66,14 @@ class Listing(NamedTuple):
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with single entries."""
-        return tuple(
-            f"{entry.ref.name or 'an entry without a name'}: {entry.problem}" for entry in self.entries if entry.problem
-        )
+        return problems_of(self.entries)
+
+
+def problems_of(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """What is wrong with single entries, each with its name."""
+    return tuple(
+        f"{entry.ref.name or 'an entry without a name'}: {entry.problem}" for entry in entries if entry.problem
+    )
 
 
 METHODS: dict[EntryKind, tuple[str, str, str]] = {

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.caching import Hint
 from mcp_studio.protocol.outgoing import RequestId
 
 
@@ -19,6 +20,8 @@ class Ready(NamedTuple):
     instructions: str
     offered: str = ""
     """The version that we had offered."""
+    hint: Hint | None = None
+    """For how long the server calls its `server/discover` fresh (2026-07-28)."""
 
 
 class NegotiationFailed(NamedTuple):

@@ -50,6 +50,12 @@ def header_problem(schema: Json) -> str:
     return ""
 
 
+def mirrored(schema: Json) -> tuple[tuple[str, Path], ...]:
+    """The headers that a tool wants, each with the chain of property names of its argument, in their order."""
+    found = [(f"Mcp-Param-{node[_KEY]}", path) for path, node in _annotated(schema) if path]
+    return tuple(reversed(found))
+
+
 def param_headers(schema: Json, arguments: dict[str, Json]) -> tuple[tuple[str, str], ...]:
     """The `Mcp-Param-*` headers of one call, for the annotated arguments that are present."""
     found: list[tuple[str, str]] = []

@@ -7,6 +7,7 @@ from typing import Literal, cast
 
 from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, StudioError, Unreachable
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.caching import hint_of
 from mcp_studio.protocol.events import Answered, Broken, Event, Fault, NegotiationFailed, Ready, Refused
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.versions import (
@@ -169,7 +170,8 @@ class Negotiation:
         instructions = result.get("instructions")
         text = instructions if isinstance(instructions, str) else ""
         offered = self._pin or self._offers.get(answer.id, "")
-        ready = Ready(version, modern, _mapping(result.get("capabilities")), info, text, offered)
+        hint = hint_of(result) if modern else None
+        ready = Ready(version, modern, _mapping(result.get("capabilities")), info, text, offered, hint)
         if self._pin and version != self._pin:
             return [Fault(f"speaks protocol version {version}, though only {self._pin} was offered"), ready]
         return [ready]

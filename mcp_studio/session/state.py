@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.caching import Hint
 
 ConnectionState = Literal["disabled", "idle", "connecting", "ready", "retrying", "needs_auth", "failed", "stopping"]
 """`disabled`: not started by itself; `idle`: waiting for its turn; `retrying`: ended by itself and starts again."""
@@ -39,6 +40,8 @@ class Status(NamedTuple):
     client_info: Json = None
     """Who we have said that we are."""
     modern: bool = False
+    hint: Hint | None = None
+    """For how long the server calls what it said of itself fresh (2026-07-28)."""
     capabilities: Json = None
     """What the server declared."""
     server_info: Json = None

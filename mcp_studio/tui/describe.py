@@ -43,6 +43,25 @@ def duration(ms: float) -> str:
     return f"{ms // 60_000:.0f} min {ms % 60_000 / 1000:.0f} s"
 
 
+def seconds(count: float) -> str:
+    """Seconds in few characters: `12 s`, `3 min`, `5 h`."""
+    if count < 100:
+        return f"{count:.0f} s"
+    return f"{count / 60:.0f} min" if count < 6000 else f"{count / 3600:.0f} h"
+
+
+def kept(outcome: CallOutcome) -> str:
+    """How old a result is that was kept, or for how long one is fresh; empty where nothing is to be said."""
+    if not isinstance(outcome, Succeeded):
+        return ""
+    if outcome.cached is not None:
+        age, hint = outcome.cached
+        return f"from the cache, {seconds(age)} old, ttl {seconds(hint.ttl)}, {hint.scope}"
+    if outcome.hint is not None and outcome.hint.ttl:
+        return f"fresh for {seconds(outcome.hint.ttl)}, {outcome.hint.scope}"
+    return ""
+
+
 def plural(count: int, word: str) -> str:
     """`1 tool`, `2 tools`."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
@@ -106,8 +125,10 @@ def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
     """How an operation ended, in one line; the kinds of failure read differently."""
     took = f"{duration(outcome.ms)}" if outcome.ms else ""
     match outcome:
-        case Succeeded():
+        case Succeeded(cached=None):
             return "ok", f"ok · {took} · {size(outcome.size)}"
+        case Succeeded():
+            return "ok", f"ok · {size(outcome.size)}"
         case ToolFailed():
             return "bad", f"tool error: it ran and says that it failed · {took} · {size(outcome.size)}"
         case Rejected(code=code, message=message):
@@ -130,8 +151,8 @@ def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
 def outcome_note(outcome: CallOutcome) -> str:
     """The same for the border: a few words."""
     match outcome:
-        case Succeeded():
-            word = "ok"
+        case Succeeded(cached=cached):
+            word = "cached" if cached else "ok"
         case ToolFailed():
             word = "tool error"
         case Rejected(code=code):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from mcp_studio.catalog.changes import Change
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import PromptView, TemplateView, ToolView
@@ -27,6 +28,10 @@ class Opened:
     entry: Entry
     form: Form
     value: Json
+    change: Change | None = None
+    """How it differs from what it was when the person looked at it before."""
+    mirrors: bool = False
+    """Arguments that are marked so go into HTTP headers on this connection."""
 
     @property
     def key(self) -> str:
@@ -83,7 +88,7 @@ class Opened:
 def open_entry(entry: Entry) -> Opened:
     """Open an entry with the defaults that its schema names."""
     form = _form_of(entry)
-    return Opened(entry, form, defaults(form))
+    return Opened(entry, form, defaults(form), entry.change)
 
 
 def _form_of(entry: Entry) -> Form:

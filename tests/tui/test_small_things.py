@@ -111,7 +111,7 @@ def test_a_hint_stands_once() -> None:
     form = build({"properties": {"name": same, "sort": {"enum": ["a", "b"]}}, "required": ["name"]})
     for value in ({"sort": "a"}, {"name": "Ada", "sort": "a"}):
         painter = Painter(FormModel(form, value), 80)
-        drawn = [painter.draw(known, current=True, picker=None, editor=0) for known in form.fields]
+        drawn = [painter.draw(known, current=True, picker=None, editor=0, offers=None) for known in form.fields]
         text = "\n".join("".join(piece for piece, _ in line) for one in drawn for line in one.lines)
         assert text.count("2 to 40 characters") == 1
         assert "one of 2" not in text

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 
-from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.listing import Entry, problems_of, salvage
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
@@ -12,7 +13,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.rows import entry_rows, table
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.studio import Studio
 
@@ -23,7 +24,37 @@ def run(plan: Plan, options: Options, out: Output) -> int:
         return _servers(plan, out)
     kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if plan.name in ("", kind + "s"))
     out.server = plan.server
+    if options.flag("--page"):
+        if len(kinds) != 1 or not plan.server:
+            raise UsageError(
+                "--page is about one list of one server.", hint="mcp-studio list tools --server NAME --page"
+            )
+        cursor = next(iter(options.values("--page")), None)
+        return execute(plan, out, lambda studio: _page(studio, plan.server, kinds[0], cursor, out))
     return execute(plan, out, lambda studio: _listed(studio, kinds, plan, out))
+
+
+async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None, out: Output) -> int:
+    """One page, as it comes."""
+    status = await studio.manager.settle(server)
+    if status.state != "ready":
+        raise status.error or Unreachable(f"{server} is {status.state}.")
+    page = await studio.list_page(server, kind, cursor)
+    entries = salvage(server, kind, page.items)
+    for row in entry_rows(entries):
+        out.data(row)
+    for problem in (page.problem, page.hint.problem if page.hint else "", *problems_of(entries)):
+        if problem:
+            out.warn(f"{server}, {kind}s: {problem}")
+    if page.hint is not None:
+        out.note(f"fresh for {page.hint.ttl:g} s, {page.hint.scope}")
+    if page.following is None:
+        out.note("this is the last page")
+    else:
+        out.note(f"next page: --page={shlex.quote(page.following)}")
+    hint = {"ttlMs": round(page.hint.ttl * 1000), "cacheScope": page.hint.scope} if page.hint else {}
+    found: list[Json] = [_json(entry) for entry in entries]
+    return out.done({kind + "s": found, "nextCursor": page.following, **hint})
 
 
 async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], plan: Plan, out: Output) -> int:

@@ -1,20 +1,12 @@
-"""The one-line editor that lies over the value of the current field, and its completions."""
+"""The one-line editor that lies over the value of the current field."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 
 from textual.events import Key, Paste
 from textual.message import Message
-from textual.suggester import Suggester
 from textual.widgets import Input
-
-from mcp_studio.safetext import safe
-
-Complete = Callable[[str, str], Awaitable[Sequence[str]]]
-"""Given a field's name and what is typed, what the server offers for it (server/utilities/completion)."""
-_PAUSE = 0.15
 
 
 class LineEditor(Input):
@@ -61,24 +53,3 @@ class LineEditor(Input):
             event.stop()
             start, end = sorted(self.selection)
             self.post_message(self.Lines(self.value[:start] + text + self.value[end:]))
-
-
-class Completions(Suggester):
-    """Asks the server, after a pause in typing; what cannot be shown as it is, is not offered."""
-
-    def __init__(self, name: str, complete: Complete) -> None:
-        super().__init__(use_cache=True, case_sensitive=True)
-        self._name = name
-        self._complete = complete
-        self._newest = ""
-
-    async def get_suggestion(self, value: str) -> str | None:
-        """The first completion that goes on from what is typed."""
-        self._newest = value
-        await asyncio.sleep(_PAUSE)
-        if self._newest != value:
-            return None
-        for offered in await self._complete(self._name, value):
-            if offered.startswith(value) and offered != value and safe(offered) == offered:
-                return offered
-        return None

@@ -1,71 +1,44 @@
-"""The fields of a form on screen: drawing, walking, keys, clicks and typing. `form_view` is its public face."""
+"""The fields of a form: walking, keys, clicks and typing. `form_view` is its public face."""
 
 from __future__ import annotations
 
 from typing import Self
 
 from textual import events
-from textual.app import ComposeResult
-from textual.geometry import Size
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Input
 
 from mcp_studio.schema.field import Choice, Field, JsonField, Text
 from mcp_studio.tui.form.choosing import Chooser, Outcome
-from mcp_studio.tui.form.editors import Complete, LineEditor
+from mcp_studio.tui.form.drawing import DrawnFields
+from mcp_studio.tui.form.editors import LineEditor
 from mcp_studio.tui.form.model import FormModel
-from mcp_studio.tui.form.overlay import Overlay
-from mcp_studio.tui.form.painter import Drawn, Painter, inline
+from mcp_studio.tui.form.offers import PAUSE
+from mcp_studio.tui.form.painter import inline
 from mcp_studio.tui.form.rows import FormRows
 
 _LEAVING = frozenset(("tab", "shift+tab", "up", "down", "enter"))
 """Keys in a line that may end typing into its field."""
+_OFFER = "alt+down"
+"""Asks for what the server offers, before anything is typed."""
 
 
-class Fields(Widget):
-    """One widget draws all rows, and one editor lies over the value of the current one.
+class Fields(DrawnFields):
+    """The rows and their editor, with walking, keys, clicks and typing.
 
-    So three hundred fields cost no more than three. Exactly one of both can have the focus at a time: the editor
-    while the current field is text, a number or JSON, else the rows.
+    Exactly one of both can have the focus at a time: the editor while the current field is text, a number or JSON,
+    else the rows.
     """
 
     DEFAULT_CSS = """
     Fields { layers: rows editor; width: 1fr; height: 1fr; }
     """
 
-    def __init__(
-        self, model: FormModel, complete: Complete | None, empty: str, *, id: str | None, classes: str | None
-    ) -> None:
-        super().__init__(id=id, classes=classes)
-        self.complete = complete
-        self._model = model
-        self._chooser = Chooser(model)
-        self._painter = Painter(model, 80)
-        self._drawn: list[Drawn] = []
-        self._at = 0
-        self._rows = FormRows(self._fit)
-        self._rows.empty = empty
-        self._overlay = Overlay(self, self._left)
-
-    def compose(self) -> ComposeResult:
-        """The drawn rows, and the editor over them."""
-        yield self._rows
-        yield self._overlay.line
-
-    def on_mount(self) -> None:
-        """Draw what was given."""
-        self.draw_all()
-
-    @property
-    def current(self) -> Field | None:
-        """The field that the keys go to."""
-        return self._model.form.fields[self._at] if self._at < len(self._drawn) else None
-
     def take(self, model: FormModel) -> None:
         """Show another form or another value."""
         self._model = model
         self._chooser = Chooser(model)
+        self._offers.close()
         self._overlay.close()
         self.draw_all()
         if self.is_attached:
@@ -82,56 +55,6 @@ class Fields(Widget):
         (self._overlay.editor or self._rows).focus(scroll_visible)
         return self
 
-    # Drawing
-
-    def draw_all(self, width: int = 0) -> None:
-        """Draw every field anew."""
-        self._painter = Painter(self._model, width or self._rows.row_width or 80)
-        fields = self._model.form.fields if self._model.drawable else ()
-        self._at = min(self._at, max(0, len(fields) - 1))
-        self._drawn = [self._draw(index) for index in range(len(fields))]
-        self._show_lines()
-
-    def _draw_current(self) -> None:
-        if self._drawn:
-            self._drawn[self._at] = self._draw(self._at)
-        self._show_lines()
-
-    def _draw(self, index: int) -> Drawn:
-        current = index == self._at
-        return self._painter.draw(
-            self._model.form.fields[index],
-            current=current and self.has_focus_within,
-            picker=self._chooser.picker if current else None,
-            editor=self._overlay.height if current else 0,
-        )
-
-    def _show_lines(self) -> None:
-        if self.is_attached:
-            self._rows.show([*self._painter.notices()], self._drawn, [*self._painter.remarks()])
-            height = self.styles.height
-            if height is not None and height.is_auto:
-                # A child of relative height would make us as high as there is room.
-                self._rows.styles.height = max(1, self._rows.row_count)
-            self._place()
-
-    def _place(self) -> None:
-        line = self._rows.start(self._at) - self._rows.top if self._drawn else 0
-        self._overlay.place(self._painter.label_width, line, self._painter.room)
-
-    def _fit(self) -> None:
-        """The rows were scrolled, or have another width."""
-        if self.is_attached:
-            if self._rows.row_width != self._painter.width:
-                self.draw_all()
-            self._place()
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """All lines, where the form is as high as its content."""
-        if width - 1 != self._painter.width:
-            self.draw_all(width - 1)
-        return max(1, self._rows.row_count)
-
     # Walking
 
     def on_descendant_focus(self) -> None:
@@ -143,10 +66,16 @@ class Fields(Widget):
 
     def on_descendant_blur(self) -> None:
         """The form may have lost the focus."""
-        self.call_later(self._draw_current)
+        self.call_later(self._blurred)
+
+    def _blurred(self) -> None:
+        if not self.has_focus_within:
+            self._offers.close()
+        self._draw_current()
 
     def go(self, index: int) -> None:
         """Make a field the current one, and take the focus."""
+        self._offers.close()
         before, self._at = self._at, index
         self._chooser.picker = None
         self._open()
@@ -220,6 +149,15 @@ class Fields(Widget):
 
     def _left(self, event: events.Key) -> bool:
         """A key in the line that leaves it: the text so far is taken over first, its own message is still under way."""
+        if event.key == _OFFER:
+            self._offer(self._overlay.text, 0)
+            return True
+        if did := self._offers.press(event.key):
+            if did == "taken":
+                self._take(self._offers.value)
+            self._moved()
+            if event.key != "tab":
+                return True
         if event.key not in _LEAVING:
             return False
         self._typed(self._overlay.text)
@@ -228,6 +166,10 @@ class Fields(Widget):
     def on_form_rows_clicked(self, event: FormRows.Clicked) -> None:
         """Go to the field; a click on an option takes it."""
         event.stop()
+        if event.field == self._at and self._offers.open and event.option is not None and event.option >= 0:
+            self._take(self._offers.values[event.option])
+            self._moved()
+            return
         if event.field != self._at or not self.has_focus_within:
             self.go(event.field)
         field = self.current
@@ -279,7 +221,27 @@ class Fields(Widget):
         field = self.current
         if field is not None and text != self._model.text(field):
             self._model.type(field, text)
+            self._offer(text)
             self._changed()
+
+    def _offer(self, text: str, pause: float = PAUSE) -> None:
+        """Have the server asked what it offers, where the field is one that it completes."""
+        field = self.current
+        if self.complete is not None and isinstance(field, Text) and self._overlay.editor is self._overlay.line:
+            self._offers.want(field.name, text, self.complete, pause=pause)
+
+    def _offered(self) -> None:
+        """There is another list of offers."""
+        if self.is_attached and self._drawn and self.has_focus_within:
+            self._moved()
+
+    def _take(self, value: str) -> None:
+        """Take a value that the server offers into the field."""
+        if self.current is not None:
+            self._offers.took(self.current.name, value)
+            self._overlay.line.value = value
+            self._overlay.line.cursor_position = len(value)
+            self._typed(value)
 
     def _changed(self) -> None:
         self._draw_current()

@@ -9,9 +9,9 @@ from textual.message import Message
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.tui.form.editors import Complete
 from mcp_studio.tui.form.fields import Fields
 from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.offer import Complete
 
 _EMPTY = Form()
 

@@ -11,8 +11,10 @@ from textual.widgets import Input
 
 from mcp_studio.jsontext import printable
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, Text
-from mcp_studio.tui.form.editors import Complete, Completions, LineEditor
+from mcp_studio.tui.form.editors import LineEditor
 from mcp_studio.tui.form.model import LARGEST, FormModel
+from mcp_studio.tui.form.offer import Complete
+from mcp_studio.tui.form.offers import Completions, Offers
 from mcp_studio.tui.form.painter import nothing
 
 if TYPE_CHECKING:
@@ -25,9 +27,10 @@ _LOWEST, _HIGHEST = 3, 10
 class Overlay:
     """Owns both editors and says which of them the current field has. The area is made when one is first needed."""
 
-    def __init__(self, owner: Widget, walks: Callable[[Key], bool]) -> None:
-        """`walks` takes a key that leaves the line; it says whether it did."""
+    def __init__(self, owner: Widget, walks: Callable[[Key], bool], offers: Offers) -> None:
+        """`walks` takes a key that leaves the line; it says whether it did. `offers` fill the rest of the line."""
         self._owner = owner
+        self._offers = offers
         self.line = LineEditor(walks)
         self.line.display = False
         self._area: AreaEditor | None = None
@@ -69,7 +72,8 @@ class Overlay:
         self.line.cursor_position = len(text)
         self.line.password = isinstance(field, Text) and field.secret
         self.line.placeholder = nothing(model, field)
-        self.line.suggester = Completions(field.name, complete) if complete and isinstance(field, Text) else None
+        offered = complete is not None and isinstance(field, Text)
+        self.line.suggester = Completions(self._offers, field.name, complete) if complete and offered else None
 
     def grow(self, model: FormModel, field: Field, text: str = "") -> None:
         """Edit on several lines: JSON is laid out, `text` is what was pasted."""

@@ -14,6 +14,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, Text
 from mcp_studio.schema.text import to_text
 from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.offers import Offers
 from mcp_studio.tui.form.picker import Picker
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, cut, fit, width_of
@@ -57,7 +58,7 @@ class Painter:
         """Cells for a value."""
         return self.width - self.label_width
 
-    def draw(self, known: Field, *, current: bool, picker: Picker | None, editor: int) -> Drawn:
+    def draw(self, known: Field, *, current: bool, picker: Picker | None, editor: int, offers: Offers | None) -> Drawn:
         """One field; `editor` is the height of the editor that will lie over its value, 0 when there is none."""
         drawn = Drawn()
         label: Piece = (fit(_name(known), self.label_width - 1) + " ", "accent" if current else "")
@@ -71,6 +72,9 @@ class Painter:
             drawn.lines = [[label, *value]]
         if picker is not None:
             self._list(picker, drawn)
+        if offers is not None and offers.open:
+            self._offered(offers, drawn)
+            return drawn
         drawn.lines += self._problems(known)
         drawn.lines += self._help(known, current)
         return drawn
@@ -165,6 +169,15 @@ class Painter:
             drawn.lines.append([(margin, ""), (fit(text, self.room), look)])
         if not picker.options:
             drawn.lines.append([(margin, ""), ("nothing fits", "dim")])
+
+    def _offered(self, offers: Offers, drawn: Drawn) -> None:
+        """What the server offers, in the place of what is said about the field."""
+        margin = " " * self.label_width
+        for index in offers.window():
+            drawn.spots.append(Spot(len(drawn.lines), self.label_width, self.width, index))
+            look = "cursor" if index == offers.at else ""
+            drawn.lines.append([(margin, ""), (fit(offers.values[index], self.room), look)])
+        drawn.lines.append([(margin, ""), (cut(offers.footer(), self.room), "dim")])
 
     # Below
 

@@ -24,7 +24,7 @@ from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.messages import Copied
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.form.editors import Complete
+    from mcp_studio.tui.form.offer import Complete
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.call_body import CallBody
 
@@ -51,7 +51,7 @@ class CallPanel(Pane, scope="call"):
             self.pending = pending
 
     class Wanted(Message):
-        """The person wants something done: `cancel command clear`."""
+        """The person wants something done: `cancel command clear watch`."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
@@ -107,6 +107,9 @@ class CallPanel(Pane, scope="call"):
             lines.append("The server does not list it any more.")
         elif opened.entry.remembered:
             lines.append("It is remembered from an earlier run; the server has not confirmed it yet.")
+        if opened.change is not None:
+            how = f" {glyphs().dot} tab Changes shows how" if opened.change.kind == "changed" else ""
+            lines.append(f"Since you last looked: {safe(opened.change.words, 200)}{how}")
         if opened.entry.problem:
             lines.append(f"Malformed: {safe(opened.entry.problem, 300)}")
         lines += [safe(problem, 300) for problem in opened.form.problems[:3]]
@@ -159,9 +162,11 @@ class CallPanel(Pane, scope="call"):
             self._draw_note()
 
     def _draw_note(self) -> None:
-        tabs = [Tab("form", "Form"), Tab("schema", "Schema")]
+        tabs = [Tab("form", "Form"), Tab("schema", "Schema"), Tab("about", "About")]
         if self._opened is not None and not isinstance(self._opened.entry.view, ResourceView):
             tabs.insert(1, Tab("json", "JSON"))
+        if self._opened is not None and self._opened.change is not None and self._opened.change.kind == "changed":
+            tabs.append(Tab("changes", "Changes"))
         errors = sum(problem.severity == "error" for problem in self._problems)
         warnings = len(self._problems) - errors
         note = [(describe.plural(errors, "error"), "$state-failed")] if errors else []
@@ -174,6 +179,8 @@ class CallPanel(Pane, scope="call"):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Letters belong to the form while it has the focus."""
         letters = action in ("cancel", "edit", "copy_command", "clear", "copy")
+        if action == "watch":  # a resource has no fields into which one could type
+            letters = self._opened is not None and not isinstance(self._opened.entry.view, ResourceView)
         return not (letters and self.body is not None and self.body.typing)
 
     def on_copied(self, event: Copied) -> None:
@@ -184,7 +191,7 @@ class CallPanel(Pane, scope="call"):
     def action_copy(self) -> None:
         """Copy the value under the cursor of the definition."""
         if self.body is None or not self.body.copy():
-            refuse(self, "Here only the definition, on the tab Schema, can be copied.")
+            refuse(self, "Here only the definition can be copied, on the tabs Schema and About.")
 
     def action_edit(self) -> None:
         """Edit the arguments as JSON."""
@@ -197,6 +204,10 @@ class CallPanel(Pane, scope="call"):
     def action_copy_command(self) -> None:
         """Copy the command line that does the same."""
         self.post_message(self.Wanted("command"))
+
+    def action_watch(self) -> None:
+        """Watch the resource, or no longer."""
+        self.post_message(self.Wanted("watch"))
 
     def action_clear(self) -> None:
         """Forget what was typed."""

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
+from mcp_studio.catalog.changes import diff
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.tui.form.editors import Complete
+from mcp_studio.tui.definition import about
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.json_editor import JsonEditor
+from mcp_studio.tui.form.offer import Complete
 from mcp_studio.tui.opened import Opened
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.text_view import TextView
 
 WHOLE = ""
 """Under this name the text of the JSON tab waits while it is no JSON; fields have theirs under their own names."""
 
 
 class CallBody(Vertical):
-    """Three views on one value, one of them seen: `form`, `json` or `schema`."""
+    """Views on one value, one of them seen: `form`, `json`, `schema`, and as text `about` and `changes`."""
 
     class Edited(Message):
         """The value is another one; `pending` is text by field that is no JSON and so is not in it."""
@@ -37,6 +40,7 @@ class CallBody(Vertical):
         self.form = FormView(empty="Nothing has to be filled in.")
         self.json: JsonEditor | None = None
         self.schema: Findable[JsonView] | None = None
+        self.text: Findable[TextView] | None = None
         self._opened: Opened | None = None
 
     async def show(self, opened: Opened, pending: Mapping[str, str], complete: Complete | None) -> str:
@@ -70,15 +74,21 @@ class CallBody(Vertical):
                 self.schema = Findable(JsonView())
                 await self.mount(self.schema)
             self.schema.view.set_json(dumps(opened.entry.view.raw))
+        elif tab in ("about", "changes"):
+            if self.text is None:
+                self.text = Findable(TextView())
+                await self.mount(self.text)
+            self.text.view.set_text(_changes(opened) if tab == "changes" else _about(opened))
         else:
             self.form.set_value(opened.value)
-        for name, view in (("form", self.form), ("json", self.json), ("schema", self.schema)):
+        shown = "text" if tab in ("about", "changes") else tab
+        for name, view in (("form", self.form), ("json", self.json), ("schema", self.schema), ("text", self.text)):
             if view is not None:
-                view.display = name == tab
+                view.display = name == shown
 
     def entry_point(self) -> Widget | None:
         """The widget inside that takes the keys."""
-        for view in (self.form, self.json, self.schema):
+        for view in (self.form, self.json, self.schema, self.text):
             if view is not None and view.display:
                 return next((inner for inner in view.query("*") if inner.focusable and inner.display), None)
         return None
@@ -113,11 +123,12 @@ class CallBody(Vertical):
         return ""
 
     def copy(self) -> bool:
-        """Copy the value under the cursor of the definition; False when that is not seen."""
-        if self.schema is None or not self.schema.display:
-            return False
-        self.schema.view.action_copy()
-        return True
+        """Copy the value under the cursor of the definition, or what is said about it; False when none is seen."""
+        for shown in (self.schema, self.text):
+            if shown is not None and shown.display:
+                shown.view.action_copy()
+                return True
+        return False
 
     def on_form_view_changed(self, event: FormView.Changed) -> None:
         """Something was typed into the form."""
@@ -134,3 +145,21 @@ class CallBody(Vertical):
         """Something was typed into the JSON editor that is JSON."""
         event.stop()
         self.post_message(self.Edited(event.value, {}))
+
+
+def _about(opened: Opened) -> str:
+    return about(opened.entry, opened.value, opened.mirrors)
+
+
+def _changes(opened: Opened) -> str:
+    """What is different since the last look: the members concerned, and the definitions line by line."""
+    change = opened.change
+    if change is None:
+        return "Nothing has changed since you last looked."
+    if change.kind == "changed":
+        return "\n".join((f"changed since you last looked: {', '.join(change.parts)}", "", *_compared(opened)))
+    return {"new": "It is new since you last looked.", "gone": "The server does not list it any more."}[change.kind]
+
+
+def _compared(opened: Opened) -> Iterator[str]:
+    return diff(opened.change.before if opened.change else None, opened.entry.view.raw)

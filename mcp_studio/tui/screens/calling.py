@@ -14,9 +14,12 @@ from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui import describe, late
+from mcp_studio.tui.form.offer import Offer
 from mcp_studio.tui.panels.pane import Pane
 
 if TYPE_CHECKING:
+    from mcp_studio.catalog.changes import Change
+    from mcp_studio.tui.form.offer import Complete
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.screens.main import MainScreen
 
@@ -34,24 +37,37 @@ class Calling:
         self.opened: Opened | None = None
         self._calls: OrderedDict[str, Call] = OrderedDict()
         self._refused: Json = None
+        self._changes: dict[str, Change] = {}
+        """What has changed, by draft key: still shown when the person comes back to it."""
+        self._said = ""
         self.home: Pane = screen.catalog
 
     # The open entry
 
     async def open(self, entry: Entry, *, go: bool, fresh: bool = False) -> None:
         """Show an entry in the call pane, with what was typed into it before unless it is to be `fresh`."""
-        ref, drafts = entry.ref, self._studio.drafts
+        drafts = self._studio.drafts
         opened = self.opened = late.open_entry(entry)
         if not fresh and (draft := drafts.get(opened.key)) is not None:
             opened.value = draft
         self._refused = None
-        complete = self._complete if ref.kind in ("prompt", "template") else None
-        await self._screen.call.show(opened, {} if fresh else drafts.get(f"text:{opened.key}") or {}, complete)
+        self._look(opened)
+        await self._screen.call.show(
+            opened, {} if fresh else drafts.get(f"text:{opened.key}") or {}, self._completing(opened)
+        )
         self._show_result()
         self.state_changed()
         if go:
             self.home = self._screen.call
             self._screen.go_to(self._screen.call)
+
+    def go_to(self, call: Call) -> None:
+        """Show the entry of a running call."""
+        found = self._studio.catalog.find(call.ref)
+        if found:
+            self._screen.run_worker(self.open(found[0], go=True), group="open", exclusive=True)
+        else:
+            self._screen.studio_app.say(f"{safe(call.subject)} is no longer listed.", "warning")
 
     def edited(self, value: Json, pending: Mapping[str, str]) -> None:
         """The value is another one; it is kept at once, and so is text that is no JSON yet."""
@@ -61,14 +77,39 @@ class Calling:
             self._studio.drafts.put(self.opened.key, value)
             self._studio.drafts.put(f"text:{self.opened.key}", dict(pending) or None)
 
-    async def _complete(self, argument: str, value: str) -> tuple[str, ...]:
+    def _look(self, opened: Opened) -> None:
+        """The person sees the entry as it is now: it is marked no more, but what has changed is still told."""
+        ref = opened.entry.ref
+        if opened.change is not None and opened.change.kind == "changed":
+            self._changes[opened.key] = opened.change
+        opened.change = opened.change or self._changes.get(opened.key)
+        if ref.server in self._studio.manager.names():
+            modern = self._studio.manager.status(ref.server).modern
+            opened.mirrors = modern and self._studio.manager.config(ref.server).kind == "http"
+        self._studio.catalog.acknowledge(ref)
+
+    def _completing(self, opened: Opened) -> Complete | None:
+        """What asks the server while something is typed; only where it can be asked."""
+        ref = opened.entry.ref
+        return self._complete if ref.kind in ("prompt", "template") else None
+
+    async def _complete(self, argument: str, value: str) -> Offer:
+        """Ask the server; why it does not answer is said once, not with every letter."""
         if self.opened is None:
-            return ()
-        known = {name: text for name, text in self.opened.words().items() if name != argument}
+            return Offer()
+        ref = self.opened.entry.ref
+        known = {name: text for name, text in self.opened.words().items() if name != argument and text}
+        if ref.server not in self._studio.manager.names() or self._studio.manager.status(ref.server).state != "ready":
+            return Offer()
         try:
-            return await self._studio.complete(self.opened.entry.ref, argument, value, known)
-        except StudioError:
-            return ()
+            found = await self._studio.complete(ref, argument, value, known)
+        except StudioError as error:
+            if self._said != error.message:
+                self._said = error.message
+                self._screen.studio_app.say(f"No completions from {safe(ref.server, 60)}: {safe(error.message, 200)}")
+            return Offer()
+        self._said = ""
+        return Offer(found.values, found.count)
 
     def state_changed(self) -> None:
         """The server of the open entry may be in another state, or describe the entry in another way."""
@@ -91,7 +132,8 @@ class Calling:
             return
         value, self.opened = self.opened.value, late.open_entry(entry)
         self.opened.value = value
-        await self._screen.call.show(self.opened, {}, None)
+        self._look(self.opened)
+        await self._screen.call.show(self.opened, {}, self._completing(self.opened))
         self._screen.studio_app.say(f"{safe(entry.ref)} has another definition now.", "warning")
 
     # Running
@@ -106,8 +148,8 @@ class Calling:
         """Whether the open entry is being run."""
         return self.call is not None and self.call.outcome is None
 
-    def run(self) -> None:
-        """Run what is open, once it has been checked."""
+    def run(self, *, fresh: bool = False) -> None:
+        """Run what is open, once it has been checked; `fresh` asks the server even if a kept answer would do."""
         app = self._screen.studio_app
         if self.opened is None:
             app.say("Nothing is open yet. Choose something in the catalog (2) and press enter.", "warning")
@@ -116,9 +158,9 @@ class Calling:
         elif self.opened.entry.excluded:
             app.say(f"It must not be used: {safe(self.opened.entry.problem)}", "warning")
         else:
-            self._screen.run_worker(self._check_and_run(self.opened), group="call", exclusive=True)
+            self._screen.run_worker(self._check_and_run(self.opened, fresh), group="call", exclusive=True)
 
-    async def _check_and_run(self, opened: Opened) -> None:
+    async def _check_and_run(self, opened: Opened, fresh: bool) -> None:
         problems = self._screen.call.unreadable() or opened.problems()
         if not problems and opened.schema is not None:
             problems = await self._studio.check(opened.schema, opened.value)
@@ -129,7 +171,7 @@ class Calling:
             return
         self._screen.call.show_problems(problems)
         if await self._connected(opened.entry.ref.server):
-            self._start(opened)
+            self._start(opened, fresh)
 
     async def _connected(self, name: str) -> bool:
         """Wait for a server that is on its way; False when the person has gone on meanwhile."""
@@ -143,13 +185,13 @@ class Calling:
         self._screen.call.show_problems(errors)
         self._screen.call.focus_problem(errors[0])
         first = errors[0]
-        what = f"{safe(first.pointer.removeprefix('/'), 80)} {safe(first.message, 300)}".strip().rstrip(".")
+        what = f"{safe(first.place, 80)} {safe(first.message, 300)}".strip().rstrip(".")
         more = f" and {describe.plural(len(errors) - 1, 'more error')}" if len(errors) > 1 else ""
         again = "" if self._screen.call.unreadable() else " The same key again sends it all the same."
         self._screen.studio_app.say(f"Not sent: {what}{more}.{again}", "warning")
         self._refused = (opened.value,)
 
-    def _start(self, opened: Opened) -> None:
+    def _start(self, opened: Opened, fresh: bool) -> None:
         ref = opened.entry.ref
         match ref.kind:
             case "tool":
@@ -158,7 +200,7 @@ class Calling:
             case "prompt":
                 call = self._studio.get_prompt(ref, opened.words())
             case _:
-                call = self._studio.read_resource(ref.server, opened.uri())
+                call = self._studio.read_resource(ref.server, opened.uri(), fresh=fresh)
         self._calls.pop(opened.key, None)
         self._calls[opened.key] = call
         call.changed.connect(self._call_changed)
@@ -170,13 +212,15 @@ class Calling:
         """Do what the call or the result pane asks for."""
         match what:
             case "again":
-                self.run()
+                self.run(fresh=True)
             case "cancel":
                 self.cancel()
             case "command":
                 self.copy_command()
             case "clear":
                 self.clear()
+            case "watch":
+                self._screen.watching.switch_open()
             case _:
                 self.save()
 

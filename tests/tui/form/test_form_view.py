@@ -17,6 +17,7 @@ from mcp_studio.schema.form import MAX_FIELDS, build
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.model import LARGEST
+from mcp_studio.tui.form.offer import Offer
 from tests.support import run, wait_until
 from tests.tui.form.demo import FormApp
 
@@ -417,9 +418,9 @@ def test_the_editor_goes_with_the_scrolled_rows() -> None:
 def test_completions_of_the_server_are_offered() -> None:
     asked: list[tuple[str, str]] = []
 
-    async def complete(name: str, text: str) -> tuple[str, ...]:
+    async def complete(name: str, text: str) -> Offer:
         asked.append((name, text))
-        return ("be\x1bst", "berlin")
+        return Offer(("be\x1bst", "berlin"))
 
     async def test() -> None:
         async with shown({"city": TEXT}, complete=complete) as (app, pilot):

@@ -1,0 +1,163 @@
+"""What a server says about one entry, in words: hints, tasks, mirrored headers, icons, metadata. Pure functions.
+
+All of it is foreign text: each value is made one safe line, so that none can look like a line of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.jsontext import Json, dumps, printable
+from mcp_studio.protocol.headers import mirrored, param_headers
+from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView
+from mcp_studio.safetext import safe
+from mcp_studio.tui import describe
+from mcp_studio.tui.views.line import size_text
+
+_WIDTH = 14
+_HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+"""Hints of a tool, and what holds where it says nothing (specification, ToolAnnotations)."""
+_SHOWN = frozenset(
+    "name title description inputSchema outputSchema annotations execution icons _meta uri uriTemplate mimeType size "
+    "arguments".split()
+)
+"""Members that have a place of their own."""
+
+
+def about(entry: Entry, value: Json, sends_headers: bool) -> str:
+    """Everything about an entry but its schemas, as lines.
+
+    Args:
+        value: the arguments as they are now: mirrored headers are shown with what would be sent.
+        sends_headers: the connection is one over which arguments are mirrored (HTTP, 2026-07-28).
+    """
+    return "\n".join(line.rstrip() for line in _lines(entry, value, sends_headers))
+
+
+def _lines(entry: Entry, value: Json, sends_headers: bool) -> Iterator[str]:
+    view = entry.view
+    if entry.change is not None:
+        yield _row("last look", entry.change.words)
+    if entry.problem:
+        yield _row("problem", entry.problem)
+    yield from _names(entry)
+    match view:
+        case ToolView():
+            yield from _tool(view, value, sends_headers)
+        case PromptView():
+            yield from _prompt(view)
+        case ResourceView() | TemplateView():
+            yield from _resource(view)
+    if view.description:
+        yield "description"
+        yield from (f"  {line}" for line in safe(view.description, 20_000, lines=True).splitlines())
+    yield from icons(view.raw.get("icons"))
+    yield from _json("_meta", view.raw.get("_meta"))
+    if more := [key for key in view.raw if key not in _SHOWN]:
+        yield _row("also", f"{', '.join(more)} (on the tab Schema)")
+
+
+def _names(entry: Entry) -> Iterator[str]:
+    view = entry.view
+    yield _row("name", view.name or "none")
+    if title := view.raw.get("title"):
+        yield _row("title", title)
+    if isinstance(view, ToolView) and (second := view.annotations.get("title")) and second != title:
+        yield _row("title", f"{second} (of its annotations)")
+
+
+def _tool(tool: ToolView, value: Json, sends_headers: bool) -> Iterator[str]:
+    yield "hints          what the server claims, not a guarantee"
+    for name, usual in _HINTS.items():
+        said = tool.annotations.get(name)
+        words = str(said).lower() if isinstance(said, bool) else f"not said, so {str(usual).lower()}"
+        yield _row(f"  {name.removesuffix('Hint')}", words)
+    for name, said in tool.annotations.items():
+        if name not in _HINTS and name != "title":
+            yield _row(f"  {name}", _short(said))
+    execution = tool.raw.get("execution")
+    if isinstance(execution, dict):
+        support = cast("dict[str, Json]", execution).get("taskSupport")
+        yield _row("tasks", {"required": "must be run as a task", "optional": "can be run as a task"}.get(
+            str(support), f"not run as a task ({_short(support)})"
+        ))  # fmt: skip
+    schema = tool.output_schema
+    yield _row("output", "structured, checked against its outputSchema" if schema is not None else "no outputSchema")
+    yield from _headers(tool, value, sends_headers)
+
+
+def _headers(tool: ToolView, value: Json, sends_headers: bool) -> Iterator[str]:
+    wanted = mirrored(tool.input_schema)
+    if not wanted:
+        return
+    where = "sent with each call" if sends_headers else "not sent here: only over HTTP in 2026-07-28"
+    yield _row("headers", f"arguments mirrored into HTTP headers (x-mcp-header), {where}")
+    values = dict(param_headers(tool.input_schema, cast("dict[str, Json]", value) if isinstance(value, dict) else {}))
+    for name, path in wanted:
+        now = f" = {safe(values[name], 200)}" if name in values else " (not set, so not sent)"
+        yield f"  {safe(name, 80)} ← {safe('.'.join(path), 200)}{now}"
+
+
+def _resource(view: ResourceView | TemplateView) -> Iterator[str]:
+    if isinstance(view, TemplateView):
+        yield _row("template", view.uri_template)
+    else:
+        yield _row("uri", view.uri)
+        if view.size is not None:
+            yield _row("size", f"{size_text(view.size)}, {view.size:,} bytes")
+    if view.mime_type:
+        yield _row("type", view.mime_type)
+    for name, said in _mapping(view.raw.get("annotations")).items():
+        audience = name == "audience" and isinstance(said, list)
+        text = ", ".join(str(one) for one in cast("list[Json]", said)) if audience else _short(said)
+        yield _row({"lastModified": "modified"}.get(name, name), text)
+
+
+def _prompt(prompt: PromptView) -> Iterator[str]:
+    yield _row("arguments", describe.plural(len(prompt.arguments), "argument"))
+    for one in prompt.arguments:
+        title = f" ({one['title']})" if isinstance(one.get("title"), str) else ""
+        needed = "required" if one.get("required") is True else "optional"
+        yield f"  {safe(one.get('name'), 60)}{safe(title, 80)}: {needed}"
+
+
+def icons(value: Json) -> Iterator[str]:
+    """Icons as what they are said to be; they are never fetched."""
+    if not isinstance(value, list) or not value:
+        return
+    found = cast("list[Json]", value)
+    yield _row("icons", f"{describe.plural(len(found), 'icon')}, not fetched")
+    for item in found[:20]:
+        icon = _mapping(item)
+        sizes = icon.get("sizes")
+        size = " ".join(str(one) for one in cast("list[Json]", sizes)) if isinstance(sizes, list) else sizes
+        parts = (_address(icon.get("src")), icon.get("mimeType"), size, icon.get("theme"))
+        yield "  " + " · ".join(safe(part, 200) for part in parts if part)
+
+
+def _address(source: Json) -> str:
+    text = source if isinstance(source, str) else "no src"
+    return f"{text[:40]}… ({size_text(len(text))} of data)" if text.startswith("data:") and len(text) > 60 else text
+
+
+def _json(name: str, value: Json) -> Iterator[str]:
+    known = _mapping(value)
+    if not known:
+        return
+    first, *rest = printable(known).splitlines()
+    yield f"{name:<{_WIDTH}} {first}"
+    yield from (f"{'':<{_WIDTH}} {line}" for line in rest[:200])
+
+
+def _row(name: str, value: object) -> str:
+    return f"{safe(name, 40):<{_WIDTH}} {safe(value, 1_000)}"
+
+
+def _short(value: Json) -> str:
+    return value if isinstance(value, str) else dumps(value)[:400].decode("utf-8", "replace")
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

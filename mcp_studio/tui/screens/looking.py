@@ -1,0 +1,61 @@
+"""What a person sees of the lists on the main screen: going to one, having seen all of it, reading it page by page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.tui import describe, late
+from mcp_studio.tui.screens.facts import freshness
+
+if TYPE_CHECKING:
+    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.tui.screens.main import MainScreen
+
+
+class Looking:
+    """Tells the engine what is looked at, and the catalog how fresh it is."""
+
+    def __init__(self, screen: MainScreen) -> None:
+        self._screen = screen
+        self._studio = screen.studio
+
+    def wanted(self, what: str, kind: EntryKind, ref: Ref | None) -> None:
+        """Do what the catalog asks for."""
+        match what:
+            case "looked":
+                self.looked(kind)
+            case "seen":
+                self.seen(kind)
+            case _:
+                self.pages(kind, ref)
+
+    def looked(self, kind: EntryKind) -> None:
+        """The lists of a kind are on screen: those that are fresh no longer are read again."""
+        for name in self._studio.manager.names():
+            self._studio.manager.look(name, kind)
+        self.tick()
+
+    def seen(self, kind: EntryKind) -> None:
+        """All of a kind counts as looked at."""
+        count = self._studio.catalog.acknowledge_all(kind)
+        app = self._screen.studio_app
+        if count:
+            app.say(f"{describe.plural(count, 'change')} marked as seen.")
+        else:
+            app.say("Nothing here is new, changed or gone since you last looked.")
+
+    def pages(self, kind: EntryKind, ref: Ref | None) -> None:
+        """Read a list page by page."""
+        manager = self._studio.manager
+        ready = [name for name in manager.names() if manager.status(name).state == "ready"]
+        name = ref.server if ref is not None else ready[0] if len(ready) == 1 else ""
+        if name not in ready:
+            what = "Its server is not connected" if ref else "Put the cursor on an entry of a connected server"
+            self._screen.studio_app.say(f"{what}, so there is no list to read.", "warning")
+            return
+        self._screen.app.push_screen(late.pages(self._studio, name, kind))
+
+    def tick(self) -> None:
+        """Time has passed: the list in the catalog is fresh for less time."""
+        self._screen.catalog.show_fresh(freshness(self._studio, self._screen.catalog.kind))
