@@ -84,6 +84,8 @@ class Answerer:
         self._subject = subject
         self._channel = channel
         self._sampled = 0
+        self.task_subjects: dict[str, str] = {}
+        """What tasks of the server are for, by their ids: their questions belong to that."""
 
     @property
     def capabilities(self) -> dict[str, Json]:

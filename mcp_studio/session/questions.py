@@ -10,8 +10,10 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.events import Asked
 from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.protocol.tasks import related_task
 from mcp_studio.protocol.versions import INTERNAL_ERROR
 from mcp_studio.session.answering import Answerer, Refusal
+from mcp_studio.session.client_tasks import ClientTasks
 from mcp_studio.session.connection import Connection
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -31,6 +33,7 @@ class Questions:
         self._connection = connection
         self._most = most
         self._spawn = spawn
+        self._tasks = ClientTasks(connection, lambda: answerer.capabilities, most, spawn)
         self._open: dict[RequestId, asyncio.Task[None]] = {}
         self._calls: dict[RequestId, set[RequestId]] = {}
         """The calls that were open when a question came: it belongs to one of them."""
@@ -53,6 +56,7 @@ class Questions:
 
     def given_up(self, call: RequestId) -> None:
         """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
+        self._tasks.given_up(call)
         for identity, calls in tuple(self._calls.items()):
             calls.discard(call)
             if not calls and (task := self._open.get(identity)):
@@ -65,14 +69,22 @@ class Questions:
             self._calls.pop(identity, None)
 
     async def _answer(self, event: Asked) -> None:
-        self._connection.pause()
-        try:
-            answer = await self._answerer.answer(event.method, event.params)
-        except StudioError as error:
-            answer = Refusal(INTERNAL_ERROR, error.message)
-        finally:
-            self._connection.resume()
+        def ask() -> Coroutine[Any, Any, Json | Refusal]:
+            return self._ask(event)
+
+        is_task = self._tasks.takes(event.method, event.params)
+        answer = await (self._tasks.answer(event.method, event.params, ask) if is_task else ask())
         if isinstance(answer, Refusal):
             self._connection.refuse(event.id, answer.code, answer.message)
         else:
             self._connection.respond(event.id, answer)
+
+    async def _ask(self, event: Asked) -> Json | Refusal:
+        self._connection.pause()
+        try:
+            subject = self._answerer.task_subjects.get(related_task(event.params), "")
+            return await self._answerer.answer(event.method, event.params, subject)
+        except StudioError as error:
+            return Refusal(INTERNAL_ERROR, error.message)
+        finally:
+            self._connection.resume()

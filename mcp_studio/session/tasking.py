@@ -198,6 +198,7 @@ class Tasks(TaskStore):
                 running[1].poll()
             return
         answerer = self._manager.supervisor(task.server).answerer
+        answerer.task_subjects[task.id] = task.subject
         follower = Follower(self, task.key, connection, answerer, self._limits)
         self._followers[task.key] = connection, follower
         doing = self._spawn(follower.run(now=now))
@@ -207,6 +208,8 @@ class Tasks(TaskStore):
     def _unfollow(self, key: tuple[str, str], follower: Follower) -> None:
         if (running := self._followers.get(key)) and running[1] is follower:
             del self._followers[key]
+            if key[0] in self._manager.names():
+                self._manager.supervisor(key[0]).answerer.task_subjects.pop(key[1], None)
             if task := self.get(*key):
                 self._listen(task)
 
