@@ -10,6 +10,7 @@ from functools import partial
 
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
+from mcp_studio.trace.lint.examine import Examiner, typical
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.message import Direction, MessageKind, Span, WireMessage
 
@@ -43,6 +44,8 @@ class TraceStore:
         self.durations: deque[float] = deque(maxlen=_DURATIONS)
         """Milliseconds of the newest answered requests of ours."""
         self._ledgers: dict[str, Ledger] = {}
+        self.examiner = Examiner(self.ledger, self._revised)
+        """Checks messages more closely when somebody looks at them."""
 
     def __len__(self) -> int:
         return len(self._entries) - self._start
@@ -103,6 +106,11 @@ class TraceStore:
         """What the lint has found on a server."""
         return self._ledgers.setdefault(server, Ledger())
 
+    async def examine(self, server: str) -> None:
+        """Check the newest messages of a server more closely, some of each kind; see `ledger` for what is found."""
+        newest_first = (self[index] for index in range(len(self) - 1, -1, -1))
+        await self.examiner.look(typical(newest_first, server))
+
     def percentile(self, share: float) -> float | None:
         """The duration in milliseconds that this share of the newest requests stayed under; None without any."""
         if not self.durations:
@@ -113,6 +121,9 @@ class TraceStore:
     def clear(self) -> None:
         """Forget all entries; numbers go on."""
         self._entries, self._start, self._bytes = [], 0, 0
+        self.revision += 1
+
+    def _revised(self) -> None:
         self.revision += 1
 
     def _redact_later(self, entry: WireMessage, body: bytes) -> None:

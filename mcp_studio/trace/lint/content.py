@@ -18,9 +18,10 @@ _BLOCKS = {
     "resource_link": "2025-06-18",
 }
 """Content block type -> the version that brought it."""
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_PREFIX = re.compile(r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*")
-_NAME = re.compile(r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
+_PREFIX = r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*"
+_NAME = r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"
+# Patterns as texts: they are compiled when the first message needs them, not at every start.
 _KEYS = 100
 _ICONS = 50
 
@@ -62,7 +63,7 @@ def check_resource(resource: Look) -> None:
 
 def check_uri(look: Look, key: str = "uri") -> None:
     """A URI that must be there."""
-    if look.needs(key) and not _SCHEME.match(look.raw[key]):
+    if look.needs(key) and not re.match(_SCHEME, look.raw[key]):
         look.say(
             "resource-uri", f"{quoted(look.raw[key])} is no URI: it has no scheme.", key, "server/resources#resource"
         )
@@ -92,5 +93,5 @@ def check_meta(look: Look) -> None:
         return
     for key in list(cast("dict[str, Json]", meta))[:_KEYS]:
         prefix, slash, name = key.rpartition("/")
-        if (slash and not _PREFIX.fullmatch(prefix)) or not _NAME.fullmatch(name):
+        if (slash and not re.fullmatch(_PREFIX, prefix)) or not re.fullmatch(_NAME, name):
             look.say("meta-key", f"{quoted(key)} is no valid key of _meta.", "_meta", "basic#meta")

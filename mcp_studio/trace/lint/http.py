@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
 
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.protocol.versions import METHOD_NOT_FOUND, NAMED
@@ -14,22 +13,24 @@ from mcp_studio.trace.lint.words import quoted
 from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse
 
 _REMEMBERED = 200
-_VISIBLE = re.compile(r"[\x21-\x7e]+")
-_SENTINEL = re.compile(r"=\?base64\?(.*)\?=")
+_VISIBLE = r"[\x21-\x7e]+"
+_SENTINEL = r"=\?base64\?(.*)\?="
 
 
-@dataclass(slots=True)
 class Exchange:
     """One HTTP request and what became of it."""
 
-    verb: str
-    headers: dict[str, str]
-    kind: str = ""
-    """What the body carries: `request`, `notification`, `response`; empty without one."""
-    method: str = ""
-    modern: bool = False
-    status: int = 0
-    stream: bool = False
+    __slots__ = ("headers", "kind", "method", "modern", "status", "stream", "verb")
+
+    def __init__(self, verb: str, headers: dict[str, str]) -> None:
+        self.verb = verb
+        self.headers = headers
+        self.kind = ""
+        """What the body carries: `request`, `notification`, `response`; empty without one."""
+        self.method = ""
+        self.modern = False
+        self.status = 0
+        self.stream = False
 
 
 class Exchanges:
@@ -111,7 +112,7 @@ class Exchanges:
             return []
         if exchange.modern:
             return [Spot("http-session", "The server gives a session id; 2026-07-28 has no sessions.")]
-        if not _VISIBLE.fullmatch(session):
+        if not re.fullmatch(_VISIBLE, session):
             return [Spot("http-session", "The session id has other characters than visible ASCII.")]
         if exchange.method == "initialize":
             self._session = session
@@ -141,7 +142,7 @@ def _lower(headers: Headers) -> dict[str, str]:
 
 
 def _decoded(value: str) -> str:
-    found = _SENTINEL.fullmatch(value)
+    found = re.fullmatch(_SENTINEL, value)
     if not found:
         return value
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from mcp_studio.trace.lint.finding import SEVERITIES, Finding, Severity
 
@@ -13,16 +12,18 @@ _PER_RULE = 20
 _VERSIONS = 100
 
 
-@dataclass(slots=True)
 class Group:
     """Findings of one rule with the same text."""
 
-    first: Finding
-    count: int = 1
-    last: int = 0
-    """The number of the newest message it was found on."""
-    others: bool = False
-    """Findings of the rule with ever different texts; `first` is only the first of them."""
+    __slots__ = ("count", "first", "last", "others")
+
+    def __init__(self, first: Finding, others: bool = False) -> None:
+        self.first = first
+        self.count = 1
+        self.last = first.number
+        """The number of the newest message it was found on."""
+        self.others = others
+        """Findings of the rule with ever different texts; `first` is only the first of them."""
 
 
 class Ledger:
@@ -89,9 +90,9 @@ class Ledger:
         rest = (finding.rule, "")
         if self._texts[finding.rule] < _PER_RULE:
             self._texts[finding.rule] += 1
-            self._groups[key] = Group(finding, last=finding.number)
+            self._groups[key] = Group(finding)
         elif rest in self._groups:
             return self._groups[rest]
         else:
-            self._groups[rest] = Group(finding, last=finding.number, others=True)
+            self._groups[rest] = Group(finding, others=True)
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
 
@@ -13,14 +13,14 @@ from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import META_CAPABILITIES, META_LOG_LEVEL, META_VERSION, MODERN_VERSIONS, VERSIONS
-from mcp_studio.trace.lint.catalogue import found
 from mcp_studio.trace.lint.envelope import check_envelope
-from mcp_studio.trace.lint.finding import Finding, Spot
+from mcp_studio.trace.lint.finding import Spot
 from mcp_studio.trace.lint.frame import check_bytes
 from mcp_studio.trace.lint.http import Exchanges
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.listings import LISTS, Names
 from mcp_studio.trace.lint.methods import check_notification, check_request, check_use
+from mcp_studio.trace.lint.notes import Notes
 from mcp_studio.trace.lint.notices import Subscribed, check_change, check_log
 from mcp_studio.trace.lint.progress import check_progress
 from mcp_studio.trace.lint.requests import Requests, Running
@@ -28,13 +28,11 @@ from mcp_studio.trace.lint.results import check_result
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.transport.tap import HttpRequest, HttpResponse
 
-_MOST = 50
-"""Findings of one message that are kept."""
 _AT_ONCE = 300
 """Items of a result that are looked at on the event loop; larger ones are in a thread."""
 _READ = 256 * 1024
 """Bytes of a frame of ours that is read again."""
-_TOKEN = re.compile(rb'"progressToken"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")')
+_TOKEN = rb'"progressToken"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")'
 _VERSION, _CAPABILITIES, _LOGS = (
     f'"{key}"'.encode() for key in (META_VERSION, META_CAPABILITIES, META_LOG_LEVEL)
 )  # fmt: skip
@@ -52,7 +50,7 @@ class Linter:
 
     def __init__(self, ledger: Ledger, clean: Callable[[str], str], changed: Callable[[], None]) -> None:
         self._ledger = ledger
-        self._clean = clean
+        self._notes = Notes(ledger, clean)
         self._changed = changed
         self.begins()
 
@@ -95,9 +93,7 @@ class Linter:
                 spots += check_envelope(loads(frame), self._modern)
             except (JsonProblem, LimitExceeded) as problem:
                 spots.append(Spot("not-json", f"It is not JSON: {problem}"))
-        # Shown on the message, and not counted: it is nothing that the server does.
-        number, modern = entry.number, self._modern
-        entry.findings += tuple(_cleaned(found(spot, number, modern), self._clean) for spot in spots[:_MOST])
+        self._attach(entry, spots)
 
     def _asking(self, out: Outgoing, identity: RequestId, frame: bytes) -> list[Spot]:
         running = Running(out.method, out.version)
@@ -105,7 +101,7 @@ class Linter:
             running.paged = b'"cursor"' in frame
             if not running.paged:
                 self._names.begin(out.method)
-        elif tokens := _TOKEN.findall(frame[-_READ:]):
+        elif tokens := re.findall(_TOKEN, frame[-_READ:]):
             running.token = loads(tokens[-1])
         if out.method in _READ_AGAIN and len(frame) <= _READ:
             self._learn(out.method, running, loads(frame))
@@ -249,10 +245,8 @@ class Linter:
     # ------------------------------------------------------------------ helpers
 
     def _attach(self, entry: WireMessage, spots: Sequence[Spot]) -> None:
-        if not spots:
-            return
-        number, modern, clean = entry.number, self._modern, self._clean
-        attach(entry, self._ledger, (_cleaned(found(spot, number, modern), clean) for spot in spots[:_MOST]))
+        if spots:
+            self._notes.put(entry, spots, self._modern)
 
     def _beside(self, entry: WireMessage, check: Callable[[], list[Spot]]) -> None:
         """Run a long check in a thread; what it finds is added when it is done."""
@@ -267,20 +261,6 @@ class Linter:
         if not done.cancelled() and (spots := done.result()):
             self._attach(entry, spots)
             self._changed()
-
-
-def attach(entry: WireMessage, ledger: Ledger, findings: Iterable[Finding]) -> bool:
-    """Put findings on a message and into the ledger, those that are not there yet; whether there were any."""
-    new = tuple(finding for finding in findings if finding not in entry.findings)
-    if new:
-        entry.findings += new
-        ledger.add(new)
-    return bool(new)
-
-
-def _cleaned(finding: Finding, clean: Callable[[str], str]) -> Finding:
-    text = clean(finding.text)
-    return finding if text == finding.text else finding._replace(text=text)
 
 
 def _inside(value: Json, key: str) -> dict[str, Json]:

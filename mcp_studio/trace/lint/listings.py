@@ -13,7 +13,7 @@ from mcp_studio.trace.lint.finding import Spot
 from mcp_studio.trace.lint.shape import Look
 from mcp_studio.trace.lint.words import kind_of, quoted
 
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_NAME = r"[A-Za-z0-9_.-]{1,128}"
 _NAMES = 20_000
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
@@ -99,7 +99,7 @@ def _check_item(method: str, item: Look, version: str) -> None:
 
 
 def _tool(tool: Look, version: str) -> None:
-    if tool.needs("name") and not _NAME.fullmatch(tool.raw["name"]):
+    if tool.needs("name") and not re.fullmatch(_NAME, tool.raw["name"]):
         what = (
             "is longer than 128 characters"
             if len(tool.raw["name"]) > 128

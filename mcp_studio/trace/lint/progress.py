@@ -8,7 +8,7 @@ from typing import cast
 from mcp_studio.jsontext import Json
 from mcp_studio.trace.lint.finding import Spot
 from mcp_studio.trace.lint.requests import Requests
-from mcp_studio.trace.lint.words import kind_of, quoted
+from mcp_studio.trace.lint.words import kind_of
 
 
 def check_progress(params: dict[str, Json], requests: Requests) -> list[Spot]:
@@ -43,7 +43,7 @@ def _idle(token: int | str, requests: Requests) -> list[Spot]:
     where = "/params/progressToken"
     method = requests.ended_with_token(token)
     if method is None:
-        return [Spot("progress-without-token", f"No request carries the token {quoted(token)}.", where)]
+        return [Spot("progress-without-token", "No request carried the token of this progress.", where)]
     if not method:
         return []  # we no longer want it; the server could not know in time
     return [Spot("progress-after-end", f"There is progress of {method} after its answer.", where)]

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.trace.lint.finding import Spot
-from mcp_studio.trace.lint.words import quoted
 
 _REMEMBERED = 2_000
 
 
-@dataclass(slots=True)
 class Running:
     """A request of ours without an answer."""
 
-    method: str
-    version: str = ""
-    token: RequestId | None = None
-    progress: float | None = None
-    """The newest progress that was told."""
-    paged: bool = False
-    """It carries a cursor."""
-    logs: bool = False
-    """It carries a log level (2026-07-28)."""
-    filter: dict[str, Json] = field(default_factory=dict[str, Json])
-    """What a `subscriptions/listen` wants to hear."""
-    acknowledged: bool = False
+    __slots__ = ("acknowledged", "filter", "logs", "method", "paged", "progress", "token", "version")
+
+    def __init__(self, method: str, version: str = "") -> None:
+        self.method = method
+        self.version = version
+        self.token: RequestId | None = None
+        self.progress: float | None = None
+        """The newest progress that was told."""
+        self.paged = False
+        """It carries a cursor."""
+        self.logs = False
+        """It carries a log level (2026-07-28)."""
+        self.filter: dict[str, Json] = {}
+        """What a `subscriptions/listen` wants to hear."""
+        self.acknowledged = False
 
 
 class Requests:
@@ -106,7 +105,7 @@ class Requests:
         if identity in self._over:
             method = self._over[identity]
             return None, [Spot("duplicate-response", f"A request ({method[:80]}) is answered a second time.", "/id")]
-        return None, [Spot("orphan-response", f"No request has the id {quoted(identity)}.", "/id")]
+        return None, [Spot("orphan-response", "No request of ours has the id of this response.", "/id")]
 
     def asked(self, identity: RequestId) -> list[Spot]:
         """The server asks something."""

@@ -1,0 +1,123 @@
+"""Checking whole messages against the SDK's model of their version. Slow to start: for a thread, when somebody looks.
+
+Its errors are put into our words, and of a union only the errors of the arm that was meant are kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, cast
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.protocol.versions import META_VERSION, VERSIONS
+from mcp_studio.trace.lint.arms import Flaw, meant, placed
+from mcp_studio.trace.lint.finding import Spot
+from mcp_studio.trace.lint.frame import duplicate_keys
+from mcp_studio.trace.lint.words import escaped
+from mcp_studio.trace.message import Direction, MessageKind
+
+TIME = 2.0
+"""Seconds for all messages that are checked together."""
+_MOST = 20
+_SECTIONS = {
+    "tools": "server/tools",
+    "resources": "server/resources",
+    "prompts": "server/prompts",
+    "completion": "server/utilities/completion",
+    "logging": "server/utilities/logging",
+    "message": "server/utilities/logging",
+    "sampling": "client/sampling",
+    "elicitation": "client/elicitation",
+    "roots": "client/roots",
+    "initialize": "basic/lifecycle#initialization",
+    "subscriptions": "basic/patterns/subscriptions",
+}
+"""First part of a method, without `notifications/` -> page of the specification."""
+
+
+class Job(NamedTuple):
+    """One message to check."""
+
+    direction: Direction
+    kind: MessageKind
+    method: str
+    """Of an answer, the method of its request."""
+    version: str
+    """What was negotiated when it crossed the wire; empty before that."""
+    body: bytes
+
+
+def check_all(jobs: Iterable[Job]) -> list[list[Spot]]:
+    """What is wrong with each message; those that there is no time for get an empty list."""
+    until = time.monotonic() + TIME
+    return [check(job) if time.monotonic() < until else [] for job in jobs]
+
+
+def check(job: Job) -> list[Spot]:
+    """What is wrong with one message."""
+    try:
+        value = loads(job.body)
+    except (JsonProblem, LimitExceeded):
+        return []
+    spots = duplicate_keys(job.body.decode("utf-8", "replace"))
+    if not isinstance(value, dict):
+        return spots
+    message = cast("dict[str, Json]", value)
+    part = "result" if job.kind == "result" else "params"
+    content = message.get(part)
+    if not isinstance(content, dict) and (part == "result" or part in message):
+        return spots  # the envelope's rules say so
+    version = _version(job, cast("Json", content))
+    root: Json = content if part == "result" else {"params": content or {}}
+    base = "/result" if part == "result" else ""
+    flaws = meant(_flaws(job, version, cast("Json", content), root)) if version else []
+    return spots + [_spot(flaw, base, job.method) for flaw in flaws[:_MOST]]
+
+
+def _version(job: Job, content: Json) -> str:
+    """Messages of the negotiation say their version themselves."""
+    known: dict[str, Json] = cast("dict[str, Json]", content) if isinstance(content, dict) else {}
+    said: Json = job.version
+    if job.method == "initialize":
+        said = known.get("protocolVersion")
+    elif job.method == "server/discover":
+        meta = known.get("_meta")
+        said = cast("dict[str, Json]", meta).get(META_VERSION) if isinstance(meta, dict) else None
+        said = said or VERSIONS[-1]
+    return said if isinstance(said, str) and said in VERSIONS else ""
+
+
+def _flaws(job: Job, version: str, content: Json, root: Json) -> list[Flaw]:
+    from mcp_types import methods
+    from pydantic import ValidationError
+
+    checks: dict[tuple[Direction, MessageKind], Callable[[str, str, Any], object]] = {
+        ("in", "result"): methods.validate_server_result,
+        ("in", "request"): methods.parse_server_request,
+        ("in", "notification"): methods.parse_server_notification,
+        ("out", "result"): methods.validate_client_result,
+        ("out", "request"): methods.validate_client_request,
+        ("out", "notification"): methods.validate_client_notification,
+    }
+    validate = checks.get((job.direction, job.kind))
+    if validate is None:
+        return []
+    try:
+        validate(job.method, version, content)
+    except ValidationError as problem:
+        errors = problem.errors(include_url=False, include_context=False, include_input=False)
+        return [placed(root, error["loc"], error["type"], error["msg"]) for error in errors]
+    except (KeyError, ValueError, RuntimeError):
+        return []  # a method that the version does not have; the rules say so where that is wrong
+    return []
+
+
+def _spot(flaw: Flaw, base: str, method: str) -> Spot:
+    name = str(flaw.path[-1])[:80] if flaw.path else "the message"
+    if len(flaw.path) > 1 and isinstance(flaw.path[-1], int):
+        name = f"{str(flaw.path[-2])[:80]}[{name}]"
+    pointer = base + "".join(f"/{escaped(str(step))}" for step in flaw.path)
+    where = method.removeprefix("notifications/").split("/", 1)[0]
+    return Spot("not-in-schema", f"{name} {flaw.text}.", pointer, _SECTIONS.get(where, ""))
