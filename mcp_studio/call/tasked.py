@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, cast
+from dataclasses import replace
+from typing import NamedTuple, cast
 
+from mcp_studio.call.call import Call, outcome_of
 from mcp_studio.call.ended import Ended
-from mcp_studio.call.outcome import Cancelled, InBackground, Lost, TimedOut
+from mcp_studio.call.outcome import CallOutcome, Cancelled, InBackground, Lost, TimedOut
 from mcp_studio.errors import ProtocolError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
@@ -21,9 +23,6 @@ from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.state import Status
 from mcp_studio.session.tasking import Tasks, unreachable
 from mcp_studio.session.tasks import Task
-
-if TYPE_CHECKING:
-    from mcp_studio.call.call import Call
 
 _CANCELLING = 2.0
 """Seconds for telling the server that a task is not wanted any more."""
@@ -138,6 +137,16 @@ class TaskCalls:
             await self._tasks.cancel(*task.key)
         except StudioError:
             return  # not connected, or refused: the task's own state shows it
+
+
+def outcome_of_task(task: Task) -> CallOutcome:
+    """What a call that became this task would have ended with; the task has to be done."""
+    ms = (task.steps[-1].at - task.started) * 1000 if task.steps else 0.0
+    try:
+        outcome = outcome_of(task.method, _reply(task), ms)
+    except Ended as ended:
+        outcome = replace(ended.outcome, ms=ms)
+    return replace(outcome, problems=(*outcome.problems, *task.problems))
 
 
 def _reply(task: Task) -> Reply:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mcp_studio.call.outcome import CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
+from mcp_studio.call.outcome import (
+    CallOutcome,
+    Cancelled,
+    Denied,
+    InBackground,
+    Lost,
+    Rejected,
+    Succeeded,
+    TimedOut,
+    ToolFailed,
+)
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
 from mcp_studio.cli.output import Output
@@ -42,6 +52,10 @@ def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], 
             )
         case Denied(rule=rule):
             return out.fail(InputNeeded(f"It was not run: {rule}."))
+        case InBackground(task=task):
+            out.data(task)
+            out.result = {"task": task}
+            return out.done()
         case TimedOut(limit=limit):
             return out.fail(StudioError(f"No answer within {limit}.", hint="--timeout SECONDS waits longer."))
         case Lost(error=error, sent=sent):

@@ -86,17 +86,24 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
     return status
 
 
+def progress_of(call: Call) -> str:
+    """How far a call is, in a line: its task, else its newest progress; empty while nothing is known."""
+    if (task := call.as_task) is not None and (call.progress is None or task.seen > task.started):
+        return f"task {task.id} is {task.status} {task.message}".rstrip()
+    if (progress := call.progress) is None:
+        return ""
+    total = f" of {progress.total:g}" if progress.total else ""
+    return f"{progress.done:g}{total} {progress.message}".rstrip()
+
+
 async def outcome_of(call: Call, out: Output) -> CallOutcome:
     """Wait for a call and tell its progress; when we are interrupted, the server is told before this ends."""
     told = ""
 
     def changed(one: Call) -> None:
         nonlocal told
-        if (progress := one.progress) is None:
-            return
-        total = f" of {progress.total:g}" if progress.total else ""
-        text = f"{progress.done:g}{total} {progress.message}".rstrip()
-        if text != told:
+        text = progress_of(one)
+        if text and text != told:
             told = text
             out.note(f"  {text}")
 

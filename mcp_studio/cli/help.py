@@ -70,6 +70,9 @@ Calls a tool and prints its result. With one server, `SERVER.` can be left out. 
 --server NAME and --tool NAME name them apart, also a tool that the server does not list.
 
 {ARGUMENTS}  --yes, -y            approve what would be asked about
+  --task               as a task, where the tool leaves that to us (one that must be a task always is)
+  --ttl SECONDS        ask the server to keep the task that long
+  --detach             do not wait for the task: print its id; `mcp-studio tasks result` fetches what came of it
   --unchecked          send the arguments even if they do not match the schema
 {ANSWERS}
 {TARGETS}
@@ -100,6 +103,54 @@ mcp-studio complete SERVER.PROMPT ARGUMENT=START [key=value…] [options] [-- CO
 mcp-studio complete URI-TEMPLATE VARIABLE=START [key=value…] [options] [-- COMMAND ARGS…]
 
 Prints the values that a server suggests for an argument, a line each; the other pairs are what is known already.
+
+{TARGETS}
+{OPTIONS}
+{CODES}""",
+    "tasks": f"""\
+mcp-studio tasks [list] [SERVER] [options]         tasks that are known: those of earlier calls, and what servers list
+mcp-studio tasks get [SERVER] TASK [options]       how a task is
+mcp-studio tasks watch [SERVER] TASK [options]     a line for every change, then its result
+mcp-studio tasks result [SERVER] TASK [options]    wait for its result, and print it as `call` does
+mcp-studio tasks cancel [SERVER] TASK [options]    ask the server to cancel it
+
+With one server, its name can be left out. What a task asks meanwhile is asked on the terminal.
+
+  --answer FILE        answers for what servers ask, as for `call`
+
+{TARGETS}
+{OPTIONS}
+{CODES}""",
+    "watch": f"""\
+mcp-studio watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]
+mcp-studio watch --logs [SERVER…] [options] [-- COMMAND ARGS…]
+
+Prints a line for every update of resources, until Ctrl-C. They are subscribed to again when a server was lost and is
+back. URI templates are filled with the values given. With --json every line is an object.
+
+  --read               read the resource after each update, and print its content
+  --logs               print the log messages of the servers too
+  --log-level LEVEL    which log messages are asked for: this level and worse; debug where it is not given
+
+{TARGETS}
+{OPTIONS}
+{CODES}""",
+    "send": f"""\
+mcp-studio send [SERVER] METHOD [options] [-- COMMAND ARGS…]
+mcp-studio send [SERVER] --frame TEXT [options] [-- COMMAND ARGS…]
+
+Sends a message that you write, and prints every message that comes back: until its answer and a moment more, or for 2
+seconds where nothing has to be answered.
+
+  --params JSON        the params, any JSON; @FILE reads a file, - standard input
+  --id JSON            the id, any JSON: 7, '"x"', null, 1.5; without it, a number that is free
+  --meta JSON          members for the `_meta` of the params, over what 2026-07-28 wants there
+  --no-stamp           leave out what 2026-07-28 wants in `_meta`
+  --notification       without an id
+  --frame TEXT         this instead, byte for byte, be it JSON or not; @FILE, - (may be repeated, one after the other)
+  --newlines           let newlines inside the frame through, which end it on standard input
+  --wait SECONDS       how long to wait for what comes back
+  --no-handshake       connect, and send nothing but this: no `initialize`, no `server/discover`
 
 {TARGETS}
 {OPTIONS}

@@ -20,15 +20,17 @@ _COMMON = f"--config --url --transport --header --timeout --server --json --quie
 _ALLOWED = {
     "": f"--config --url --transport --header --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
-    "call": f"{_COMMON} --tool --args --yes --unchecked --answer",
-    "read": f"{_COMMON} --output --args --fresh --answer",
-    "get": f"{_COMMON} --prompt --args --answer",
+    "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach",
+    "tasks": f"{_COMMON} --answer",
+    "read": f"{_COMMON} --output --args --fresh --answer --log-level",
+    "get": f"{_COMMON} --prompt --args --answer --log-level",
     "complete": f"{_COMMON} --prompt",
     "doctor": _COMMON,
     "config": "--config --name --yes --json --quiet",
     "demo": _BENDING,
 }
-_FLAGS = {"--json", "--quiet", "--yes", "--unchecked", "--fresh"}
+_FLAGS = {"--json", "--quiet", "--yes", "--unchecked", "--fresh", "--read", "--logs", "--task", "--detach"}
+_FLAGS |= {"--no-stamp", "--notification", "--newlines", "--no-handshake"}
 _OPTIONAL = {"--page"}
 """Options that may stand without their value."""
 _REPEATED = {"--config", "--header", "--server", "--answer"}

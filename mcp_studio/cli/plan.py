@@ -11,6 +11,8 @@ from mcp_studio.errors import UsageError
 
 KINDS = ("servers", "tools", "resources", "templates", "prompts")
 """What `list` can list."""
+TASK_ACTIONS = ("list", "get", "result", "cancel", "watch")
+"""What can be done with tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,9 @@ class Plan:
     server: str = ""
     """The one server it is about, where there is one."""
     name: str = ""
-    """Tool, prompt, URI or URI template."""
+    """Tool, prompt, URI or URI template; for `tasks` what to do."""
     pairs: tuple[str, ...] = ()
-    """The `key=value` words."""
+    """The `key=value` words; for `tasks` the task's id."""
     named: bool = False
     """The name was given by an option of its own: it is used even if the server does not list it."""
     connects: bool = True
@@ -43,6 +45,10 @@ def make(options: Options, config: Config) -> Plan:
         return Plan(select(config, [*options.words, *options.values("--server")]))
     if options.verb == "read":
         return _read(options, config)
+    if options.verb == "watch":
+        return _watch(options, config)
+    if options.verb == "tasks":
+        return _tasks(options, config)
     option, what = ("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")
     return _named(options, config, option, what)
 
@@ -104,6 +110,54 @@ def _read(options: Options, config: Config) -> Plan:
     if not server and len(chosen.servers) == 1:
         server = next(iter(chosen.servers))
     return Plan(chosen, server, uri, _pairs(words))
+
+
+def _watch(options: Options, config: Config) -> Plan:
+    """`[SERVER…] URI… key=value…`; without URIs it is about log messages alone."""
+    words, servers = list(options.words), options.values("--server")
+    while words and ":" not in words[0] and "=" not in words[0]:
+        servers = [*servers, words.pop(0)]
+    pairs = [word for word in words if _PAIR.match(word)]
+    uris = tuple(word for word in words if word not in pairs)
+    if not uris and not options.flag("--logs"):
+        raise UsageError("Which resource?", hint="mcp-studio watch [SERVER] URI… or --logs")
+    chosen = select(config, servers)
+    server = next(iter(chosen.servers)) if len(chosen.servers) == 1 else ""
+    return Plan(chosen, server, pairs=tuple(pairs), uris=uris)
+
+
+def _send(options: Options, config: Config) -> Plan:
+    """`[SERVER] METHOD`, or `[SERVER] --frame TEXT`."""
+    words = list(options.words)
+    frames = bool(options.values("--frame"))
+    server = _server_option(options)
+    if not server and words and (frames or len(words) > 1):
+        server = words.pop(0)
+    if len(words) != (0 if frames else 1):
+        what = "`--frame` takes the place of the method." if words and frames else "Which method?"
+        raise UsageError(what, hint="mcp-studio send [SERVER] METHOD, or --frame TEXT")
+    server = server or _only(config)
+    if not server:
+        raise UsageError("Which server?", hint="mcp-studio send SERVER METHOD")
+    chosen = select(config, [server])
+    if options.flag("--no-handshake"):
+        chosen = replace(chosen, servers={name: replace(one, enabled=False) for name, one in chosen.servers.items()})
+    return Plan(chosen, server, words[0] if words else "", connects=not options.flag("--no-handshake"))
+
+
+def _tasks(options: Options, config: Config) -> Plan:
+    """`[list|get|result|cancel|watch] [SERVER] [TASK]`; the server can be left out where there is one."""
+    words = list(options.words)
+    action = words.pop(0) if words and words[0] in TASK_ACTIONS else "list"
+    server = _server_option(options)
+    wanted = 0 if action == "list" else 1
+    if not server and len(words) > wanted:
+        server = words.pop(0)
+    if not server and action != "list" and not (server := _only(config)):
+        raise UsageError("Which server?", hint=f"mcp-studio tasks {action} SERVER TASK")
+    if len(words) != wanted:
+        raise UsageError("Which task?" if len(words) < wanted else f"`{words[wanted]}` is too much.")
+    return Plan(select(config, [server] if server else []), server, action, tuple(words))
 
 
 def _server_option(options: Options) -> str:

@@ -12,12 +12,14 @@ from mcp_studio.protocol.versions import VERSIONS
 
 _KINDS = {
     "list": "servers tools resources templates prompts",
+    "tasks": "list get result cancel watch",
     "config": "show path keys add remove set trust import",
     "completion": "bash zsh fish",
 }
 _COMMON = ["--config", "--url", "--transport", "--header", *BENDING, "--timeout", "--server", "--json", "--quiet"]
 _MORE = {
-    "call": ["--tool", "--args", "--yes", "--unchecked", "--answer"],
+    "call": ["--tool", "--args", "--yes", "--unchecked", "--answer", "--log-level", "--task", "--ttl", "--detach"],
+    "tasks": ["--answer"],
     "list": ["--page"],
     "read": ["--output", "--args", "--fresh", "--answer"],
     "get": ["--prompt", "--args", "--answer"],

@@ -44,6 +44,7 @@ class Tasks(TaskStore):
         self._connections: dict[str, Connection] = {}
         self._followers: dict[tuple[str, str], tuple[Connection, Follower]] = {}
         self._earlier: list[Kept] | None = None
+        self._listing = False
         self._early: OrderedDict[tuple[str, str], dict[str, Json]] = OrderedDict()
         """News of tasks that are not known yet: they may overtake the answer that makes them known."""
         manager.changed.connect(self._server_changed)
@@ -76,10 +77,11 @@ class Tasks(TaskStore):
             self._told(task, early)
         return self.get(server, task.id) or task
 
-    def pick_up(self) -> None:
+    def pick_up(self, *, listing: bool = True) -> None:
         """Go on with the tasks of earlier runs, and take in what servers list, now and whenever one is ready."""
         if self._earlier is None:
             self._earlier = self._keeper.read()
+            self._listing = listing
             for name in self._manager.names():
                 self._connections.pop(name, None)
                 self._server_changed(name)
@@ -232,7 +234,8 @@ class Tasks(TaskStore):
         self._connections[name] = connection
         if self._earlier is not None:
             self._take_up(name, self._earlier)
-            self._spawn(self._list(name))
+            if self._listing:
+                self._spawn(self._list(name))
         for task in self.all(name):
             if task.followed and not task.done:
                 self._follow(task, now=True)

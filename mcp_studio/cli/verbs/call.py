@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcp_studio.call.call import Call
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.cli.arguments import gather, refuse_wrong
 from mcp_studio.cli.asking import Asker
@@ -13,6 +14,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.field import Form, JsonField
 from mcp_studio.schema.form import build
@@ -38,8 +40,36 @@ async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker
     if not options.flag("--unchecked"):
         refuse_wrong(form, arguments, str(ref))
         await _refuse_inner(studio, form, arguments, str(ref))
-    call = studio.call_tool(ref, arguments, approved=options.flag("--yes"))
+    wish = _task_wish(studio, ref, view, options, out)
+    call = studio.call_tool(ref, arguments, approved=options.flag("--yes"), task=wish, ttl=options.duration("--ttl"))
+    if options.flag("--detach"):
+        call.changed.connect(_leave)
     return end(await outcome_of(call, out), out, asker, result_text)
+
+
+def _task_wish(studio: Studio, ref: Ref, view: object, options: Options, out: Output) -> bool:
+    """Whether the call is to be a task.
+
+    Raises:
+        UsageError: it cannot be one.
+    """
+    if not (options.flag("--task") or options.flag("--detach") or options.value("--ttl")):
+        return False
+    status = studio.manager.status(ref.server)
+    support = support_of(view.raw if isinstance(view, ToolView) else None, status.version, status.capabilities)
+    if not support:
+        raise UsageError(f"{ref} cannot be called as a task: its server does not offer that.")
+    if support == "server" and options.flag("--task"):
+        out.note("In this version of the protocol the server decides whether a call becomes a task.")
+    if options.flag("--detach") and studio.manager.config(ref.server).kind == "stdio":
+        out.warn(f"{ref.server} ends with this command; whether it knows the task afterwards is its own affair.")
+    return True
+
+
+def _leave(call: Call) -> None:
+    """Let go of a task as soon as there is one."""
+    if call.as_task is not None and not call.let_go and not call.as_task.done:
+        call.leave()
 
 
 def _find(studio: Studio, plan: Plan, out: Output) -> Ref:

@@ -1,0 +1,126 @@
+"""`tasks`: the tasks of servers, and what becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from mcp_studio.call.tasked import outcome_of_task
+from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.content import result_text
+from mcp_studio.cli.ending import end
+from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.rows import table
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.session.tasks import Task
+from mcp_studio.studio import Studio
+
+_PATIENCE = 5.0
+"""Seconds that a task may take to be heard of, or to end once it is cancelled."""
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """Do it, and return the exit code."""
+    out.server = plan.server
+    asker = Asker(options.values("--answer"))
+    return execute(plan, out, lambda studio: _tasks(studio, plan, out, asker), asker=asker)
+
+
+async def _tasks(studio: Studio, plan: Plan, out: Output, asker: Asker) -> int:
+    studio.tasks.pick_up(listing=False)
+    if plan.name == "list":
+        return await _list(studio, plan, out)
+    await connected(studio, plan.server, out)
+    task = studio.tasks.adopt(plan.server, plan.pairs[0])
+    if plan.name == "cancel":
+        return await _cancel(studio, task, out)
+    studio.tasks.poll(*task.key)
+    if plan.name == "get":
+        return _show(await studio.tasks.until(*task.key, lambda task: task.seen > 0 or task.done), out)
+    disconnect = studio.tasks.changed.connect(_teller(out)) if plan.name == "watch" else None
+    try:
+        task = await studio.tasks.until(*task.key, lambda task: task.done)
+    finally:
+        if disconnect:
+            disconnect()
+    return end(outcome_of_task(task), out, asker, result_text)
+
+
+async def _list(studio: Studio, plan: Plan, out: Output) -> int:
+    for name in plan.config.servers:
+        try:
+            await connected(studio, name, out)
+            await studio.tasks.refresh(name)
+        except StudioError as error:
+            if plan.server:
+                raise
+            out.warn(f"{name}: {error.message}")
+    for task in studio.tasks.all():
+        await _heard(studio, task)
+    tasks = studio.tasks.all(plan.server)
+    for line in table([_row(task) for task in tasks]):
+        out.data(line)
+    if not tasks:
+        out.note("no tasks")
+    return out.done([facts(task) for task in tasks])
+
+
+async def _heard(studio: Studio, task: Task) -> None:
+    """Wait a little until its server has said how it is."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await studio.tasks.until(*task.key, lambda task: task.seen > 0 or task.done)
+    except TimeoutError:
+        return
+
+
+async def _cancel(studio: Studio, task: Task, out: Output) -> int:
+    await studio.tasks.cancel(*task.key)
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await studio.tasks.until(*task.key, lambda task: task.ended or bool(task.gone))
+    except TimeoutError:
+        out.note("the server has taken note of it; the task goes on for now")
+    return _show(studio.tasks.get(*task.key) or task, out, gone=True)
+
+
+def _show(task: Task, out: Output, *, gone: bool = False) -> int:
+    """Print how a task is; one that is gone is a failure, unless it was meant to go."""
+    for problem in task.problems:
+        out.warn(problem)
+    if task.gone and not gone:
+        return out.fail(StudioError(task.gone), {"task": facts(task)})
+    for line in table([(name, "" if value is None else str(value)) for name, value in facts(task).items()]):
+        out.data(line)
+    return out.done(facts(task))
+
+
+def _teller(out: Output):
+    told: list[str] = []
+
+    def tell(task: Task) -> None:
+        line = f"{task.status} {task.gone or task.message}".rstrip()
+        if told[-1:] != [line]:
+            told.append(line)
+            out.note(line)
+
+    return tell
+
+
+def facts(task: Task) -> dict[str, Json]:
+    """A task for scripts."""
+    return {
+        "server": task.server, "task": task.id, "kind": task.kind, "status": "gone" if task.gone else task.status,
+        "message": task.gone or task.message or None, "for": task.ref.name if task.ref else None,
+        "created": task.created or None, "updated": task.updated or None, "ttl": task.ttl,
+    }  # fmt: skip
+
+
+def _row(task: Task) -> tuple[str, ...]:
+    age = f"{max(0.0, time.time() - task.started):.0f} s"
+    name = task.ref.name if task.ref else "-"
+    return task.server, task.id, "gone" if task.gone else task.status, age, name, task.gone or task.message
