@@ -33,7 +33,7 @@ class Limits:
     write: float = 10.0
     """Handing one message to a server that does not read."""
     message: int = 64 * MB
-    """One stdio line, decoded HTTP body or SSE event."""
+    """One stdio line, decoded HTTP body, SSE event or WebSocket message."""
     headers: int = 64 * KB
     """All headers of one HTTP response."""
     depth: int = 512

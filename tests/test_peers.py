@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -98,8 +99,13 @@ def test_everything_asks_and_takes_the_answer() -> None:
     run(go(), 30)
 
 
-def test_everything_over_http() -> None:
-    argv = npm_server("everything", "streamableHttp")
+@pytest.mark.parametrize(
+    ("mode", "path", "transport"),
+    [("streamableHttp", "mcp", ""), ("sse", "sse", "sse"), ("sse", "sse", "")],
+    ids=["Streamable HTTP", "HTTP+SSE", "HTTP+SSE found out"],
+)
+def test_everything_over_http(mode: str, path: str, transport: Any) -> None:
+    argv = npm_server("everything", mode)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -108,13 +114,16 @@ def test_everything_over_http() -> None:
     )
     try:
         assert process.stderr
-        while b"listening" not in process.stderr.readline().lower():
+        while not re.search(b"listening|running on port", process.stderr.readline().lower()):
             assert process.poll() is None
 
         async def go() -> None:
-            async with opened(http(f"http://127.0.0.1:{port}/mcp", timeouts=PATIENT)) as studio:
+            url = f"http://127.0.0.1:{port}/{path}"
+            async with opened(http(url, timeouts=PATIENT, transport=transport)) as studio:
                 assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
                 assert text(await call(studio, "echo", message="hi")) == "Echo: hi"
+                slow = studio.call_tool(Ref("tool", "s", "trigger-long-running-operation"), {"duration": 1, "steps": 2})
+                assert isinstance(await slow.wait(), Succeeded) and slow.progress
 
         run(go(), 30)
     finally:

@@ -37,7 +37,8 @@ class Life:
         core = ClientCore(
             owner.client_info if config.client_info is None else config.client_info,
             answerer.capabilities,
-            era=config.era,
+            # HTTP+SSE is of the older era: nothing else is ever asked there.
+            era="legacy" if config.kind == "sse" else config.era,
             pin=config.protocol_version,
             remembered=remembered,
             streams=config.kind == "http",
@@ -48,7 +49,7 @@ class Life:
             core,
             seat.tap,
             limits,
-            probe=REMOTE_PROBE if config.kind == "http" else limits.probe,
+            probe=limits.probe if config.kind == "stdio" else REMOTE_PROBE,
             on_event=self._on_event,
             spawn=self.spawn,
             inflight=owner.inflight,

@@ -13,6 +13,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.transport import http_post
 from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.edge import Edge
@@ -43,7 +44,7 @@ class SseTransport:
         self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None, patience: float | None = None
     ) -> None:
         self._wire = Wire(config, limits, tap, edge)
-        self._era = config.era
+        self._modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
         self._limits = limits
         self._tap = tap
         self._patience = patience or self._wire.edge.connect
@@ -61,11 +62,10 @@ class SseTransport:
             SignInNeeded: the server wants credentials.
             ConfigError: the URL, a header or the environment's proxy cannot be used, or the era has no such transport.
         """
-        if self._era == "modern":
+        if self._modern:
             raise ConfigError(
-                "HTTP+SSE ended with the older era; the entry asks for the modern one.",
-                key="era",
-                hint="Leave out the transport, or set the era to legacy.",
+                "HTTP+SSE ended with the older era, and the modern one is asked for.",
+                hint="Leave out the transport, or ask for the legacy era.",
             )
         await self._wire.edge.open()
         self._wire.sink = sink
@@ -170,7 +170,7 @@ class SseTransport:
         raise HttpUnreachable(message, hint=problem.hint or _HINT, status=status, body=excerpt(body))
 
     async def _read(self, answer: Answer) -> None:
-        parser = SseParser(self._limits.message)
+        parser = SseParser(self._limits.message, self._wire.too_long)
         while chunk := await answer.chunk():
             for event in parser.feed(chunk):
                 self._event(event, answer)

@@ -87,7 +87,7 @@ async def _accept(wire: Wire, answer: Answer, *, established: bool) -> None:
         raise SessionLost(f"{place} no longer knows the session.", status=404, body=excerpt(body))
     if answer.status in (401, 403):
         raise wire.sign_in(answer, body)
-    if answer.status == 405:
+    if answer.status == 405 and not established:
         raise HttpFailure("it answers GET with status 405, which is its right", status=405)
     if 200 <= answer.status < 300:
         raise wrong_type(answer.media_type, answer.status, place, body)

@@ -16,6 +16,8 @@ from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpFailure, sign_in
 from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged, modern_headers, resumable
 from mcp_studio.transport.http_ids import answered, named
+from mcp_studio.transport.lines import Oversize
+from mcp_studio.transport.oversize import answer_for, size_text
 from mcp_studio.transport.sse import SseParser
 from mcp_studio.transport.tap import Tap
 
@@ -122,9 +124,10 @@ class Wire:
 
         Raises:
             HttpLost: the connection ended before the body did.
-            LimitExceeded: an event is too large.
+            LimitExceeded: an event on the stream of `waiting` is too large.
         """
-        parser = SseParser(self.limits.message)
+        # What comes on the stream of one request is that request's alone; on the other, the rest has to go on.
+        parser = SseParser(self.limits.message, self.too_long if waiting is None else None)
         parser.last_id = cursor.last_id
         try:
             async with asyncio.timeout(None) as linger:
@@ -141,6 +144,14 @@ class Wire:
                         linger.reschedule(asyncio.get_running_loop().time() + _LINGER)
         except TimeoutError:
             return
+
+    def too_long(self, message: Oversize) -> None:
+        """A message was dropped for its size; where its ends show whose answer it was, that request hears of it."""
+        limit = self.limits.message
+        size = size_text(message.size)
+        self.tap.note(f"dropped a message of {size}: longer than {size_text(limit)}, the limit called message")
+        if self.sink is not None and (frame := answer_for(message, limit)):
+            self.sink.frame(frame)
 
     async def error_body(self, answer: Answer) -> bytes:
         """The body of a failure, as much as comes in a short time and is bearable."""

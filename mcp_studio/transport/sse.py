@@ -7,10 +7,11 @@ an event that the end of the stream cuts off is dropped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mcp_studio.errors import LimitExceeded
+from mcp_studio.transport.lines import KEPT, Oversize
 from mcp_studio.transport.oversize import size_text
 
 _BOM = b"\xef\xbb\xbf"
@@ -30,8 +31,11 @@ class SseEvent:
 class SseParser:
     """Parses one stream."""
 
-    def __init__(self, limit: int) -> None:
-        """`limit` is the largest size in bytes of one event, and of one line."""
+    def __init__(self, limit: int, dropped: Callable[[Oversize], None] | None = None) -> None:
+        """`limit` is the largest size in bytes of one event, and of one line.
+
+        `dropped` is told of a larger one, which is left out; without it, such an event is an error.
+        """
         self.last_id = ""
         """The id of the newest complete event: what `Last-Event-ID` says when the stream is resumed."""
         self.retry: int | None = None
@@ -39,6 +43,8 @@ class SseParser:
         self.events = 0
         """Complete events so far, with or without data."""
         self._limit = limit
+        self._dropped = dropped
+        self._over: Oversize | None = None
         self._rest: list[bytes] = []
         self._held = 0
         self._comment = False
@@ -55,7 +61,7 @@ class SseParser:
         """Take the next bytes; iterate to the end before the next call.
 
         Raises:
-            LimitExceeded: an event or a line is larger than the limit.
+            LimitExceeded: an event or a line is larger than the limit, and `dropped` is not given.
         """
         if not chunk:
             return
@@ -63,6 +69,9 @@ class SseParser:
             chunk = chunk.removeprefix(b"\n")
         for line in chunk.splitlines(keepends=True):
             content = line.rstrip(b"\r\n")
+            if self._over is not None:
+                self._skip(self._over, content, whole=len(content) < len(line))
+                continue
             if len(content) == len(line):
                 self._hold(content)
                 continue
@@ -80,7 +89,8 @@ class SseParser:
             return
         self._rest.append(part)
         self._held += len(part)
-        self._bound(self._held)
+        if self._held > self._limit:
+            self._exceeded(b"".join(self._rest))
 
     def _whole(self, end: bytes) -> bytes:
         if self._comment:
@@ -103,7 +113,9 @@ class SseParser:
         if line.startswith(b":"):
             return None
         self._size += len(line) + 1
-        self._bound(self._size)
+        if self._size > self._limit:
+            self._exceeded(line)
+            return None
         # Sliced once: a value can be as large as a message may be.
         colon = line.find(b":")
         if colon < 0:
@@ -148,6 +160,23 @@ class SseParser:
         self._id = last_id
         self._size = 0
 
-    def _bound(self, size: int) -> None:
-        if size > self._limit:
+    def _exceeded(self, line: bytes) -> None:
+        """The event is too large with this line, which may not be complete: leave it out from here."""
+        if self._dropped is None:
             raise LimitExceeded(f"A server-sent event is larger than {size_text(self._limit)}.", limit="message")
+        before = bytes(self._many) if self._one is None else self._one
+        data = before + line.removeprefix(b"data:") if len(before) < KEPT else before
+        self._over = Oversize(data[:KEPT].lstrip(), line[-KEPT:], self._size + self._held)
+        self._rest.clear()
+        self._clear(self._id)
+
+    def _skip(self, over: Oversize, part: bytes, *, whole: bool) -> None:
+        """Go on to the blank line that ends an event which is left out; only its ends are kept."""
+        if whole and not part and not self._held:
+            self._over = None
+            self.events += 1
+            if self._dropped is not None:
+                self._dropped(over)
+            return
+        self._held = 0 if whole else self._held + len(part)
+        self._over = Oversize(over.head, (over.tail + part[-KEPT:])[-KEPT:], over.size + len(part))

@@ -17,7 +17,7 @@ from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, excerpt, refused
 from mcp_studio.transport.http_wire import Wire
 from mcp_studio.transport.lines import Line, Oversize
-from mcp_studio.transport.oversize import answer_for, size_text
+from mcp_studio.transport.oversize import size_text
 from mcp_studio.transport.tap import Tap
 from mcp_studio.transport.tasks import Tasks
 from mcp_studio.transport.ws_frames import accept_of, new_key, text_frame
@@ -173,7 +173,7 @@ class WebSocketTransport:
         """One message came in."""
         exchange = self._peer.exchange if self._peer else 0
         if isinstance(message, Oversize):
-            self._too_long(message)
+            self._wire.too_long(message)
             return
         if binary:
             if message.lstrip()[:1] not in (b"{", b"["):
@@ -181,13 +181,6 @@ class WebSocketTransport:
                 return
             self._odd("sent a message as a binary frame; it was taken as text")
         self._wire.deliver(message, exchange)
-
-    def _too_long(self, message: Oversize) -> None:
-        limit = self._limits.message
-        size = size_text(message.size)
-        self._tap.note(f"dropped a message of {size}: longer than {size_text(limit)}, the limit called message")
-        if self._wire.sink is not None and (frame := answer_for(message, limit)):
-            self._wire.sink.frame(frame)
 
     def _odd(self, text: str) -> None:
         self._strange += 1

@@ -54,13 +54,15 @@ def server_of(texts: Texts, base: ServerConfig) -> ServerConfig:
         if re.search(r"\s", target):
             raise ConfigError("A URL has no spaces in it.", key="target")
         headers = _pairs(texts["headers"], ":", "headers")
-        return replace(common, url=target, headers=headers, command="", args=(), env={}, cwd="")
+        kept = common.transport if old.url and old.url.startswith("ws") == target.startswith("ws") else ""
+        return replace(common, url=target, headers=headers, command="", args=(), env={}, cwd="", transport=kept)
     try:
         args = tuple(shlex.split(texts["args"]))
     except ValueError as problem:
         raise ConfigError(f"The arguments cannot be read: {str(problem).lower()}.", key="args") from None
     env = _pairs(texts["env"], "=", "env")
-    return replace(common, command=target, args=args, env=env, cwd=texts["cwd"].strip(), url="", headers={})
+    cwd = texts["cwd"].strip()
+    return replace(common, command=target, args=args, env=env, cwd=cwd, url="", headers={}, transport="")
 
 
 def _pairs(text: str, sign: str, key: str) -> dict[str, str]:

@@ -43,6 +43,24 @@ def test_the_claude_shape(tmp_path: Path) -> None:
     assert {server.source.origin for server in servers.values()} == {"file"}
 
 
+@pytest.mark.parametrize(
+    ("entry", "kind", "url"),
+    [
+        ('{"type": "sse", "url": "https://h/sse"}', "sse", "https://h/sse"),
+        ('{"transport": "sse", "url": "https://h/sse"}', "sse", "https://h/sse"),
+        ('{"type": "streamable-http", "url": "https://h/mcp"}', "http", "https://h/mcp"),
+        ('{"type": "ws", "url": "wss://h/mcp"}', "websocket", "wss://h/mcp"),
+        ('{"type": "websocket", "url": "http://h/mcp"}', "websocket", "ws://h/mcp"),
+        ('{"url": "ws://h/mcp"}', "websocket", "ws://h/mcp"),
+        ('{"type": "stdio", "command": "x", "url": "ws://h"}', "stdio", ""),
+    ],
+)
+def test_the_kind_that_is_written_decides(tmp_path: Path, entry: str, kind: str, url: str) -> None:
+    config = load_file(tmp_path / "mcp.json", f'{{"mcpServers": {{"s": {entry}}}}}')
+    assert config.problems == ()
+    assert (config.servers["s"].kind, config.servers["s"].url) == (kind, url)
+
+
 def test_the_vscode_shape_with_comments_and_commas(tmp_path: Path) -> None:
     (tmp_path / ".vscode").mkdir()
     (tmp_path / ".vscode" / ".env").write_text("# comment\nexport A=1\nB='two ${x}'\n\nnoise\n")

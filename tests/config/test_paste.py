@@ -108,6 +108,7 @@ def test_names_come_from_what_is_run(argv: list[str], name: str) -> None:
         ("http://127.0.0.1:1", "127-0-0-1"),
         ("https://api.github.com/x", "github"),
         ("https://user:pw@mcp.linear.app/sse", "linear"),
+        ("wss://mcp.linear.app/ws", "linear"),
     ],
 )
 def test_names_come_from_the_host(url: str, name: str) -> None:
@@ -124,7 +125,21 @@ def test_targets_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert command.args[:2] == ("$HOME", "${HOME}") and command.secrets == ("secret-3",)
 
 
-@pytest.mark.parametrize("url", ["h", "ftp://h", "http://", "http:///x"])
+@pytest.mark.parametrize("url", ["ws://h/x", "wss://h"])
+def test_a_websocket_is_pasted_and_given_by_its_url(url: str) -> None:
+    (pasted,) = parse_paste(url)
+    assert (pasted.url, pasted.kind) == (url, "websocket")
+    assert from_url(url).kind == from_url(url, transport="websocket").kind == "websocket"
+
+
+def test_the_transport_of_a_url_can_be_given() -> None:
+    assert [from_url("http://h", transport=kind).kind for kind in ("", "http", "sse")] == ["http", "http", "sse"]
+    for url, kind in (("http://h", "websocket"), ("ws://h", "sse"), ("http://h", "stdio")):
+        with pytest.raises(UsageError, match=kind):
+            from_url(url, transport=kind)
+
+
+@pytest.mark.parametrize("url", ["h", "ftp://h", "http://", "http:///x", "ws:///x"])
 def test_what_is_no_url_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="no URL"):
         from_url(url)

@@ -151,8 +151,8 @@ async def opened(
     before = asyncio.all_tasks()
     config = replace(ServerConfig("peer", url=url), **about)
     line = Line(kind(config, limits or Limits(), tap := Recorder()), Box(), tap)
-    await line.transport.open(line.box)
     try:
+        await line.transport.open(line.box)
         yield line
     finally:
         await line.transport.close()

@@ -1,6 +1,8 @@
 """A server built with the MCP SDK, over Streamable HTTP on loopback; speaks both eras.
 
-    http_sdk.py [port=N] [json] [stateless] [polling]
+    http_sdk.py [port=N] [json] [stateless] [polling] [older]
+
+`older` serves HTTP+SSE at /sse instead.
 
 Prints its port as one line, then serves until it is killed.
 """
@@ -96,9 +98,10 @@ def main() -> None:
     words = set(sys.argv[1:])
     port = next((int(word[5:]) for word in words if word.startswith("port=")), 0)
     store = Memory() if "polling" in words else None
-    app = server.streamable_http_app(
+    newer = server.streamable_http_app(
         json_response="json" in words, stateless_http="stateless" in words, event_store=store, retry_interval=300
     )
+    app = server.sse_app() if "older" in words else newer
     # The protocol is named so that asyncio switches Nagle's algorithm off: with it every answer takes 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -55,6 +55,10 @@ class Socket:
         """Hang up."""
         self._reply.close()
 
+    def reset(self) -> None:
+        """Cut the connection."""
+        self._reply.reset()
+
     async def receive(self) -> tuple[int, bytes]:
         """The next frame from the client; raises IncompleteReadError when it has hung up."""
         first, second = await self._reader.readexactly(2)

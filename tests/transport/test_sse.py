@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_studio.errors import LimitExceeded
+from mcp_studio.transport.lines import Oversize
 from mcp_studio.transport.sse import SseEvent, SseParser
 
 
@@ -137,3 +139,46 @@ def test_cutting_a_stream_anywhere_changes_nothing(lines: list[bytes], end: byte
 def test_garbage_never_raises_and_keeps_within_what_came(chunks: list[bytes]) -> None:
     events, _ = parsed(*chunks)
     assert sum(len(event.data) for event in events) <= sum(map(len, chunks))
+
+
+# ---------------------------------------------------------------------- too large, and left out
+
+
+def kept_and_dropped(stream: bytes, cuts: list[int], limit: int) -> tuple[list[bytes], list[Oversize]]:
+    dropped: list[Oversize] = []
+    parser = SseParser(limit, dropped.append)
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    chunks = [stream[start:end] for start, end in pairwise(edges)]
+    return [event.data for chunk in chunks for event in parser.feed(chunk)], dropped
+
+
+@given(st.lists(st.integers(0, 1_000)), st.sampled_from([b"\n", b"\r", b"\r\n"]), st.booleans())
+def test_an_event_that_is_too_large_is_left_out_wherever_the_stream_is_cut(
+    cuts: list[int], end: bytes, several: bool
+) -> None:
+    large = end.join([b"data: " + b"x" * 20] * 20) if several else b"data: [" + b"x" * 400
+    stream = end.join((b"data: one", b"", b": c", b"event: message", large, b"id: 9", b"", b"data: two", b"", b""))
+    kept, dropped = kept_and_dropped(stream, cuts, 100)
+    assert kept == [b"one", b"two"]
+    (one,) = dropped
+    assert one.size > 400 - 7 and one.head.startswith(b"x" if several else b"[x")
+
+
+def test_what_was_left_out_keeps_its_two_ends() -> None:
+    body = b'{"id":1,"result":"' + b"x" * 50_000 + b'"}'
+    kept, (one,) = kept_and_dropped(b"data: " + body + b"\n\n", list(range(0, 50_000, 1_000)), 10_000)
+    assert not kept
+    assert body.startswith(one.head) and body.endswith(one.tail) and len(one.head) > 4_000 < len(one.tail)
+
+
+def test_leaving_out_is_linear_and_bounded() -> None:
+    parser = SseParser(1_000_000, lambda one: None)
+    tracemalloc.start()
+    began = time.perf_counter()
+    list(parser.feed(b"data: "))
+    for _ in range(1_000):
+        list(parser.feed(b"x" * 60_000))
+    assert time.perf_counter() - began < 2
+    assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    tracemalloc.stop()
+    assert [event.data for event in parser.feed(b"\n\ndata: on\n\n")] == [b"on"]

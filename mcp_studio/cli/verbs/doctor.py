@@ -13,7 +13,7 @@ from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import KIND_NAMES, ServerConfig
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
@@ -75,6 +75,7 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
     written = server.written or server
     report: dict[str, Json] = {"server": server.name, "state": status.state, "source": server.source.file}
     if server.url:
+        report["transport"] = server.kind
         report |= {"url": studio.redactor.url(written.url), "headers": list(server.headers)}
     else:
         report |= {
@@ -133,6 +134,7 @@ def _text(report: dict[str, Json]) -> Iterator[str]:
         yield f"  from         {report['source']}"
     if "url" in report:
         yield f"  url          {report['url']}"
+        yield f"  transport    {KIND_NAMES[report['transport']]}"
         yield f"  headers      {', '.join(report['headers']) or 'none of its own'}"
     else:
         yield f"  argv         {' '.join(report['argv'])}"
