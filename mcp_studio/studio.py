@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from mcp_studio import __version__
@@ -29,9 +30,9 @@ from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.worker import Checker
-from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.bare import Bare
 from mcp_studio.session.exchange import RawExchange
+from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
@@ -68,8 +69,8 @@ class Studio:
         self.paths = paths
         self.limits = settings.limits
         self._tasks: set[asyncio.Task[None]] = set()
-        self.redactor = Redactor(settings.redact)
         self._bare: list[Bare] = []
+        self.redactor = Redactor(settings.redact)
         self.trace = TraceStore(self.redactor, settings.limits)
         self.inbox = Inbox(settings.limits)
         self.rules = AnswerRules(settings.answers)
@@ -223,7 +224,6 @@ class Studio:
         """Check a value against its whole schema, off the loop and bounded."""
         return await self._checker.check(schema, value)
 
-    # ------------------------------------------------------------------ servers
     # ------------------------------------------------------------------ by hand
 
     def send_raw(self, server: str, frame: bytes, *, wait: float | None = None, newlines: bool = False) -> RawExchange:
@@ -245,7 +245,7 @@ class Studio:
             StudioError: it cannot be started or reached.
         """
         tap = self.manager.tap(server)
-        bare = Bare(server, self.manager.transport(server, tap), tap, self.limits)
+        bare = Bare(server, self.manager.transport(server, tap), tap, self.limits, CLIENT_INFO)
         self._bare.append(bare)
         try:
             await bare.open()
@@ -260,6 +260,7 @@ class Studio:
         if bare in self._bare:
             self._bare.remove(bare)
 
+    # ------------------------------------------------------------------ servers
 
     async def test(self, server: ServerConfig) -> TestReport:
         """Connect a server that is not part of the studio, read its lists, and close it again."""

@@ -34,6 +34,10 @@ ANSWERS = """\
   --answer FILE        answer what the server asks by the rules in this file: [[answer]] tables in TOML or
                        JSON, or one JSON object that fills in every form (may be repeated)
 """
+LOGS = """\
+  --log-level LEVEL    ask for log messages from this level on, and say them on standard error:
+                       debug, info, notice, warning, error, critical, alert or emergency
+"""
 ARGUMENTS = """\
 Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.
   --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
@@ -74,7 +78,7 @@ Calls a tool and prints its result. With one server, `SERVER.` can be left out. 
   --ttl SECONDS        ask the server to keep the task that long
   --detach             do not wait for the task: print its id; `mcp-studio tasks result` fetches what came of it
   --unchecked          send the arguments even if they do not match the schema
-{ANSWERS}
+{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",
@@ -85,7 +89,7 @@ Reads a resource, listed or not. A URI template such as `file:///{{path}}` is fi
 
   --output FILE, -o    write the content, byte for byte, to a new file
   --fresh              ask the server, though it calls an earlier answer fresh still
-{ANSWERS}
+{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",
@@ -94,7 +98,7 @@ mcp-studio get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]
 
 Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.
 
-{ANSWERS}
+{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",

@@ -25,15 +25,17 @@ _ALLOWED = {
     "read": f"{_COMMON} --output --args --fresh --answer --log-level",
     "get": f"{_COMMON} --prompt --args --answer --log-level",
     "complete": f"{_COMMON} --prompt",
+    "watch": f"{_COMMON} --read --logs --log-level",
+    "send": f"{_COMMON} --params --id --meta --no-stamp --notification --frame --newlines --wait --no-handshake",
     "doctor": _COMMON,
     "config": "--config --name --yes --json --quiet",
     "demo": _BENDING,
 }
-_FLAGS = {"--json", "--quiet", "--yes", "--unchecked", "--fresh", "--read", "--logs", "--task", "--detach"}
-_FLAGS |= {"--no-stamp", "--notification", "--newlines", "--no-handshake"}
+_SENDING = ("--no-stamp", "--notification", "--newlines", "--no-handshake")
+_FLAGS = {"--json", "--quiet", "--yes", "--unchecked", "--fresh", "--read", "--logs", "--task", "--detach", *_SENDING}
 _OPTIONAL = {"--page"}
 """Options that may stand without their value."""
-_REPEATED = {"--config", "--header", "--server", "--answer"}
+_REPEATED = {"--config", "--header", "--server", "--answer", "--frame"}
 _SHORT = {"-q": "--quiet", "-y": "--yes", "-o": "--output"}
 
 
@@ -76,7 +78,15 @@ class Options:
         Raises:
             UsageError: it is no number above 0.
         """
-        text = self.value("--timeout")
+        return self.duration("--timeout")
+
+    def duration(self, name: str) -> float | None:
+        """The value of an option in seconds, or None where it was not given.
+
+        Raises:
+            UsageError: it is no number above 0.
+        """
+        text = self.value(name)
         if not text:
             return None
         try:
@@ -84,7 +94,7 @@ class Options:
         except ValueError:
             seconds = 0.0
         if not 0 < seconds < float("inf"):
-            raise UsageError(f"--timeout: `{text}` is no number of seconds above 0.")
+            raise UsageError(f"{name}: `{text}` is no number of seconds above 0.")
         return seconds
 
     @property

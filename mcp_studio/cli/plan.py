@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.targets import select
 from mcp_studio.config.model import Config
 from mcp_studio.errors import UsageError
 
+_PAIR = re.compile(r"[\w.-]+:?=")
+"""How `key=value` and `key:=JSON` begin, and no URI does."""
 KINDS = ("servers", "tools", "resources", "templates", "prompts")
 """What `list` can list."""
 TASK_ACTIONS = ("list", "get", "result", "cancel", "watch")
@@ -30,6 +33,8 @@ class Plan:
     named: bool = False
     """The name was given by an option of its own: it is used even if the server does not list it."""
     connects: bool = True
+    uris: tuple[str, ...] = ()
+    """Several URIs or URI templates."""
 
 
 def make(options: Options, config: Config) -> Plan:
@@ -43,6 +48,8 @@ def make(options: Options, config: Config) -> Plan:
         return _list(options, config)
     if options.verb == "doctor":
         return Plan(select(config, [*options.words, *options.values("--server")]))
+    if options.verb == "send":
+        return _send(options, config)
     if options.verb == "read":
         return _read(options, config)
     if options.verb == "watch":

@@ -8,7 +8,7 @@ from mcp_studio.cli.help import USAGE, show
 from mcp_studio.cli.options import BENDING
 from mcp_studio.cli.words import VERBS
 from mcp_studio.config.target import REMOTE
-from mcp_studio.protocol.versions import VERSIONS
+from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 
 _KINDS = {
     "list": "servers tools resources templates prompts",
@@ -21,9 +21,14 @@ _MORE = {
     "call": ["--tool", "--args", "--yes", "--unchecked", "--answer", "--log-level", "--task", "--ttl", "--detach"],
     "tasks": ["--answer"],
     "list": ["--page"],
-    "read": ["--output", "--args", "--fresh", "--answer"],
-    "get": ["--prompt", "--args", "--answer"],
+    "read": ["--output", "--args", "--fresh", "--answer", "--log-level"],
+    "get": ["--prompt", "--args", "--answer", "--log-level"],
     "complete": ["--prompt"],
+    "send": [
+        *("--params", "--id", "--meta", "--no-stamp", "--notification"),
+        *("--frame", "--newlines", "--wait", "--no-handshake"),
+    ],
+    "watch": ["--read", "--logs", "--log-level"],
 }
 
 
@@ -31,6 +36,7 @@ _FISH = {
     "--era": " -xa 'legacy auto modern'",
     "--protocol-version": f" -xa '{' '.join(VERSIONS)}'",
     "--transport": f" -xa '{' '.join(REMOTE)}'",
+    "--log-level": f" -xa '{' '.join(LOG_LEVELS)}'",
     "--config": " -rF",
     "--output": " -rF",
 }

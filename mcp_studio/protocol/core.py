@@ -20,6 +20,7 @@ from mcp_studio.protocol.versions import (
     META_LOG_LEVEL,
     META_VERSION,
     NAMED,
+    era_of,
 )
 
 _OUTBOX = 2_000
@@ -156,10 +157,10 @@ class ClientCore:
 
     # ------------------------------------------------------------------ by hand
 
-    @property
-    def stamp(self) -> dict[str, Json]:
-        """What every request of the stateless era says in its `_meta`; empty in the handshake era."""
-        return self._stamp({}, self.version) if self.modern else {}
+    def stamp(self, version: str = "") -> dict[str, Json]:
+        """What a request in a version, or the agreed one, says in its `_meta`; empty in the handshake era."""
+        version = version or self.version
+        return self._stamp({}, version) if era_of(version) == "modern" else {}
 
     def answered_by_hand(self, identity: RequestId | None) -> list[ev.Event]:
         """Somebody answers a request of the server by hand: it gets no second answer from us."""

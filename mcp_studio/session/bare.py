@@ -11,6 +11,7 @@ from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.core import ClientCore
+from mcp_studio.protocol.versions import LATEST_MODERN
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.exchange import RawExchange
 from mcp_studio.session.inflight import InFlight
@@ -22,13 +23,17 @@ class Bare:
     """Open it, `send`, close it; it ends by itself when the server does.
 
     Questions of the server stay without an answer, unless one is written by hand.
+
+    Args:
+        info: our `Implementation` object, for stamps.
     """
 
-    def __init__(self, config: ServerConfig, transport: Transport, tap: ServerTap, limits: Limits) -> None:
+    def __init__(self, config: ServerConfig, transport: Transport, tap: ServerTap, limits: Limits, info: Json) -> None:
         self.config = config
         self._limits = limits
         self._tasks: set[asyncio.Task[None]] = set()
-        core = ClientCore({}, {})
+        info = info if config.client_info is None else config.client_info
+        self._core = core = ClientCore(info, {} if config.capabilities is None else config.capabilities)
         self._connection = Connection(
             transport, core, tap, limits,
             probe=0, on_event=lambda event: None, spawn=self._spawn, inflight=InFlight(), server=config.name,
@@ -41,8 +46,9 @@ class Bare:
 
     @property
     def stamp(self) -> dict[str, Json]:
-        """Nothing: there is no version that could be stamped."""
-        return {}
+        """What a request says in its `_meta` where the server's entry names the stateless era; else nothing."""
+        modern = LATEST_MODERN if self.config.era == "modern" else ""
+        return self._core.stamp(self.config.protocol_version or modern)
 
     async def open(self) -> Opened:
         """Start or reach the server.

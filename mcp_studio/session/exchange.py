@@ -52,7 +52,8 @@ class RawExchange:
     @property
     def problem(self) -> str:
         """Why the frame is no JSON-RPC message; empty where it is."""
-        return next((one.reason for one in self.parsed.messages if isinstance(one, Malformed)), "")
+        reasons = (one.reason for one in self.parsed.messages if isinstance(one, Malformed))
+        return next(reasons, "").partition(";")[0]
 
     @property
     def done(self) -> bool:

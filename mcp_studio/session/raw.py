@@ -66,7 +66,7 @@ class ByHand:
     @property
     def stamp(self) -> dict[str, Json]:
         """What a request of ours would have in its `_meta` now; empty in the handshake era."""
-        return self._core.stamp
+        return self._core.stamp()
 
     def spare_id(self) -> int:
         """An id that none of our own requests has, or will have."""

@@ -1,0 +1,146 @@
+"""`send`: send messages that somebody wrote, and print what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import cast
+
+from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.given import given_bytes, given_json, given_object
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.errors import LimitExceeded, StudioError, UsageError
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, pretty
+from mcp_studio.protocol.compose import NONE, request
+from mcp_studio.session.bare import Bare
+from mcp_studio.session.exchange import RawExchange
+from mcp_studio.session.raw import ByHand
+from mcp_studio.studio import Studio
+
+Frames = Callable[[ByHand | Bare], Iterator[bytes]]
+_BESIDE = {"stderr": "stderr", "stray": "stdout", "note": "note"}
+"""Kinds of entries that are narration, and what they are called."""
+
+
+class ToolError(StudioError):
+    """The tool ran and says that it failed."""
+
+    exit_code = 5
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """Send, and return the exit code."""
+    out.server = plan.server
+    frames = _written(options) if options.values("--frame") else _composed(plan.name, options)
+    options.duration("--wait")
+    return execute(plan, out, lambda studio: _send(studio, plan, options, out, frames))
+
+
+def _written(options: Options) -> Frames:
+    texts = options.values("--frame")
+    wrong = [name for name in ("--params", "--id", "--meta", "--no-stamp", "--notification") if options.flag(name)]
+    if wrong:
+        raise UsageError(f"{wrong[0]} goes with a method; with --frame everything stands in the frame.")
+    found = [given_bytes("--frame", text) for text in texts]
+    # The last newline of a file belongs to the file.
+    ready = [data.removesuffix(b"\n") if _elsewhere(text) else data for text, data in zip(texts, found, strict=True)]
+    return lambda sender: iter(ready)
+
+
+def _elsewhere(text: str) -> bool:
+    return text == "-" or text.startswith("@")
+
+
+def _composed(method: str, options: Options) -> Frames:
+    params = given_json("--params", options.value("--params")) if options.value("--params") else NONE
+    meta = given_object("--meta", options.value("--meta")) if options.value("--meta") else {}
+    identity = given_json("--id", options.value("--id")) if options.value("--id") else NONE
+    notification = options.flag("--notification")
+    if notification and identity is not NONE:
+        raise UsageError("A notification has no id.")
+    if meta and params is not NONE and not isinstance(params, dict):
+        raise UsageError("--meta needs params that are an object.")
+
+    def frames(sender: ByHand | Bare) -> Iterator[bytes]:
+        stamp = {} if notification or options.flag("--no-stamp") else sender.stamp
+        mine = NONE if notification else sender.spare_id() if identity is NONE else identity
+        yield dumps(request(method, params, identity=mine, meta={**stamp, **meta}))
+
+    return frames
+
+
+async def _send(studio: Studio, plan: Plan, options: Options, out: Output, frames: Frames) -> int:
+    if plan.connects:
+        await connected(studio, plan.server, out)
+        sender: ByHand | Bare = studio.manager.connection(plan.server).by_hand
+    else:
+        sender = await studio.open_raw(plan.config.servers[plan.server])
+    wait, newlines = options.duration("--wait"), options.flag("--newlines")
+    told: list[Json] = []
+    for frame in frames(sender):
+        exchange = sender.send(frame, wait=wait, newlines=newlines)
+        await exchange.wait()
+        told.append(_report(exchange, out))
+        error = _verdict(exchange, wait or studio.limits.call_idle)
+        if error is not None:
+            out.ms = exchange.ms
+            return out.fail(error, {"exchanges": told})
+        out.ms = exchange.ms
+    out.result = told
+    return out.done()
+
+
+def _report(exchange: RawExchange, out: Output) -> Json:
+    """Print what came back; the same as JSON."""
+    if exchange.problem:
+        out.note(f"what was sent is no message: {exchange.problem}")
+    if exchange.collides:
+        out.note("a request of mcp-studio's own has this id too: the first answer was taken for that one")
+    came: list[Json] = []
+    for entry in exchange.came_back():
+        body = exchange.body(entry)
+        if entry.kind == "http":
+            if entry.direction == "in":
+                out.note(f"http: {entry.method}")
+                came.append({"kind": "http", "status": entry.method})
+            continue
+        text = body.decode("utf-8", "replace")
+        if entry.direction == "out":
+            came.append({"kind": "sent", "message": _json(body, text)})
+        elif entry.kind in _BESIDE:
+            if exchange.error is None or text != exchange.error.message:
+                out.note(f"{_BESIDE[entry.kind]}: {text}")
+            came.append({"kind": entry.kind, "text": out.redactor.text(text)})
+        else:
+            message = _json(body, text)
+            out.data(message if isinstance(message, str) else pretty(message))
+            came.append({"kind": entry.kind, "message": message})
+    sent = exchange.frame.decode("utf-8", "replace")
+    return {"sent": sent, "answered": bool(exchange.answers), "problem": exchange.problem or None, "came": came}
+
+
+def _json(body: bytes, text: str) -> Json:
+    try:
+        return loads(body, exact=True)
+    except (JsonProblem, LimitExceeded):
+        return text
+
+
+def _verdict(exchange: RawExchange, waited: float) -> StudioError | None:
+    """What went wrong, by the exit codes of all verbs; an error in answer to what is no message is as it should be."""
+    if exchange.error is not None:
+        return exchange.error
+    if not exchange.wants_answer or exchange.problem:
+        return None
+    if not exchange.answered.is_set():
+        return StudioError(f"No answer within {waited:g} s.", hint="--wait SECONDS waits longer.")
+    for answer in exchange.answers:
+        value = _json(answer, "")
+        for message in cast("list[Json]", value) if isinstance(value, list) else [value]:
+            if isinstance(message, dict) and "error" in message:
+                return StudioError("The server answered with an error.")
+            if isinstance(message, dict) and isinstance(message.get("result"), dict):
+                if cast("dict[str, Json]", message)["result"].get("isError") is True:
+                    return ToolError("The tool says that it failed.")
+    return None
