@@ -38,8 +38,6 @@ def about(entry: Entry, value: Json, sends_headers: bool) -> str:
 
 def _lines(entry: Entry, value: Json, sends_headers: bool) -> Iterator[str]:
     view = entry.view
-    if entry.change is not None:
-        yield _row("last look", entry.change.words)
     if entry.problem:
         yield _row("problem", entry.problem)
     yield from _names(entry)
@@ -72,6 +70,8 @@ def _tool(tool: ToolView, value: Json, sends_headers: bool) -> Iterator[str]:
     yield "hints          what the server claims, not a guarantee"
     for name, usual in _HINTS.items():
         said = tool.annotations.get(name)
+        if said is None and tool.read_only and name in ("destructiveHint", "idempotentHint"):
+            continue  # without meaning for what only reads
         words = str(said).lower() if isinstance(said, bool) else f"not said, so {str(usual).lower()}"
         yield _row(f"  {name.removesuffix('Hint')}", words)
     for name, said in tool.annotations.items():

@@ -176,7 +176,8 @@ class Painter:
         for index in offers.window():
             drawn.spots.append(Spot(len(drawn.lines), self.label_width, self.width, index))
             look = "cursor" if index == offers.at else ""
-            drawn.lines.append([(margin, ""), (fit(offers.values[index], self.room), look)])
+            bar: Piece = (f"{glyphs().bar} ", "dim")
+            drawn.lines.append([(margin, ""), bar, (fit(offers.values[index], self.room - 2), look)])
         drawn.lines.append([(margin, ""), (cut(offers.footer(), self.room), "dim")])
 
     # Below

@@ -18,7 +18,7 @@ from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.session.state import Status
 from mcp_studio.tui import describe, late
 from mcp_studio.tui.bindings import key_for, refuse
-from mcp_studio.tui.panels.catalog import RISKS
+from mcp_studio.tui.panels.catalog_rows import RISKS
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.messages import Copied

@@ -48,8 +48,7 @@ class CallBody(Vertical):
         self._opened = opened
         if not self.form.is_attached:
             await self.mount(self.form)
-        self.form.complete = complete
-        self.form.show(opened.form, opened.value, pending)
+        self.form.show(opened.form, opened.value, pending, complete)
         text = pending.get(WHOLE, "")
         if self.json is not None:
             self.json.show(opened.value, fresh=True, text=text)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.events import Resize
 from textual.message import Message
 
 from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import KINDS, EntryKind
-from mcp_studio.protocol.views import PromptView, ToolView
-from mcp_studio.safetext import safe
+from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.tui import changed
 from mcp_studio.tui.bindings import refuse
+from mcp_studio.tui.panels import catalog_rows
+from mcp_studio.tui.panels.catalog_rows import Row
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, mark_matches, spread, width_of
+from mcp_studio.tui.views.line import Line, Piece
 from mcp_studio.tui.views.matcher import Matcher, words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
@@ -25,35 +27,6 @@ _NAMES: Mapping[EntryKind, tuple[str, str]] = {
     "tool": ("Tools", "Tools"), "resource": ("Resources", "Res"), "template": ("Templates", "Tpl"),
     "prompt": ("Prompts", "Pr"),
 }  # fmt: skip
-RISKS = {"read": ("r", "risk-read"), "write": ("w", "risk-write"), "destructive": ("!", "risk-destructive")}
-"""Risk of a tool -> its mark and its colour."""
-
-
-class Row(NamedTuple):
-    """One entry as the list shows it."""
-
-    entry: Entry
-    twin: int
-    """1, 2 … where a server lists the same name more than once, else 0."""
-
-
-def rows_of(entries: Iterable[Entry]) -> list[Row]:
-    """Rows of entries, duplicates numbered."""
-    rows: list[Row] = []
-    seen: dict[object, int] = {}
-    for entry in entries:
-        number = seen[entry.ref] = seen.get(entry.ref, 0) + 1
-        rows.append(Row(entry, number))
-    return [row if seen[row.entry.ref] > 1 else Row(row.entry, 0) for row in rows]
-
-
-def _key(row: Row) -> Hashable:
-    return row.entry.ref, row.twin
-
-
-def _searched(row: Row) -> tuple[str, str]:
-    ref, view = row.entry.ref, row.entry.view
-    return f"{ref.server}.{ref.name}", f"{view.name} {view.title}\n{view.description[:500]}"
 
 
 class EntryList(VirtualList[Row]):
@@ -83,8 +56,22 @@ class CatalogPanel(Pane, scope="catalog"):
             self.entry = entry
             self.command = command
 
+    class Wanted(Message):
+        """Something is to be done with the list of a kind, or of the server of the row under the cursor.
+
+        `looked`: the person went there; `seen`: all of it counts as seen; `pages`: it is to be read page by page;
+        `watch`: the entry is to be watched, or no longer.
+        """
+
+        def __init__(self, what: str, kind: EntryKind, ref: Ref | None = None) -> None:
+            super().__init__()
+            self.what = what
+            self.kind: EntryKind = kind
+            self.ref = ref
+
     def __init__(self) -> None:
         super().__init__(id="catalog")
+        self._fresh = ""
         self._rows: dict[EntryKind, list[Row]] = {kind: [] for kind in KINDS}
         self._servers = 0
         self._query = ""
@@ -92,8 +79,10 @@ class CatalogPanel(Pane, scope="catalog"):
         self._matcher: Matcher | None = None
         self.kind: EntryKind = "tool"
         self.filter = FilterLine()
-        self.list = EntryList(self._draw_row, key=_key)
+        self.list = EntryList(self._draw_row, key=catalog_rows.key)
         self._home: Hashable = None
+        self.marks: Mapping[Ref, list[Piece]] = {}
+        """For what is watched: the sign in front of it, and what stands behind its name."""
 
     def compose(self) -> ComposeResult:
         """A filter above a list."""
@@ -104,10 +93,15 @@ class CatalogPanel(Pane, scope="catalog"):
         """Draw the tabs before anything is known."""
         self._draw_tabs()
 
+    def on_resize(self, event: Resize) -> None:
+        """The note may have more or less room."""
+        super().on_resize(event)
+        self._draw_note()
+
     def show(self, kind: EntryKind, entries: Sequence[Entry], servers: int, why: str) -> None:
         """Show what all servers offer of one kind; `why` is said where there is nothing."""
         self._why[kind] = why
-        self._rows[kind] = rows_of(entries)
+        self._rows[kind] = catalog_rows.rows_of(entries)
         self._servers = servers
         if kind == self.kind:
             self._matcher = None
@@ -120,6 +114,13 @@ class CatalogPanel(Pane, scope="catalog"):
         self._matcher = None
         self._fill(keep=False)
         self._draw_tabs()
+        self.post_message(self.Wanted("looked", kind))
+
+    def show_fresh(self, text: str) -> None:
+        """Say in the border for how long the list is fresh, where nothing more important stands there."""
+        if text != self._fresh:
+            self._fresh = text
+            self._draw_note()
 
     def _teach(self) -> None:
         text = "Nothing here has all these words; esc ends the filter." if self._words else self._why[self.kind]
@@ -176,9 +177,22 @@ class CatalogPanel(Pane, scope="catalog"):
         self._note_home()
         await self.filter.open()
 
+    def action_watch(self) -> None:
+        """Watch the resource under the cursor, or no longer."""
+        self.post_message(self.Wanted("watch", self.kind, self.list.row.entry.ref if self.list.row else None))
+
+    def action_mark_seen(self) -> None:
+        """Nothing of this kind is new, changed or gone any more."""
+        self.post_message(self.Wanted("seen", self.kind))
+
+    def action_pages(self) -> None:
+        """See the list as it comes, a page at a time."""
+        row = self.list.row
+        self.post_message(self.Wanted("pages", self.kind, row.entry.ref if row else None))
+
     def _note_home(self) -> None:
         """The row under the cursor is the one to come back to."""
-        self._home = _key(self.list.row) if self.list.row else None
+        self._home = catalog_rows.key(self.list.row) if self.list.row else None
 
     def action_copy(self) -> None:
         """Copy the name of the entry under the cursor."""
@@ -202,46 +216,34 @@ class CatalogPanel(Pane, scope="catalog"):
         rows = self._rows[self.kind]
         if self._words:
             if self._matcher is None:
-                self._matcher = Matcher(map(_searched, rows))
+                self._matcher = Matcher(map(catalog_rows.searched, rows))
             rows = [rows[place] for place in self._matcher.find(self._query)]
         self.list.set_rows(rows, keep=keep)
         self._teach()
-        shown = f"{len(rows):,} of {len(self._rows[self.kind]):,}" if self._words else ""
+        self._draw_note()
+
+    def _draw_note(self) -> None:
+        """What matters most: how much the filter leaves, what is new, what is only remembered, how fresh it is."""
+        rows = self._rows[self.kind]
+        shown = f"{self.list.row_count:,} of {len(rows):,}" if self._words else ""
+        shown = shown or changed.summary(
+            (row.entry.change for row in rows if row.entry.change), max(0, self.outer_size.width - 8)
+        )
         if not shown and any(row.entry.remembered for row in rows):
             shown = f"{glyphs().half} remembered"
+        shown = shown or self._fresh
         self.show_note(Content(shown) if shown else None)
 
     def _draw_tabs(self) -> None:
-        tabs = [Tab(kind, *_NAMES[kind], count=f"{len(self._rows[kind]):,}") for kind in KINDS]
+        tabs = [Tab(kind, *_NAMES[kind], count=self._count(kind)) for kind in KINDS]
         self.show_tabs(tabs, self.kind)
 
-    def _draw_row(self, row: Row, width: int, selected: bool) -> Line:
-        entry, view = row.entry, row.entry.view
-        if entry.problem:
-            mark: Piece = (f"{glyphs().bad} ", "bad")
-        elif isinstance(view, ToolView):
-            sign, colour = RISKS[view.risk]
-            mark = (f"{sign} ", colour)
-        else:
-            mark = (f"{glyphs().dot} ", "dim")
-        look = "dim" if entry.remembered or entry.problem else ""
-        name = safe(entry.ref.name if self.kind in ("tool", "prompt") else view.title or view.name or entry.ref.name)
-        pieces = [mark, *mark_matches(name or "(no name)", self._words, look)]
-        if row.twin:
-            pieces.append((f" #{row.twin}", "warn"))
-        return spread(pieces, self._tail(row, width - width_of(pieces)), width)
+    def _count(self, kind: EntryKind) -> str:
+        """How many there are; with a sign where something is new, changed or gone."""
+        changes = [row.entry.change for row in self._rows[kind] if row.entry.change]
+        count = len(self._rows[kind]) - sum(change.kind == "gone" for change in changes)
+        return f"{count:,}{glyphs().changed if changes else ''}"
 
-    def _tail(self, row: Row, room: int) -> list[Piece]:
-        """What stands at the right: what is wrong, the address, the server."""
-        entry = row.entry
-        pieces: list[Piece] = []
-        if entry.remembered:
-            pieces.append((f" {glyphs().half}", "dim"))
-        if entry.problem:
-            return [(f" {cut(safe(entry.problem), max(0, room - 1), more=glyphs().more)}", "bad")]
-        text = safe(entry.ref.server) if self._servers > 1 else ""
-        if isinstance(entry.view, PromptView) and entry.view.arguments and room > 30:
-            text = f"{len(entry.view.arguments)} args  {text}"
-        if text and room >= len(text) + 3:
-            pieces.insert(0, (f" {text}", "dim"))
-        return pieces
+    def _draw_row(self, row: Row, width: int, selected: bool) -> Line:
+        watched = self.marks.get(row.entry.ref, ())
+        return catalog_rows.draw(row, width, catalog_rows.Marks(self._words, watched, self._servers > 1))

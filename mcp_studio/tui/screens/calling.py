@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Entry
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
@@ -86,6 +86,7 @@ class Calling:
         if ref.server in self._studio.manager.names():
             modern = self._studio.manager.status(ref.server).modern
             opened.mirrors = modern and self._studio.manager.config(ref.server).kind == "http"
+            self._studio.manager.look(ref.server, ref.kind)
         self._studio.catalog.acknowledge(ref)
 
     def _completing(self, opened: Opened) -> Complete | None:
@@ -103,6 +104,8 @@ class Calling:
             return Offer()
         try:
             found = await self._studio.complete(ref, argument, value, known)
+        except Unreachable:
+            return Offer()  # the state of the server says it
         except StudioError as error:
             if self._said != error.message:
                 self._said = error.message

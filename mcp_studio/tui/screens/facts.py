@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe
+from mcp_studio.tui import changed, describe
 from mcp_studio.tui.panels.servers import Server
 from mcp_studio.tui.panels.status import Facts
 
@@ -42,15 +42,21 @@ def status_facts(studio: Studio) -> Facts:
     tools = sum(len(studio.catalog.listing(name, "tool").entries) for name in names)
     problems = len(studio.config.problems)
     return Facts(
-        ready, len(names), tools, len(studio.inbox.pending),
+        ready, len(names), tools, len(studio.inbox.pending) + studio.inbox.held,
         studio.trace.percentile(0.5), studio.trace.percentile(0.95),
         f"{describe.plural(problems, 'problem')} in the configuration (F12)" if problems else "",
     )  # fmt: skip
 
 
 def catalog_entries(studio: Studio, kind: EntryKind) -> tuple[Entry, ...]:
-    """All entries of a kind, servers in the order of the configuration."""
-    return studio.catalog.entries(kind, studio.manager.names())
+    """All entries of a kind with what is gone since the last look, servers in the order of the configuration."""
+    listings = [studio.catalog.listing(name, kind) for name in studio.manager.names()]
+    return tuple(entry for listing in listings for entry in (*listing.entries, *listing.gone))
+
+
+def freshness(studio: Studio, kind: EntryKind) -> str:
+    """For how long what is shown of a kind is fresh; empty where no server says so."""
+    return changed.briefly([studio.catalog.listing(name, kind) for name in studio.manager.names()])
 
 
 def teach(studio: Studio, kind: EntryKind) -> str:

@@ -11,11 +11,11 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.catalog.ref import KINDS
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import KIND_NAMES, ServerConfig
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.tui import describe
+from mcp_studio.tui import changed, describe, watched
 from mcp_studio.tui.screens.dialog import Dialog
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ class ServerDetails(Dialog[None], scope="dialog"):
         yield self._text
 
     def on_mount(self) -> None:
-        """Fill it, and look again now and then."""
+        """Fill it, and look again now and then; lists that are fresh no longer are read again."""
+        for kind in KINDS:
+            self._studio.manager.look(self._name, kind)
         self._refresh()
         self.set_interval(0.5, self._refresh)
 
@@ -74,7 +76,15 @@ class ServerDetails(Dialog[None], scope="dialog"):
         parts: list[Part] = [(describe.state_words(status), _LOOKS[describe.tone(status)]), "\n"]
         if status.error and status.error.hint:
             parts += [safe(status.error.hint, 600), "\n"]
-        return [*parts, *_problems(status), *_config(config), *_facts(status), *self._offers(), *self._output()]
+        return [
+            *parts,
+            *_problems(status),
+            *_config(config),
+            *_facts(status),
+            *self._offers(),
+            *self._news(),
+            *self._output(),
+        ]
 
     def _offers(self) -> list[Part]:
         lines: list[Part] = []
@@ -83,8 +93,20 @@ class ServerDetails(Dialog[None], scope="dialog"):
             if listing.entries or listing.error:
                 extra = " ".join(filter(None, (listing.state, listing.capped, listing.error)))
                 lines.append(f"  {describe.plural(len(listing.entries), kind)}, {safe(extra, 500)}\n")
+                told = changed.summary(listing.changes, 80), changed.freshness(listing)
+                lines += [(f"    {safe(text, 300)}\n", "$quiet") for text in told if text]
             lines += [(f"    {safe(problem, 300)}\n", "$text-error") for problem in listing.problems[:10]]
         return [("\nOffers\n", "b $accent"), *lines] if lines else []
+
+    def _news(self) -> list[Part]:
+        """What is watched, what the server agreed to tell, and the level of its log messages."""
+        studio, name = self._studio, self._name
+        lines = [f"  {watched.line(one)}\n" for one in studio.subscriptions.of(name)]
+        lines += [f"  listening for {watched.stream_line(one)}\n" for one in studio.subscriptions.streams(name)]
+        if (level := studio.log_level(name)) or studio.logs.count(name):
+            asked = f"from {level} on is asked for" if level else "no level is asked for"
+            lines.append(f"  {describe.plural(studio.logs.count(name), 'log message')}, {asked}\n")
+        return [("\nTells by itself\n", "b $accent"), *lines] if lines else []
 
     def _output(self) -> list[Part]:
         stray, count = self._studio.manager.stray(self._name)
@@ -105,7 +127,7 @@ _LOOKS = {"ok": "$text-success", "busy": "$text-warning", "bad": "$text-error", 
 
 def _config(config: ServerConfig) -> list[Part]:
     if config.url:
-        parts: list[Part] = [f"\n  url      {safe(config.url, 1_000)}\n"]
+        parts: list[Part] = [f"\n  url      {safe(config.url, 1_000)}\n", f"  spoken   {KIND_NAMES[config.kind]}\n"]
         names = ", ".join(config.headers)
         word = "headers"
     else:
@@ -131,6 +153,9 @@ def _facts(status: Status) -> list[Part]:
         parts.append(f"  protocol {safe(status.version)} ({era})\n")
         if status.offered != status.version:
             parts.append((f"           {safe(status.offered)} was offered\n", "$quiet"))
+        if status.hint is not None:
+            ttl = f"fresh for {describe.seconds(status.hint.ttl)}" if status.hint.ttl else "not to be kept"
+            parts.append((f"           what it says of itself is {ttl}, {status.hint.scope}\n", "$quiet"))
     info = status.server_info
     if isinstance(info, dict):
         parts.append(f"  server   {safe(info.get('title') or info.get('name'), 200)} {safe(info.get('version'), 80)}\n")

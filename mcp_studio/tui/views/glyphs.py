@@ -28,6 +28,10 @@ class Glyphs:
     bar: str = "│"
     full: str = "▓"
     void: str = "░"
+    new: str = "+"
+    changed: str = "±"
+    gone: str = "-"
+    watched: str = "◉"
 
 
 UNICODE = Glyphs()
@@ -50,6 +54,8 @@ ASCII = Glyphs(
     bar="|",
     full="#",
     void=".",
+    changed="~",
+    watched="@",
 )
 
 _chosen = UNICODE

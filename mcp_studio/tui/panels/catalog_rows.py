@@ -1,0 +1,97 @@
+"""The rows of the catalog: what stands in them, what they are found by, how they look."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.protocol.views import PromptView, ToolView
+from mcp_studio.safetext import safe
+from mcp_studio.tui import changed
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, mark_matches, spread, width_of
+
+RISKS = {"read": ("r", "risk-read"), "write": ("w", "risk-write"), "destructive": ("!", "risk-destructive")}
+"""Risk of a tool -> its mark and its colour."""
+
+
+class Row(NamedTuple):
+    """One entry as the list shows it."""
+
+    entry: Entry
+    twin: int
+    """1, 2 … where a server lists the same name more than once, else 0."""
+
+
+def rows_of(entries: Iterable[Entry]) -> list[Row]:
+    """Rows of entries, duplicates numbered."""
+    rows: list[Row] = []
+    seen: dict[object, int] = {}
+    for entry in entries:
+        number = seen[entry.ref] = seen.get(entry.ref, 0) + 1
+        rows.append(Row(entry, number))
+    return [row if seen[row.entry.ref] > 1 else Row(row.entry, 0) for row in rows]
+
+
+def key(row: Row) -> Hashable:
+    """What makes a row the same after the list was read again."""
+    return row.entry.ref, row.twin
+
+
+def searched(row: Row) -> tuple[str, str]:
+    """The name and the texts that a filter looks into."""
+    ref, view = row.entry.ref, row.entry.view
+    return f"{ref.server}.{ref.name}", f"{view.name} {view.title}\n{view.description[:500]}"
+
+
+class Marks(NamedTuple):
+    """What a row shows besides its entry."""
+
+    words: tuple[str, ...] = ()
+    """Words of the filter, which are marked."""
+    watched: Sequence[Piece] = ()
+    """For what is watched: the sign in front of it, and what stands behind its name."""
+    servers: bool = False
+    """There are several servers, so that each row names its own."""
+
+
+def draw(row: Row, width: int, marks: Marks) -> Line:
+    """One row."""
+    entry, view = row.entry, row.entry.view
+    if entry.problem:
+        mark: Piece = (f"{glyphs().bad} ", "bad")
+    elif marks.watched:
+        mark = marks.watched[0]
+    elif isinstance(view, ToolView):
+        sign, colour = RISKS[view.risk]
+        mark = (f"{sign} ", colour)
+    else:
+        mark = (f"{glyphs().dot} ", "dim")
+    gone = entry.change is not None and entry.change.kind == "gone"
+    look = "dim" if entry.remembered or entry.problem or gone else ""
+    named = entry.ref.kind in ("tool", "prompt")
+    name = safe(entry.ref.name if named else view.title or view.name or entry.ref.name)
+    pieces = [mark, *mark_matches(name or "(no name)", marks.words, look)]
+    if row.twin:
+        pieces.append((f" #{row.twin}", "warn"))
+    pieces += marks.watched[1:]
+    return spread(pieces, _tail(entry, width - width_of(pieces), marks), width)
+
+
+def _tail(entry: Entry, room: int, marks: Marks) -> list[Piece]:
+    """What stands at the right: what is wrong, what has changed, the server."""
+    pieces: list[Piece] = []
+    if entry.remembered:
+        pieces.append((f" {glyphs().half}", "dim"))
+    if entry.change is not None:
+        pieces.append(changed.mark(entry.change, room))
+        room -= width_of(pieces)
+    if entry.problem:
+        return [(f" {cut(safe(entry.problem), max(0, room - 1), more=glyphs().more)}", "bad"), *pieces]
+    text = safe(entry.ref.server) if marks.servers else ""
+    if isinstance(entry.view, PromptView) and entry.view.arguments and room > 30:
+        text = f"{len(entry.view.arguments)} args  {text}"
+    if text and room >= len(text) + 3:
+        pieces.insert(0, (f" {text}", "dim"))
+    return pieces
