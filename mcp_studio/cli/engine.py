@@ -15,6 +15,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import Unreachable
 from mcp_studio.paths import Paths
+from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.transport.guard_start import process as guard
@@ -43,6 +44,8 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
                     loop.add_signal_handler(number, _end, task, ended, 128 + number)
         async with Studio.open(plan.config, Paths.default(), can_ask=asker is not None) as studio:
             out.redactor = studio.redactor
+            if out.log_level:
+                narrate_logs(studio, out)
             if asker is None:
                 return await body(studio)
             asker.redactor = studio.redactor
@@ -64,6 +67,17 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
 def _end(task: asyncio.Task[int], ended: list[int], code: int) -> None:
     ended.append(code)
     task.cancel()
+
+
+def narrate_logs(studio: Studio, out: Output) -> None:
+    """Say the log messages of servers as they come, those of `out.log_level` and worse."""
+    least = rank_of(out.log_level)
+
+    def added(message: LogMessage) -> None:
+        if message.rank >= least:
+            out.note(f"  {message.line}")
+
+    studio.logs.added.connect(added)
 
 
 async def connected(studio: Studio, name: str, out: Output) -> Status:

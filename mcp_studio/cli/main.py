@@ -94,6 +94,7 @@ def _connecting(options: Options, out: Output) -> int:
     from mcp_studio.paths import Paths
 
     config = targets.configuration(options, Paths.default(), targets.target(options))
+    out.log_level = options.value("--log-level")
     for server in config.servers.values():
         for secret in server.secrets:
             out.redactor.learn(secret)

@@ -23,6 +23,10 @@ class Output:
         self.json = json
         self.quiet = quiet
         self.redactor = Redactor()
+        self.log_level = ""
+        """The least level of log messages that are said; empty for none."""
+        self.lines = False
+        """Data comes as lines that are read one by one: with `--json` every one of them is an object."""
         self.server = ""
         """The server that the verb is about, for the envelope."""
         self.result: Json = None
@@ -38,6 +42,15 @@ class Output:
         if not self.json:
             raw = text if isinstance(text, str) else str(text)
             _write(sys.stdout, safe(raw, max(len(raw), 1), lines=True) + "\n")
+
+    def line(self, text: str, value: dict[str, Json]) -> None:
+        """Print one line at once: the text, or the object with `--json`."""
+        _write(sys.stdout, (printable(value, indent=None) if self.json else safe(text, max(len(text), 1))) + "\n")
+        self.flush()
+
+    def flush(self) -> None:
+        """Have everything read now that is printed."""
+        sys.stdout.flush()
 
     def note(self, text: object) -> None:
         """Say something on standard error, on one line."""
@@ -73,6 +86,8 @@ class Output:
 
     def interrupted(self) -> None:
         """Tell that a person, or the system, ended it."""
+        if self.json and self.lines:
+            return
         if self.json:
             self.envelope({"ok": False, "error": {"kind": "interrupted", "message": "Interrupted."}})
         else:
@@ -82,7 +97,7 @@ class Output:
         """Print an envelope; `server` and `ms` are added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
         whole = {**value, "server": self.server or None, "ms": round(ms, 1)}
-        _write(sys.stdout, printable(whole) + "\n")
+        _write(sys.stdout, printable(whole, indent=None if self.lines else 2) + "\n")
 
     def _say(self, word: str, colour: str, text: object) -> None:
         if sys.stderr.isatty() and "NO_COLOR" not in os.environ:

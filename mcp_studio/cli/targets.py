@@ -17,6 +17,7 @@ from mcp_studio.config.nearest import nearest
 from mcp_studio.config.target import REMOTE, from_command, from_url
 from mcp_studio.errors import ConfigError, Unreachable, UsageError
 from mcp_studio.paths import Paths
+from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.transport.environment import child_environment
 from mcp_studio.transport.guard_start import process as guard
 
@@ -133,6 +134,8 @@ def _nothing(config: Config) -> UsageError:
 def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it."""
     server = bent(server, options)
+    if level := options.value("--log-level"):
+        server = replace(server, log_level=_level(level))
     if (seconds := options.seconds) is not None:
         server = replace(server, timeouts=Timeouts(seconds, seconds, seconds))
     if server.url and server.source.origin != "argument" and (headers := options.headers):
@@ -140,6 +143,13 @@ def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
         secrets = tuple(dict.fromkeys((*server.secrets, *given.secrets)))
         server = replace(server, headers={**server.headers, **given.headers}, secrets=secrets)
     return server
+
+
+def _level(text: str) -> str:
+    if text not in LOG_LEVELS:
+        hint = nearest(text, LOG_LEVELS)
+        raise UsageError(f"--log-level: must be one of {', '.join(LOG_LEVELS)}, not `{text}`.", hint=hint)
+    return text
 
 
 def start_ahead(config: Config) -> None:

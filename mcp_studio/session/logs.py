@@ -44,6 +44,12 @@ class LogMessage(NamedTuple):
         return rank_of(self.level)
 
     @property
+    def line(self) -> str:
+        """All of it but the time in one text: server, level, logger, data."""
+        logger = f"{self.logger}: " if self.logger else ""
+        return f"{self.server} {self.level or 'no level'} {logger}{self.text}"
+
+    @property
     def data(self) -> Json:
         """The data as it is kept: a value, or the text where it was cut."""
         if not self.is_json:

@@ -65,6 +65,8 @@ class Subscriptions:
     def __init__(self, limits: Limits, on_missed: Callable[[str], None]) -> None:
         self.changed: Signal[str] = Signal()
         """The name of a server of which something watched is another: a state, or updates, several in one."""
+        self.updated: Signal[Subscription] = Signal()
+        """Every notice that counts, as it comes: any number of them."""
         self._limits = limits
         self._on_missed = on_missed
         self._places: dict[str, _Place] = {}
@@ -197,6 +199,7 @@ class Subscriptions:
         known.updates += 1
         known.unread += 1
         known.updated = time.time()
+        self.updated.emit(known)
         self._tell(known.server)
 
     def _report(self, server: str, place: _Place, uri: str, state: State, detail: str) -> None:

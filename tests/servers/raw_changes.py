@@ -1,9 +1,11 @@
 """A raw server whose notices of change and log messages a test commands by calling its tools.
 
-    raw_changes.py [--modern] [--honour URI,URI] [--refuse MESSAGE] [--one] [--mute] [--drop N] [--no-capability]
+    raw_changes.py [--modern] [--record FILE] [--ticks] [--honour URI,URI] [--refuse MESSAGE] [--one] [--mute]
+                   [--drop N] [--no-capability]
 
 Tools: `updated` (uri, count, stream), `notify` (method, params), `end` (how: response, cancelled), `log` (level, data,
 logger, count), `heard` (the methods and parameters that came so far, as JSON), `leave` (ends the process).
+`--record` writes the methods that come into a file, `--ticks` sends an update as soon as a resource is watched.
 `--one` allows one listen at a time, `--mute` never acknowledges, `--drop N` ends the first N listens at once.
 """
 
@@ -33,12 +35,18 @@ class ChangingServer(RawServer):
         """Remember every request."""
         self.heard.append([method, {key: value for key, value in params.items() if key != "_meta"}])
         self.heard[-1].append(params.get("_meta", {}).get(META + "logLevel"))
+        self.record(method)
         if method == "resources/list":
             names = ("note", "other")
             return {"resources": [{"uri": f"raw://{name}", "name": name, "title": name.title()} for name in names]}
         if method in ("resources/subscribe", "logging/setLevel") and self.given.refuse:
             raise Refusal(-32603, self.given.refuse)
         found = super().result(request, method, params)
+        if method == "resources/subscribe" and self.given.ticks:
+            self.answer(request, {})
+            self.updated({"uri": params["uri"]})
+            self.notify("notifications/message", level="warning", logger="ticks", data={"told": params["uri"]})
+            return None
         if self.given.no_capability and isinstance(found, dict) and "capabilities" in found:
             found["capabilities"] = {"tools": {}, "resources": {}}
         return found
@@ -46,6 +54,7 @@ class ChangingServer(RawServer):
     def on_notification(self, message):
         """A cancelled listen is over."""
         super().on_notification(message)
+        self.record(message["method"])
         self.heard.append([message["method"], message.get("params", {}), None])
         if message["method"] == "notifications/cancelled":
             self.streams.pop(message["params"].get("requestId"), None)
@@ -61,6 +70,9 @@ class ChangingServer(RawServer):
         if not self.given.mute:
             meta = {META + "subscriptionId": request["id"]}
             self.notify("notifications/subscriptions/acknowledged", _meta=meta, notifications=wanted)
+        if self.given.ticks:
+            for uri in wanted.get("resourceSubscriptions", ()):
+                self.updated({"uri": uri})
         if self.drops > 0 and "resourceSubscriptions" in wanted:
             self.drops -= 1
             self.end("cancelled", [request["id"]])
@@ -111,6 +123,12 @@ class ChangingServer(RawServer):
                     meta = {META + "subscriptionId": stream}
                     self.notify("notifications/resources/updated", uri=uri, _meta=meta)
 
+    def record(self, method):
+        """Write down what came, for when nobody can ask any more."""
+        if self.given.record:
+            with open(self.given.record, "a") as file:
+                file.write(method + "\n")
+
     def die(self):
         """End without a word."""
         import os
@@ -122,6 +140,8 @@ def main():
     """Serve as the options say."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--modern", action="store_true")
+    parser.add_argument("--record", default="")
+    parser.add_argument("--ticks", action="store_true")
     parser.add_argument("--honour", type=lambda text: text.split(","))
     parser.add_argument("--refuse", default="")
     parser.add_argument("--one", action="store_true")
