@@ -162,7 +162,7 @@ def test_the_kinds_of_outcome_are_told_apart() -> None:
             assert isinstance(await call(studio, "add", a=1, b=2), Succeeded)
             assert isinstance(await call(studio, "fail", reason="why"), ToolFailed)
             refused = await call(studio, "refuse")
-            assert isinstance(refused, Rejected) and refused.code == -32050 and refused.data == {"hint": "tomorrow"}
+            assert isinstance(refused, Rejected) and refused.code == -31050 and refused.data == {"hint": "tomorrow"}
             assert isinstance(await call(studio, "leave"), Lost)
 
     run(go(), 20)

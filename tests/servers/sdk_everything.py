@@ -78,7 +78,7 @@ def fail(reason: str = "as you wish") -> str:
 @server.tool()
 def refuse() -> str:
     """Fail as a request (a JSON-RPC error)."""
-    raise MCPError(-32050, "not today", {"hint": "tomorrow"})
+    raise MCPError(-31050, "not today", {"hint": "tomorrow"})
 
 
 @server.tool()

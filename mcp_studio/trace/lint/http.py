@@ -6,9 +6,10 @@ import base64
 import binascii
 import re
 
-from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import METHOD_NOT_FOUND, NAMED
 from mcp_studio.trace.lint.finding import Spot
+from mcp_studio.trace.lint.requests import Requests
 from mcp_studio.trace.lint.words import quoted
 from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse
 
@@ -20,13 +21,14 @@ _SENTINEL = r"=\?base64\?(.*)\?="
 class Exchange:
     """One HTTP request and what became of it."""
 
-    __slots__ = ("headers", "kind", "method", "modern", "status", "stream", "verb")
+    __slots__ = ("headers", "identity", "kind", "method", "modern", "status", "stream", "verb")
 
     def __init__(self, verb: str, headers: dict[str, str]) -> None:
         self.verb = verb
         self.headers = headers
         self.kind = ""
         """What the body carries: `request`, `notification`, `response`; empty without one."""
+        self.identity: RequestId | None = None
         self.method = ""
         self.modern = False
         self.status = 0
@@ -59,6 +61,7 @@ class Exchanges:
         if exchange is None:
             return []
         exchange.kind, exchange.method, exchange.modern = out.kind, out.method, out.modern
+        exchange.identity = out.id
         if not out.modern or out.kind != "request":
             return []
         wanted = {"mcp-method": out.method, "mcp-protocol-version": out.version}
@@ -74,8 +77,8 @@ class Exchanges:
                 spots.append(Spot("http-header-mismatch", text, "", _standard(name)))
         return spots
 
-    def response(self, response: HttpResponse) -> list[Spot]:
-        """A response head came in."""
+    def response(self, response: HttpResponse, requests: Requests) -> list[Spot]:
+        """A response head came in; nothing is demanded of one to a request that was given up."""
         exchange = self._known.get(response.exchange)
         if exchange is None or not response.status:
             return []
@@ -83,7 +86,8 @@ class Exchanges:
         media = headers.get("content-type", "").split(";", 1)[0].strip().lower()
         exchange.status, exchange.stream = response.status, media == "text/event-stream"
         spots = self._sessions(headers.get("mcp-session-id"), exchange)
-        if exchange.verb == "POST" and 200 <= response.status < 300:
+        wanted = exchange.kind != "request" or requests.get(exchange.identity) is not None
+        if exchange.verb == "POST" and 200 <= response.status < 300 and wanted:
             spots += _success(exchange, media)
         return spots
 

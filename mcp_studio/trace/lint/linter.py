@@ -225,7 +225,7 @@ class Linter:
 
     def http_response(self, entry: WireMessage, response: HttpResponse) -> None:
         """An HTTP response head came in."""
-        self._attach(entry, self._exchanges.response(response))
+        self._attach(entry, self._exchanges.response(response, self._requests))
 
     def leftover(self, entry: WireMessage, frame: bytes) -> None:
         """A frame that came in was not taken by anybody."""

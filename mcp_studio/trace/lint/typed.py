@@ -70,10 +70,16 @@ def check(job: Job) -> list[Spot]:
     if not isinstance(content, dict) and (part == "result" or part in message):
         return spots  # the envelope's rules say so
     version = _version(job, cast("Json", content))
+    if part == "result" and _is_task(cast("dict[str, Json]", content)):
+        return spots  # the answer comes later, and has this shape then
     root: Json = content if part == "result" else {"params": content or {}}
     base = "/result" if part == "result" else ""
     flaws = meant(_flaws(job, version, cast("Json", content), root)) if version else []
     return spots + [_spot(flaw, base, job.method) for flaw in flaws[:_MOST]]
+
+
+def _is_task(result: dict[str, Json]) -> bool:
+    return "task" in result or result.get("resultType") == "task"
 
 
 def _version(job: Job, content: Json) -> str:

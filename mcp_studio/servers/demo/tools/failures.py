@@ -30,12 +30,12 @@ async def fail_as_tool(turn: Turn, args: Args) -> Result:
     "fail_as_request",
     "Fail as a request",
     "A JSON-RPC error instead of a result: the request itself is refused.",
-    inputs({"code": {"type": "integer", "default": -32050}, "message": {"type": "string", "default": "Not today"}}),
+    inputs({"code": {"type": "integer", "default": -31050}, "message": {"type": "string", "default": "Not today"}}),
 )
 async def fail_as_request(turn: Turn, args: Args) -> Result:
     """A JSON-RPC error with data."""
     data = {"opens": "9:00", "shelves": ["poetry", "travel"]}
-    raise MCPError(args.get("code", -32050), args.get("message", "Not today"), data)
+    raise MCPError(args.get("code", -31050), args.get("message", "Not today"), data)
 
 
 @TOOLS.tool(
