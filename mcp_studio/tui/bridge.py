@@ -11,6 +11,7 @@ from textual.message_pump import MessagePump
 
 from mcp_studio.catalog.ref import EntryKind
 from mcp_studio.session.inbox import InputRequest
+from mcp_studio.session.tasks import Task
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -22,11 +23,22 @@ PAUSE = 0.04
 class StudioChanged(Message):
     """Something in the stores is another than it was."""
 
-    def __init__(self, servers: set[str], kinds: set[EntryKind], inbox: bool) -> None:
+    def __init__(
+        self,
+        servers: set[str],
+        kinds: set[EntryKind],
+        inbox: bool,
+        watched: frozenset[str] = frozenset(),
+        tasks: bool = False,
+    ) -> None:
         super().__init__()
+        self.watched = watched
+        """Servers of which a watched resource is another."""
         self.servers = servers
         self.kinds = kinds
         self.inbox = inbox
+        self.tasks = tasks
+        """A task is new, another than before, or gone."""
 
 
 class Bridge:
@@ -38,6 +50,8 @@ class Bridge:
         self._servers: set[str] = set()
         self._kinds: set[EntryKind] = set()
         self._inbox = False
+        self._watched: set[str] = set()
+        self._tasks = False
         self._handle: asyncio.Handle | None = None
         self._last = 0.0
         self._ends: list[Callable[[], None]] = []
@@ -49,6 +63,9 @@ class Bridge:
             studio.manager.changed.connect(self._server_changed),
             studio.catalog.changed.connect(self._catalog_changed),
             studio.inbox.changed.connect(self._inbox_changed),
+            studio.subscriptions.changed.connect(self._watched_changed),
+            studio.tasks.changed.connect(self._task_changed),
+            studio.tasks.removed.connect(self._task_changed),
         ]
 
     def close(self) -> None:
@@ -71,6 +88,14 @@ class Bridge:
         self._inbox = True
         self._soon()
 
+    def _watched_changed(self, server: str) -> None:
+        self._watched.add(server)
+        self._soon()
+
+    def _task_changed(self, task: Task) -> None:
+        self._tasks = True
+        self._soon()
+
     def _soon(self) -> None:
         if self._handle is None:
             loop = asyncio.get_running_loop()
@@ -79,6 +104,7 @@ class Bridge:
     def _flush(self) -> None:
         self._handle = None
         self._last = asyncio.get_running_loop().time()
-        message = StudioChanged(self._servers, self._kinds, self._inbox)
-        self._servers, self._kinds, self._inbox = set(), set(), False
+        watched, tasks = frozenset(self._watched), self._tasks
+        message = StudioChanged(self._servers, self._kinds, self._inbox, watched, tasks)
+        self._servers, self._kinds, self._inbox, self._watched, self._tasks = set(), set(), False, set(), False
         self._target.post_message(message)

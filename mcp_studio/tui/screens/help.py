@@ -16,7 +16,8 @@ _WORDS: Mapping[str, str] = {
     "servers": "Servers are started and watched here. {on} is connected, {half} on its way, {off} off, {bad} failed; "
     "{warning} means that it does something wrong: enter tells what.",
     "catalog": "What all servers offer. r only reads, w writes, ! may destroy: hints from the server, no guarantee. "
-    "{half} is remembered from an earlier run and not confirmed yet. {bad} is malformed, with the reason.",
+    "{half} is remembered from an earlier run and not confirmed yet. {watched} is watched, with the updates since "
+    "it was read last. {bad} is malformed, with the reason.",
     "call": "Fill in the form and run it. The form, the JSON tab and what was typed before are one value; "
     "it is kept when you leave. Fields with * are required. Tab and the arrows walk the fields, space chooses, "
     "enter goes on or opens a larger editor, ^d goes through what a field can be without a value.",
@@ -49,7 +50,7 @@ class Help(Dialog[None], scope="dialog"):
         signs = glyphs()
         parts: list[str | tuple[str, str]] = []
         if words := _WORDS.get(self._pane):
-            names = ("on", "half", "off", "bad", "warning", "sent", "received")
+            names = ("on", "half", "off", "bad", "warning", "sent", "received", "watched")
             parts += [words.format(**{name: getattr(signs, name) for name in names}), "\n"]
         for title, scopes in self._sections():
             parts.append((f"\n{title}\n", "b $accent"))
