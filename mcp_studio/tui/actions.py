@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
-    "trace detail", "detail", "dialog",
+    "trace detail", "detail", "dialog", "log", "pages",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -53,6 +53,7 @@ ACTIONS: tuple[Action, ...] = (
         ("commands", "!ctrl+p", "commands", "All commands", "Commands"),
         ("questions", "f4,exclamation_mark", "questions", "Answer what servers ask", ""),
         ("about", "f12,i", "about", "What is running: versions, files, limits", ""),
+        ("logs", "f3,alt+l", "logs", "Log messages of all servers", ""),
         ("theme", "alt+t", "theme", "Change the theme", ""),
         ("quit", "!ctrl+q", "quit", "Quit", ""),
     ),
@@ -71,6 +72,7 @@ ACTIONS: tuple[Action, ...] = (
         ("tab-next", "ctrl+pagedown,right_square_bracket", "turn_tab(1)", "Next tab of the pane", "Tab"),
         ("new-server", "ctrl+n", "new_server", "Add a server", ""),
         ("refresh", "ctrl+r", "refresh", "List again what the server offers", ""),
+        ("watch", "alt+s", "watch", "Watch the open resource, or no longer", ""),
         ("back", "escape", "back", "Step back", ""),
     ),
     *_scope(
@@ -82,6 +84,7 @@ ACTIONS: tuple[Action, ...] = (
         ("server-edit", "e", "edit", "Edit the server", "Edit"),
         ("server-delete", "d", "delete", "Remove the server, after asking", ""),
         ("server-copy", "y", "copy", "Copy its name", ""),
+        ("server-logs", "l", "logs", "Its log messages, and their level", "Logs"),
     ),
     *_scope(
         "catalog",
@@ -89,6 +92,9 @@ ACTIONS: tuple[Action, ...] = (
         ("catalog-filter", "!slash", "filter", "Filter as you type", "Filter"),
         ("catalog-copy", "y", "copy", "Copy its name", ""),
         ("catalog-command", "c", "copy_command", "Copy it as a command line", ""),
+        ("catalog-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
+        ("catalog-seen", "a", "mark_seen", "Mark all as seen: nothing is new, changed or gone any more", ""),
+        ("catalog-pages", "p", "pages", "Read the list page by page, as it comes", ""),
     ),
     *_scope(
         "call",
@@ -97,6 +103,7 @@ ACTIONS: tuple[Action, ...] = (
         ("call-edit", "e", "edit", "Edit the arguments as JSON", ""),
         ("call-command", "c", "copy_command", "Copy the call as a command line", ""),
         ("call-clear", "d", "clear", "Forget the typed arguments", ""),
+        ("call-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
     ),
     *_scope(
         "result",
@@ -105,6 +112,7 @@ ACTIONS: tuple[Action, ...] = (
         ("result-again", "r", "again", "Run it again", "Again"),
         ("result-cancel", "x", "cancel", "Stop what is running", ""),
         ("result-command", "c", "copy_command", "Copy the call as a command line", ""),
+        ("result-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
     ),
     *_scope(
         "trace",
@@ -184,6 +192,26 @@ ACTIONS: tuple[Action, ...] = (
         "save",
         ("save-write", "!enter,ctrl+j", "write", "Write the files", "Save"),
         ("save-close", "escape", "close", "Back, without saving", "Back"),
+    ),
+    *_scope(
+        "pages",
+        ("pages-next", "right_square_bracket,space", "next", "Next page", "Next page"),
+        ("pages-previous", "left_square_bracket", "previous", "Page before", "Before"),
+        ("pages-again", "r", "again", "Begin anew with the first page", "Anew"),
+        ("pages-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
+        ("pages-close", "escape,q", "close", "Back", "Close"),
+    ),
+    *_scope(
+        "log",
+        ("log-open", "!enter", "open", "The message in the trace", ""),
+        ("log-filter", "!slash", "filter", "Filter by words", "Filter"),
+        ("log-least", "m", "least", "The least level that is shown", "Level"),
+        ("log-server", "s", "server", "Of which server", "Server"),
+        ("log-stderr", "e", "stderr", "With lines of standard error, or without", "stderr"),
+        ("log-ask", "a", "ask", "Ask a server for another level", "Ask for"),
+        ("log-follow", "f", "follow", "Follow the newest", "Follow"),
+        ("log-copy", "y", "copy", "Copy the message", "Copy"),
+        ("log-close", "escape,q", "close", "Back", "Close"),
     ),
     *_scope(
         "detail",

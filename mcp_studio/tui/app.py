@@ -187,6 +187,11 @@ class StudioApp(App[int]):
         if self.screen is self.main:
             self.main.asking.reopen()
 
+    def action_logs(self) -> None:
+        """Log messages of all servers."""
+        if self.screen is self.main:
+            self.push_screen(late.log_view(self.studio, ""))
+
     def action_about(self) -> None:
         """What is running, and on which files."""
         if self.screen is self.main:

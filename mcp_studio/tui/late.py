@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from mcp_studio.catalog.listing import Entry
-    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.catalog.ref import EntryKind, Ref
     from mcp_studio.config.model import ServerConfig, Untrusted
     from mcp_studio.jsontext import Json
     from mcp_studio.session.inbox import Answer, InputRequest
@@ -110,6 +110,20 @@ def trace_dialog(store: TraceStore, entry: WireMessage) -> ModalScreen[None]:
     from mcp_studio.tui.screens.trace_dialog import TraceDialog
 
     return TraceDialog(store, entry)
+
+
+def pages(studio: Studio, server: str, kind: EntryKind) -> ModalScreen[None]:
+    """One list, page by page."""
+    from mcp_studio.tui.screens.pages import Pages
+
+    return Pages(studio, server, kind)
+
+
+def log_view(studio: Studio, server: str) -> ModalScreen[None]:
+    """Log messages of one server, or of all."""
+    from mcp_studio.tui.screens.log_view import LogView
+
+    return LogView(studio, server)
 
 
 def trace_detail() -> TraceDetail:

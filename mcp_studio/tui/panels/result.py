@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
@@ -37,7 +38,7 @@ class ResultPanel(Pane, scope="result"):
     number = 4
 
     class Wanted(Message):
-        """The person wants something done: `save again cancel command`."""
+        """The person wants something done: `save again cancel command watch`."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
@@ -52,6 +53,8 @@ class ResultPanel(Pane, scope="result"):
         self._call: Call | None = None
         self._opened: Opened | None = None
         self._key = ""
+        self.news: Callable[[], str] = str
+        """What is to be said of changes since the result came, or an empty string."""
 
     def compose(self) -> ComposeResult:
         """A line on how it ended, above the body."""
@@ -86,7 +89,7 @@ class ResultPanel(Pane, scope="result"):
         call = self._call
         tone: describe.Tone = "off"
         if call is None:
-            self._head.update(Content(self._teach()))
+            self._head.update(Content.assemble(self._teach(), *self._changes()))
             self.show_note(None)
         elif call.outcome is None:
             tone = "busy"
@@ -94,7 +97,7 @@ class ResultPanel(Pane, scope="result"):
             self.show_note(Content(_progress(call, short=True)))
         else:
             tone, line = describe.outcome_line(call.outcome)
-            self._head.update(Content.assemble(*_ended(call.outcome, tone, line)))
+            self._head.update(Content.assemble(*_ended(call.outcome, tone, line), *self._changes()))
             self.show_note(Content(describe.outcome_note(call.outcome)))
         self.set_class(tone == "bad", "-bad")
         self.set_class(tone == "busy", "-busy")
@@ -123,6 +126,10 @@ class ResultPanel(Pane, scope="result"):
             self._filled[kind] = stamp
             views.put(self._views[kind], kind, outcome)
 
+    def _changes(self) -> list[tuple[str, str]]:
+        text = self.news()
+        return [(f"\n{glyphs().watched} {text}", "$text-accent")] if text else []
+
     def _teach(self) -> str:
         how = f" Press {key_for(self, 'call')} to {self._opened.verb} it." if self._opened else ""
         return f"No result yet.{how}"
@@ -149,6 +156,10 @@ class ResultPanel(Pane, scope="result"):
     def action_again(self) -> None:
         """Run it once more."""
         self.post_message(self.Wanted("again"))
+
+    def action_watch(self) -> None:
+        """Watch the resource, or no longer."""
+        self.post_message(self.Wanted("watch"))
 
     def action_cancel(self) -> None:
         """Stop it."""

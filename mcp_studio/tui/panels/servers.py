@@ -55,7 +55,7 @@ class ServersPanel(Pane, scope="servers"):
     number = 1
 
     class Wanted(Message):
-        """The person wants something done: `open toggle restart add edit delete copy`, to which server."""
+        """The person wants something done: `open toggle restart add edit delete copy logs`, to which server."""
 
         def __init__(self, what: str, server: str) -> None:
             super().__init__()
@@ -175,6 +175,10 @@ class ServersPanel(Pane, scope="servers"):
     def action_delete(self) -> None:
         """Remove it."""
         self._ask("delete")
+
+    def action_logs(self) -> None:
+        """Show its log messages."""
+        self._ask("logs")
 
     def action_copy(self) -> None:
         """Copy its name."""

@@ -28,7 +28,9 @@ from mcp_studio.tui.screens.arranging import Arranging
 from mcp_studio.tui.screens.asking import Asking
 from mcp_studio.tui.screens.calling import Calling
 from mcp_studio.tui.screens.facts import catalog_entries, server_rows, status_facts, teach
+from mcp_studio.tui.screens.looking import Looking
 from mcp_studio.tui.screens.serving import Serving
+from mcp_studio.tui.screens.watching import Watching
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -62,6 +64,8 @@ class MainScreen(Screen[None]):
         self.arranging = Arranging(self)
         self.serving = Serving(self)
         self.calling = Calling(self)
+        self.looking = Looking(self)
+        self.watching = Watching(self)
         self.asking = Asking(self)
         self._pulse_timer: Timer | None = None
 
@@ -106,6 +110,8 @@ class MainScreen(Screen[None]):
                 self.refresh_catalog(kind)
         if event.inbox:
             self.asking.inbox_changed()
+        if event.watched:
+            self.watching.changed(event.watched)
         self.calling.state_changed()
 
     def refresh_servers(self) -> None:
@@ -132,6 +138,8 @@ class MainScreen(Screen[None]):
             self.refresh_servers()
         else:
             self.status.show(status_facts(self.studio))
+        self.looking.tick()
+        self.watching.tick()
 
     # What panes ask for
 
@@ -142,6 +150,13 @@ class MainScreen(Screen[None]):
     def on_catalog_panel_opened(self, event: CatalogPanel.Opened) -> None:
         """An entry is to be shown."""
         self.run_worker(self.calling.open(event.entry, go=event.enter), group="open", exclusive=True)
+
+    def on_catalog_panel_wanted(self, event: CatalogPanel.Wanted) -> None:
+        """Something is to be done with a list."""
+        if event.what == "watch":
+            self.watching.switch_ref(event.ref)
+        else:
+            self.looking.wanted(event.what, event.kind, event.ref)
 
     def on_call_panel_edited(self, event: CallPanel.Edited) -> None:
         """Something was typed."""
@@ -258,6 +273,10 @@ class MainScreen(Screen[None]):
     def action_call(self) -> None:
         """Run what is open."""
         self.calling.run()
+
+    def action_watch(self) -> None:
+        """Watch the open resource, or no longer."""
+        self.watching.switch_open()
 
     def action_new_server(self) -> None:
         """Add a server."""
