@@ -34,7 +34,7 @@ ROW = {room: row for row, rooms in enumerate(LAYERS) for room in rooms.split()}
 FRONT_ENDS = LAYERS[-1].split()
 ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
-    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring rank_bm25 numpy tomlkit pyperclip".split(),
+    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring rank_bm25 numpy tomlkit pyperclip PIL".split(),
     *"jsonschema jsonschema_specifications referencing".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
@@ -175,8 +175,10 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = project["dependencies"] + project["optional-dependencies"]["ws"]
-    declared = {requirement.split(">")[0].replace("-", "_") for requirement in wanted}
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + extras["ws"] + extras["images"]
+    names = {"pillow": "PIL"}
+    declared = {names.get(name, name) for name in (one.split(">")[0].replace("-", "_") for one in wanted)}
     used = {one.target.split(".")[0] for one in imports()} - set(sys.stdlib_module_names) - {"mcp_studio"}
     assert declared == used
 

@@ -192,6 +192,7 @@ class Caller:
         if outcome.size > _CHECKED:
             return ("The structuredContent is too large to be checked.",)
         found = await self._checker.check(tool.output_schema, result["structuredContent"])
+        call.violated(found)
         tap.judged(outcome.request_id, [(item.pointer, item.message) for item in found if item.severity == "error"])
         return tuple(f"structuredContent{item.pointer}: {item.message}" for item in found)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.caching import Cached, Hint
+from mcp_studio.schema.problem import SchemaProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,8 @@ class CallOutcome:
     size: int = 0
     """Bytes of the frame that held the answer."""
     request_id: int | str | None = None
+    violations: tuple[SchemaProblem, ...] = ()
+    """Where `structuredContent` does not match the tool's outputSchema (server/tools#output-schema)."""
     problems: tuple[str, ...] = ()
     """What is wrong with the answer, in words; an answer with problems is still shown."""
     notes: tuple[str, ...] = ()

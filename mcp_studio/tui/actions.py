@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from mcp_studio.tui import asking_keys, task_keys
+
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
-    "trace detail", "detail", "dialog", "log", "pages",
+    "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
+    "tasks", "task",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -52,6 +55,8 @@ ACTIONS: tuple[Action, ...] = (
         ("help", "f1,question_mark", "help", "Help for the focused pane", "Help"),
         ("commands", "!ctrl+p", "commands", "All commands", "Commands"),
         ("questions", "f4,exclamation_mark", "questions", "Answer what servers ask", ""),
+        ("board", "f7,b", "board", "What runs, and what waits for you", ""),
+        ("make-rule", "!alt+r", "make_rule", "Make a rule of the answer just given", ""),
         ("about", "f12,i", "about", "What is running: versions, files, limits", ""),
         ("logs", "f3,alt+l", "logs", "Log messages of all servers", ""),
         ("theme", "alt+t", "theme", "Change the theme", ""),
@@ -74,6 +79,7 @@ ACTIONS: tuple[Action, ...] = (
         ("refresh", "ctrl+r", "refresh", "List again what the server offers", ""),
         ("watch", "alt+s", "watch", "Watch the open resource, or no longer", ""),
         ("back", "escape", "back", "Step back", ""),
+        *task_keys.MAIN,
     ),
     *_scope(
         "servers",
@@ -85,6 +91,7 @@ ACTIONS: tuple[Action, ...] = (
         ("server-delete", "d", "delete", "Remove the server, after asking", ""),
         ("server-copy", "y", "copy", "Copy its name", ""),
         ("server-logs", "l", "logs", "Its log messages, and their level", "Logs"),
+        ("server-roots", "f", "roots", "Roots: the folders that it is told of", ""),
     ),
     *_scope(
         "catalog",
@@ -96,6 +103,7 @@ ACTIONS: tuple[Action, ...] = (
         ("catalog-seen", "a", "mark_seen", "Mark all as seen: nothing is new, changed or gone any more", ""),
         ("catalog-pages", "p", "pages", "Read the list page by page, as it comes", ""),
     ),
+    *_scope("tasks", *task_keys.LIST),
     *_scope(
         "call",
         ("call-cancel", "x", "cancel", "Stop what is running", ""),
@@ -112,6 +120,7 @@ ACTIONS: tuple[Action, ...] = (
         ("result-again", "r", "again", "Run it again", "Again"),
         ("result-cancel", "x", "cancel", "Stop what is running", ""),
         ("result-command", "c", "copy_command", "Copy the call as a command line", ""),
+        ("result-open", "o", "open_block", "Open the file, page or link under the cursor in its program", ""),
         ("result-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
     ),
     *_scope(
@@ -141,6 +150,8 @@ ACTIONS: tuple[Action, ...] = (
         ("viewer-page-down", "pagedown", "page(1)", "Page down", ""),
         ("viewer-first", "home,g", "first", "Begin", ""),
         ("viewer-last", "end,G", "last", "End", ""),
+        ("block-next", "n", "turn_block(1)", "Content: next block", ""),
+        ("block-previous", "N", "turn_block(-1)", "Content: block before", ""),
         ("json-open", "right,l", "unfold", "JSON: open, or go inside", ""),
         ("json-close", "left,h", "fold", "JSON: close, or go outside", ""),
         ("json-close-all", "z", "fold_all", "JSON: close all", ""),
@@ -160,19 +171,14 @@ ACTIONS: tuple[Action, ...] = (
         ("import-save", "!ctrl+j,alt+enter,enter", "save", "Add what is marked", "Add"),
         ("import-back", "escape", "back", "Back", "Back"),
     ),
-    *_scope(
-        "question",
-        ("question-accept", "!ctrl+j,alt+enter,ctrl+enter", "accept", "Accept and send", "Accept"),
-        ("question-decline", "alt+d", "decline", "Decline", "Decline"),
-        ("question-cancel", "alt+c", "cancel", "Cancel what is waiting", "Cancel"),
-        ("question-later", "escape", "later", "Later; what was typed is kept", "Later"),
-    ),
-    *_scope(
-        "approval",
-        ("approval-run", "y", "run", "Run it once", "Run once"),
-        ("approval-deny", "n", "deny", "Do not run it", "Do not"),
-        ("approval-later", "escape", "later", "Later", "Later"),
-    ),
+    *_scope("question", *asking_keys.QUESTION),
+    *_scope("page", *asking_keys.PAGE),
+    *_scope("sampling", *asking_keys.SAMPLING),
+    *_scope("rule", *asking_keys.RULE),
+    *_scope("board", *asking_keys.BOARD),
+    *_scope("roots", *asking_keys.ROOTS),
+    *_scope("approval", *asking_keys.APPROVAL),
+    *_scope("task", *task_keys.DIALOG),
     *_scope(
         "confirm",
         ("confirm-yes", "y", "yes", "Yes", "Yes"),

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.protocol.apps import is_app
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
 
@@ -17,7 +18,7 @@ MARKDOWN_MOST = 8_000
 JSON_MOST = 2_000_000
 """Characters; longer text is not tried as JSON."""
 
-BlockKind = Literal["text", "image", "audio", "file", "link", "unknown"]
+BlockKind = Literal["text", "image", "audio", "file", "link", "app", "unknown"]
 
 
 class Block(NamedTuple):
@@ -32,6 +33,10 @@ class Block(NamedTuple):
     uri: str = ""
     title: str = ""
     """What stands above it: the role of a message, the address of a resource."""
+    about: str = ""
+    """What its annotations say: for whom it is, how important, how old."""
+    raw: Json = None
+    """The page of an app as it came, with what it may reach."""
 
     @property
     def size(self) -> int:
@@ -57,10 +62,36 @@ def _messages(messages: list[Json]) -> Iterator[Block]:
         known = _mapping(message)
         content = known.get("content")
         for item in cast("list[Json]", content) if isinstance(content, list) else [content]:
-            yield _block(item)._replace(title=_text(known, "role") or "no role")
+            block, role = _block(item), _text(known, "role") or "no role"
+            yield block._replace(title=f"{role}: {block.title}" if block.kind == "link" else role)
+
+
+def app_block(uri: str) -> Block:
+    """The page of the tool that was called, to be read."""
+    return Block("link", "The tool has a page of its own (MCP Apps).", uri=uri, title="page of the tool")
 
 
 def _block(item: Json) -> Block:
+    return _bare(item)._replace(about=annotation_words(_mapping(item).get("annotations")))
+
+
+def annotation_words(value: Json) -> str:
+    """Annotations of a content block or resource in words (specification, server/resources#annotations)."""
+    known = _mapping(value)
+    audience = known.get("audience")
+    names = (
+        [name for name in cast("list[Json]", audience) if isinstance(name, str)] if isinstance(audience, list) else []
+    )
+    parts = [f"for {' and '.join(names)}"] if names else []
+    priority = known.get("priority")
+    if isinstance(priority, (int, float)) and not isinstance(priority, bool):
+        parts.append(f"priority {priority:g}")
+    if modified := _text(known, "lastModified"):
+        parts.append(f"changed {modified}")
+    return safe(", ".join(parts), 200)
+
+
+def _bare(item: Json) -> Block:
     known = _mapping(item)
     mime = _text(known, "mimeType")
     match known.get("type"):
@@ -82,12 +113,22 @@ def _block(item: Json) -> Block:
 def _resource(item: Json, *, title: bool) -> Block:
     known = _mapping(item)
     uri, mime = _text(known, "uri"), _text(known, "mimeType")
+    if is_app(known):
+        return Block("app", _text(known, "text") or _decoded(known), mime, uri=uri, raw=item)
     if isinstance(known.get("text"), str):
         return Block("text", known["text"], mime, uri=uri, title=f"{uri} {mime}".strip() if title else "")
     if isinstance(known.get("blob"), str):
         kind: BlockKind = "image" if mime.startswith("image/") else "audio" if mime.startswith("audio/") else "file"
         return Block(kind, mime=mime, data=known["blob"], uri=uri)
     return Block("unknown", describe_json(item))
+
+
+def _decoded(known: dict[str, Json]) -> str:
+    """Text that came as base64."""
+    try:
+        return binascii.a2b_base64(_text(known, "blob").encode("ascii")).decode("utf-8", "replace")
+    except (binascii.Error, UnicodeEncodeError):
+        return ""
 
 
 def describe_json(item: Json) -> str:
@@ -101,15 +142,24 @@ def headline(block: Block) -> str:
     what = safe(block.mime or "of unknown type", 100)
     match block.kind:
         case "image" | "audio" | "file":
-            return " · ".join(filter(None, (block.kind, what, describe.size(block.size), name, "w saves it")))
+            parts = [block.kind, what, describe.size(block.size), name, block.about]
         case "link":
-            return " · ".join(
-                filter(None, ("link", safe(block.title, 200), safe(block.uri, 500), safe(block.mime, 100)))
-            )
+            parts = ["link", safe(block.title, 200), safe(block.uri, 500), safe(block.mime, 100), block.about]
+        case "app":
+            parts = ["page of an MCP App", safe(block.uri, 300)]
         case "unknown":
-            return "a block of unknown type"
+            parts = ["a block of unknown type", block.about]
         case _:
-            return safe(block.title, 500)
+            parts = [safe(block.title, 500), block.about]
+    return " · ".join(filter(None, parts))
+
+
+def how(block: Block) -> str:
+    """What the keys do with a block; empty where they do nothing special."""
+    return {
+        "image": "enter enlarges it · o opens it · w saves it", "audio": "o opens it · w saves it",
+        "file": "w saves it", "link": "enter reads it", "app": "o opens it in the browser, held to what it declares",
+    }.get(block.kind, "")  # fmt: skip
 
 
 def is_markdown(blocks: list[Block]) -> bool:

@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
     from mcp_studio.catalog.listing import Entry
     from mcp_studio.catalog.ref import EntryKind, Ref
-    from mcp_studio.config.model import ServerConfig, Untrusted
+    from mcp_studio.config.model import AnswerRule, ServerConfig, Untrusted
     from mcp_studio.jsontext import Json
     from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.studio import Studio
     from mcp_studio.trace.message import WireMessage
     from mcp_studio.trace.store import TraceStore
     from mcp_studio.tui.actions import Action
+    from mcp_studio.tui.blocks import Block
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.call_body import CallBody
     from mcp_studio.tui.panels.trace_detail import TraceDetail
+    from mcp_studio.tui.screens.asking import Asking
+    from mcp_studio.tui.screens.board import Chosen
+    from mcp_studio.tui.screens.tasking import Tasking
     from mcp_studio.tui.themes import Failed
 
 
@@ -98,13 +102,6 @@ def import_dialog(studio: Studio) -> ModalScreen[ServerConfig]:
     return ImportDialog(studio)
 
 
-def approval(request: InputRequest) -> ModalScreen[Answer]:
-    """May this be run?"""
-    from mcp_studio.tui.screens.approval import Approval
-
-    return Approval(request)
-
-
 def trace_dialog(store: TraceStore, entry: WireMessage) -> ModalScreen[None]:
     """One exchange of the trace."""
     from mcp_studio.tui.screens.trace_dialog import TraceDialog
@@ -133,11 +130,44 @@ def trace_detail() -> TraceDetail:
     return TraceDetail(id="trace-detail")
 
 
-def question(request: InputRequest, waiting: int, studio: Studio) -> ModalScreen[Answer]:
-    """What a server asks."""
+def question(request: InputRequest, asking: Asking) -> ModalScreen[Answer]:
+    """What a server asks, or whether a call may be run."""
+    if request.kind == "approval":
+        from mcp_studio.tui.screens.approval import Approval
+
+        return Approval(request)
+    if request.kind == "url":
+        from mcp_studio.tui.screens.page import Page
+
+        return Page(request, asking)
+    if request.kind == "sampling":
+        from mcp_studio.tui.screens.sampling import Sampling
+
+        return Sampling(request, asking)
     from mcp_studio.tui.screens.question import Question
 
-    return Question(request, waiting, studio)
+    return Question(request, asking)
+
+
+def board(studio: Studio, asking: Asking) -> ModalScreen[Chosen]:
+    """What runs, and what waits for the person."""
+    from mcp_studio.tui.screens.board import Board
+
+    return Board(studio, asking)
+
+
+def rule_dialog(studio: Studio, request: InputRequest, answer: Answer) -> ModalScreen[AnswerRule]:
+    """Making a rule of an answer."""
+    from mcp_studio.tui.screens.rule_dialog import RuleDialog
+
+    return RuleDialog(studio, request, answer)
+
+
+def roots_dialog(studio: Studio, name: str) -> ModalScreen[None]:
+    """The roots of a server."""
+    from mcp_studio.tui.screens.roots_dialog import RootsDialog
+
+    return RootsDialog(studio, name)
 
 
 def save_dialog(ref: Ref, result: Json) -> ModalScreen[None]:
@@ -145,6 +175,20 @@ def save_dialog(ref: Ref, result: Json) -> ModalScreen[None]:
     from mcp_studio.tui.screens.save_dialog import SaveDialog
 
     return SaveDialog(ref, result)
+
+
+def picture(block: Block) -> ModalScreen[None]:
+    """One picture, large."""
+    from mcp_studio.tui.screens.picture import Picture
+
+    return Picture(block)
+
+
+def saving() -> ModuleType:
+    """Writing files of a result."""
+    from mcp_studio.tui import saving as files
+
+    return files
 
 
 def call_body() -> CallBody:
@@ -173,6 +217,13 @@ def server_files() -> ModuleType:
     from mcp_studio.tui import server_files as files
 
     return files
+
+
+def task_dialog(studio: Studio, tasking: Tasking, key: tuple[str, str]) -> ModalScreen[bool]:
+    """Everything about one task."""
+    from mcp_studio.tui.screens.task_dialog import TaskDialog
+
+    return TaskDialog(studio, tasking, key)
 
 
 def plain_signs() -> LineFilter:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from mcp_studio.jsontext import Json, pretty
 from mcp_studio.tui import blocks
 
+_KEPT = 20
+"""Files that were opened stay for programs that read them late."""
 _ENDINGS = {
     "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "image/svg+xml": "svg",
     "audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/ogg": "ogg", "application/pdf": "pdf",
@@ -41,12 +43,37 @@ def parts_of(result: Json, stem: str) -> list[Part]:
         parts.append(
             Part(
                 f"{stem}-{number}.{ending}",
-                blocks.headline(block).removesuffix(" · w saves it"),
+                blocks.headline(block),
                 lambda block=block: blocks.decode(block),
             )
         )
     whole = pretty(result).encode("utf-8", "backslashreplace")
     return [*parts, Part(f"{stem}.result.json", "the whole result as JSON", lambda: whole)]
+
+
+def opens_as(block: blocks.Block) -> str:
+    """The name of the file that a picture or sound is opened as; empty where its kind is not known."""
+    ending = _ENDINGS.get(block.mime.lower(), "")
+    known = block.mime.lower().startswith(("image/", "audio/")) and ending not in ("", "svg")
+    return f"{block.kind}.{ending}" if known else ""
+
+
+def decoded(block: blocks.Block) -> bytes:
+    """The data of a block (errors as `blocks.decode`)."""
+    return blocks.decode(block)
+
+
+def keep(cache: Path, name: str, data: bytes) -> Path:
+    """Write data that another program is to open into the cache folder, readable by the person alone.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    folder = cache / "opened"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for old in sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)[:-_KEPT]:
+        old.unlink(missing_ok=True)
+    return _write_new(folder, name, data)
 
 
 def stem_of(name: str) -> str:

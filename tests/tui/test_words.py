@@ -85,7 +85,7 @@ def test_blocks_of_every_kind_in_their_order() -> None:
         )
     )
     assert [b.kind for b in found] == ["text", "image", "audio", "text", "file", "link", "unknown", "unknown"]
-    assert blocks.headline(found[1]) == "image · image/png · 6B · w saves it"
+    assert blocks.headline(found[1]) == "image · image/png · 6B"
     assert found[3].title == "a://b text/plain"
 
 

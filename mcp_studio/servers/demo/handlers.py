@@ -82,7 +82,9 @@ class Demo:
         for resource in resources.FIXED:
             if resource.raw["uri"] == params.uri:
                 body = resource.read(self.shop)
-                return {"contents": [content.contents(params.uri, resource.raw["mimeType"], body)]}
+                item = content.contents(params.uri, resource.raw["mimeType"], body)
+                meta = {"_meta": resource.raw["_meta"]} if "_meta" in resource.raw else {}
+                return {"contents": [{**item, **meta}]}
         reason = "There is no such resource."
         for template in TEMPLATES:
             values = template.uri.match(params.uri)

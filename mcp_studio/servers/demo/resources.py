@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_studio.protocol import apps
 from mcp_studio.servers.demo import media, texts
 from mcp_studio.servers.demo.seed import Book
 from mcp_studio.servers.demo.shop import Shop, as_json
@@ -15,6 +16,10 @@ WELCOME = "shop://welcome"
 CATALOGUE = "shop://catalogue"
 TILL = "shop://till"
 CLOCK = "shop://clock"
+PAGE = "ui://shop/lantern"
+
+REACH = {"ui": {"csp": {"connectDomains": ["https://example.com"]}, "prefersBorder": True}}
+"""What the page says that it needs to reach."""
 
 HOURS = "Monday to Friday   9:00 to 18:00\nSaturday          10:00 to 14:00\nSunday            closed, like the cat\n"
 
@@ -63,6 +68,7 @@ FIXED = (
     _entry("shop://lantern.png", "Lantern", "A picture, binary.", "image/png", lambda _: media.png(128)),
     _entry("shop://bell.wav", "Bell", "A sound, binary.", "audio/wav", lambda _: media.wav(0.5)),
     _entry("shop://diary", "Diary", "A megabyte of text.", "text/plain", lambda _: texts.long_text(1024)),
+    _entry(PAGE, "Lantern page", "The page of show_page (MCP Apps).", apps.MIME, lambda _: texts.PAGE, _meta=REACH),
     _entry("shop://locked", "The locked drawer", "Cannot be read.", "text/plain", lambda _: _locked()),
 )
 

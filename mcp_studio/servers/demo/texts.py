@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+PAGE = """\
+<html>
+  <head><title>The Paper Lantern</title></head>
+  <body style="background:#20285a;color:#ffb74d;font:24px serif;text-align:center">
+    <h1>The lantern is lit</h1>
+    <p id="clock"></p>
+    <script>document.getElementById("clock").textContent = new Date().toLocaleTimeString()</script>
+  </body>
+</html>
+"""
+"""The page of a tool (MCP Apps)."""
+
 MARKDOWN = """\
 # The Paper Lantern
 

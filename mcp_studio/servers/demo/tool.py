@@ -51,6 +51,7 @@ class Toolbox(list[Tool]):
         *,
         hints: dict[str, Any] | None = None,
         output: Schema | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> Callable[[Function], Function]:
         """Put the decorated function into the box as a tool."""
         raw: dict[str, Any] = {"name": name, "title": title, "description": description, "inputSchema": inputs}
@@ -58,6 +59,8 @@ class Toolbox(list[Tool]):
             raw["outputSchema"] = output
         if hints is not None:
             raw["annotations"] = hints
+        if meta is not None:
+            raw["_meta"] = meta
 
         def keep(function: Function) -> Function:
             self.append(Tool(raw, function))

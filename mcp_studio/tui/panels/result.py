@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,15 +14,19 @@ from textual.widgets import Static
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome, Rejected, Succeeded, ToolFailed
+from mcp_studio.protocol.apps import app_of
+from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe, late
+from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.bindings import key_for
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.messages import Copied
 
 if TYPE_CHECKING:
+    from mcp_studio.tui.blocks import Block
     from mcp_studio.tui.opened import Opened
+    from mcp_studio.tui.views.content_view import ContentView
 
 TabName = Literal["text", "structured", "raw"]
 _TABS: tuple[TabName, ...] = ("text", "structured", "raw")
@@ -43,6 +47,14 @@ class ResultPanel(Pane, scope="result"):
         def __init__(self, what: str) -> None:
             super().__init__()
             self.what = what
+
+    class BlockWanted(Message):
+        """The person wants something done with one content block: `read enlarge open`."""
+
+        def __init__(self, what: str, block: Block) -> None:
+            super().__init__()
+            self.what = what
+            self.block = block
 
     def __init__(self) -> None:
         super().__init__(id="result")
@@ -69,6 +81,8 @@ class ResultPanel(Pane, scope="result"):
 
     def show(self, opened: Opened | None, call: Call | None) -> None:
         """Show the call of what is open: nothing yet, running, or ended."""
+        if self.has_focus_within:
+            self.call_after_refresh(self._keep_focus)
         if opened is not None and opened.key != self._key:
             self._key, self.tab = opened.key, "text"
         self._opened, self._call = opened, call
@@ -84,6 +98,11 @@ class ResultPanel(Pane, scope="result"):
         if has_tabs:
             self._fill(outcome)
 
+    def _keep_focus(self) -> None:
+        """What had the focus may be hidden now."""
+        if self.screen.focused is None or not self.screen.focused.is_on_screen:
+            self.entry_point().focus()
+
     def tick(self) -> None:
         """Draw the first line and the border: time and progress move on while it runs."""
         call = self._call
@@ -93,11 +112,16 @@ class ResultPanel(Pane, scope="result"):
             self.show_note(None)
         elif call.outcome is None:
             tone = "busy"
-            self._head.update(Content.assemble(*_running(call)))
+            task = call.as_task
+            leave = key_for(self, "background")
+            parts = task_words.running(task, call.seconds, leave) if task and not call.progress else _running(call)
+            self._head.update(Content.assemble(*parts))
             self.show_note(Content(_progress(call, short=True)))
         else:
             tone, line = describe.outcome_line(call.outcome)
-            self._head.update(Content.assemble(*_ended(call.outcome, tone, line), *self._changes()))
+            self._head.update(
+                Content.assemble(*_ended(call.outcome, tone, line), *self._kept(call.outcome), *self._changes())
+            )
             self.show_note(Content(describe.outcome_note(call.outcome)))
         self.set_class(tone == "bad", "-bad")
         self.set_class(tone == "busy", "-busy")
@@ -115,7 +139,8 @@ class ResultPanel(Pane, scope="result"):
 
     def _fill(self, outcome: CallOutcome) -> None:
         views = late.result_views()
-        kind = views.kind_for(self.tab if self.tab in _TABS else "text", outcome)
+        app = self._app(outcome)
+        kind = views.kind_for(self.tab if self.tab in _TABS else "text", outcome, app)
         if kind not in self._views:
             self._views[kind] = views.make(kind)
             self._body.mount(self._views[kind])
@@ -124,17 +149,50 @@ class ResultPanel(Pane, scope="result"):
         stamp = (id(self._call), id(views.raw_of(outcome)))
         if self._filled.get(kind) != stamp:
             self._filled[kind] = stamp
-            views.put(self._views[kind], kind, outcome)
+            views.put(self._views[kind], kind, outcome, app)
+
+    def _app(self, outcome: CallOutcome) -> str:
+        """The page of the tool that was called, where it has one."""
+        view = self._opened.entry.view if self._opened else None
+        return app_of(view.raw) if isinstance(view, ToolView) and isinstance(outcome, Succeeded) else ""
 
     def _changes(self) -> list[tuple[str, str]]:
         text = self.news()
         return [(f"\n{glyphs().watched} {text}", "$text-accent")] if text else []
+
+    def _kept(self, outcome: CallOutcome) -> list[tuple[str, str]]:
+        """How old a result is that was not asked for now, or for how long it is fresh (2026-07-28)."""
+        if not (text := describe.kept(outcome)):
+            return []
+        cached = isinstance(outcome, Succeeded) and outcome.cached is not None
+        again = f" {glyphs().dot} {key_for(self, 'result-again')} here asks the server" if cached else ""
+        return [(f"\n{text}{again}", "$state-busy" if again else "$quiet")]
 
     def _teach(self) -> str:
         how = f" Press {key_for(self, 'call')} to {self._opened.verb} it." if self._opened else ""
         return f"No result yet.{how}"
 
     # Actions
+
+    def on_content_view_chosen(self, event: ContentView.Chosen) -> None:
+        """Read a link, enlarge a picture."""
+        event.stop()
+        if (block := self._block(event.index)) is not None and block.kind in ("link", "image"):
+            self.post_message(self.BlockWanted("read" if block.kind == "link" else "enlarge", block))
+
+    def action_open_block(self) -> None:
+        """Open the file, page or link under the cursor with the system's program."""
+        view = self._views.get("content")
+        if view is not None and view.display and self._body.display:
+            if (block := self._block(cast("ContentView", view).index)) is not None:
+                self.post_message(self.BlockWanted("open", block))
+
+    def _block(self, index: int) -> Block | None:
+        outcome = self._call.outcome if self._call else None
+        if outcome is None:
+            return None
+        found = late.result_views().shown_blocks(outcome, self._app(outcome))
+        return found[index] if index < len(found) else None
 
     def on_copied(self, event: Copied) -> None:
         """Put it on the clipboard."""

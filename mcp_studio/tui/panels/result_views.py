@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from textual.widget import Widget
 
 from mcp_studio.call.outcome import CallOutcome, Rejected, Succeeded, ToolFailed
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.protocol.apps import reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import blocks, late
+from mcp_studio.tui.views.content_view import ContentView, Item
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
@@ -28,24 +31,42 @@ def raw_of(outcome: CallOutcome | None) -> Json:
     return None
 
 
-def kind_for(tab: str, outcome: CallOutcome) -> str:
-    """Which viewer a tab needs for this outcome: `text`, `markdown`, `structured` or `raw`."""
-    if tab == "text" and not isinstance(outcome, Rejected) and blocks.is_markdown(blocks.blocks_of(raw_of(outcome))):
-        return "markdown"
-    return tab
+def kind_for(tab: str, outcome: CallOutcome, app: str = "") -> str:
+    """Which viewer a tab needs for this outcome: `text`, `markdown`, `content`, `structured` or `raw`.
+
+    Args:
+        app: the address of the page that the tool has.
+    """
+    if tab != "text" or isinstance(outcome, Rejected):
+        return tab
+    found = blocks.blocks_of(raw_of(outcome))
+    if app or any(block.kind not in ("text", "unknown") for block in found):
+        return "content"
+    return "markdown" if blocks.is_markdown(found) else tab
 
 
 def make(kind: str) -> Widget:
     """A viewer of that kind."""
     if kind == "markdown":
         return late.markdown()
+    if kind == "content":
+        return ContentView(empty="It is empty.", classes="viewer")
     view = TextView(empty="It is empty.") if kind == "text" else JsonView(empty=_EMPTY[kind])
     return Findable(view, classes="viewer")
 
 
-def put(view: Any, kind: str, outcome: CallOutcome) -> None:
+def shown_blocks(outcome: CallOutcome, app: str) -> list[blocks.Block]:
+    """The blocks of a result, and the page of its tool."""
+    found = blocks.blocks_of(raw_of(outcome))
+    return [*found, blocks.app_block(app)] if app else found
+
+
+def put(view: Any, kind: str, outcome: CallOutcome, app: str = "") -> None:
     """Show an outcome in a viewer."""
     result = raw_of(outcome)
+    if kind == "content":
+        view.show([_item(block) for block in shown_blocks(outcome, app)])
+        return
     if kind == "markdown":
         view.show("\n\n".join(block.text for block in blocks.blocks_of(result)))
     elif kind == "text":
@@ -55,6 +76,33 @@ def put(view: Any, kind: str, outcome: CallOutcome) -> None:
     else:
         has, value = blocks.structured(result)
         view.view.set_json(dumps(value) if has else b"")
+        view.view.set_marks(marks(outcome, value))
+
+
+def marks(outcome: CallOutcome, value: Json) -> dict[str, str]:
+    """What is wrong with the structured content, by the JSON pointer of a value that is there."""
+    found: dict[str, str] = {}
+    for problem in outcome.violations:
+        pointer = _existing(value, problem.pointer)
+        missing = problem.pointer[len(pointer) :].lstrip("/")
+        text = f"{missing} {problem.message}".strip()
+        found[pointer] = f"{found[pointer]}; {text}" if pointer in found else text
+    return found
+
+
+def _existing(value: Json, pointer: str) -> str:
+    """The longest part of a pointer that leads to something."""
+    way = ""
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            break
+        way += f"/{part}"
+    return way
 
 
 def copy(view: Any) -> None:
@@ -69,6 +117,14 @@ def text_of(outcome: CallOutcome) -> str:
         return f"{outcome.code} {outcome.message}{data}"
     found: Sequence[blocks.Block] = blocks.blocks_of(raw_of(outcome))
     return "\n\n".join(_block(block) for block in found)
+
+
+def _item(block: blocks.Block) -> Item:
+    picture = partial(blocks.decode, block) if block.kind == "image" else None
+    text = block.text
+    if block.kind == "app" and isinstance(block.raw, dict):
+        text = "\n".join((*reach_lines(reach_of(block.raw)), "", block.text))
+    return Item(blocks.headline(block), blocks.how(block), text, picture, block.uri or block.text)
 
 
 def _block(block: blocks.Block) -> str:

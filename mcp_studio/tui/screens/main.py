@@ -23,13 +23,16 @@ from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.panels.result import ResultPanel
 from mcp_studio.tui.panels.servers import ServersPanel
 from mcp_studio.tui.panels.status import StatusLine
+from mcp_studio.tui.panels.task_list import TaskList
 from mcp_studio.tui.panels.trace import DetailPane, TracePanel
 from mcp_studio.tui.screens.arranging import Arranging
 from mcp_studio.tui.screens.asking import Asking
 from mcp_studio.tui.screens.calling import Calling
 from mcp_studio.tui.screens.facts import catalog_entries, server_rows, status_facts, teach
+from mcp_studio.tui.screens.handling import Handling
 from mcp_studio.tui.screens.looking import Looking
 from mcp_studio.tui.screens.serving import Serving
+from mcp_studio.tui.screens.tasking import Tasking
 from mcp_studio.tui.screens.watching import Watching
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ SPLIT = 180
 """Cells from which on the trace has the exchange under its cursor beside it."""
 PULSE = 0.1
 """Seconds between two drawings of time and progress while something runs."""
+COVERED = 10
+"""Of so many only one is drawn while a dialog lies over it: each of them draws all that is under the dialog anew."""
 
 
 class MainScreen(Screen[None]):
@@ -67,7 +72,10 @@ class MainScreen(Screen[None]):
         self.looking = Looking(self)
         self.watching = Watching(self)
         self.asking = Asking(self)
+        self.tasking = Tasking(self)
+        self.handling = Handling(self)
         self._pulse_timer: Timer | None = None
+        self._pulses = 0
 
     def compose(self) -> ComposeResult:
         """Status, panes, keys."""
@@ -94,6 +102,7 @@ class MainScreen(Screen[None]):
         self.set_interval(1, self._second)
         self.set_focus((self.catalog if self.studio.manager.names() else self.servers).entry_point())
         self.call_after_refresh(self.serving.first_questions)
+        self.call_after_refresh(self.tasking.begin)
 
     def on_unmount(self) -> None:
         """Stop listening."""
@@ -112,6 +121,8 @@ class MainScreen(Screen[None]):
             self.asking.inbox_changed()
         if event.watched:
             self.watching.changed(event.watched)
+        if event.tasks or event.servers:
+            self.tasking.refresh()
         self.calling.state_changed()
 
     def refresh_servers(self) -> None:
@@ -130,6 +141,9 @@ class MainScreen(Screen[None]):
             self._pulse_timer.resume()
 
     def _pulse(self) -> None:
+        self._pulses += 1
+        if self._pulses % COVERED and self.app.screen is not self:
+            return
         if not self.calling.tick() and self._pulse_timer is not None:
             self._pulse_timer.pause()
 
@@ -140,6 +154,7 @@ class MainScreen(Screen[None]):
             self.status.show(status_facts(self.studio))
         self.looking.tick()
         self.watching.tick()
+        self.tasking.tick()
 
     # What panes ask for
 
@@ -157,6 +172,10 @@ class MainScreen(Screen[None]):
             self.watching.switch_ref(event.ref)
         else:
             self.looking.wanted(event.what, event.kind, event.ref)
+
+    def on_task_list_wanted(self, event: TaskList.Wanted) -> None:
+        """Something is to be done with a task."""
+        self.tasking.wanted(event.what, event.task)
 
     def on_call_panel_edited(self, event: CallPanel.Edited) -> None:
         """Something was typed."""
@@ -176,6 +195,10 @@ class MainScreen(Screen[None]):
     def on_result_panel_wanted(self, event: ResultPanel.Wanted) -> None:
         """Something is to be done with the result."""
         self.calling.wanted(event.what)
+
+    def on_result_panel_block_wanted(self, event: ResultPanel.BlockWanted) -> None:
+        """Something is to be done with a part of the result."""
+        self.handling.wanted(event.what, event.block)
 
     def on_trace_panel_highlighted(self, event: TracePanel.Highlighted) -> None:
         """Show the exchange beside the trace, where there is room."""
@@ -277,6 +300,14 @@ class MainScreen(Screen[None]):
     def action_watch(self) -> None:
         """Watch the open resource, or no longer."""
         self.watching.switch_open()
+
+    def action_as_task(self) -> None:
+        """Run the open tool as a task, or not."""
+        self.calling.switch_task()
+
+    def action_background(self) -> None:
+        """Let go of the task that runs here."""
+        self.calling.leave()
 
     def action_new_server(self) -> None:
         """Add a server."""

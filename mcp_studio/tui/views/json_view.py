@@ -6,11 +6,14 @@ import json
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
+from mcp_studio.safetext import safe
+from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_draw import can_open, draw_row, indent_of
 from mcp_studio.tui.views.json_folding import FoldingView, Job
 from mcp_studio.tui.views.json_scan import Children, scalar_end
@@ -46,8 +49,14 @@ class JsonView(FoldingView):
         self.set_json(data)
 
     def set_json(self, data: bytes | str) -> None:
-        """Show other JSON; a search ends. Text that is no JSON is shown as far as it looks like it."""
+        """Show other JSON; a search and marks end. Text that is no JSON is shown as far as it looks like it."""
+        self._marks: Mapping[str, str] = {}
         self.show_tree(JsonTree(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data))
+
+    def set_marks(self, marks: Mapping[str, str]) -> None:
+        """Say behind values what is wrong with them, by their JSON pointers; the words need not be safe."""
+        self._marks = marks
+        self.redraw()
 
     @property
     def data(self) -> bytes:
@@ -60,7 +69,11 @@ class JsonView(FoldingView):
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
         """One row, with what is searched for marked."""
-        pieces = draw_row(self._tree, self._tree.at(index), width)
+        where = self._tree.at(index)
+        said = self._said(where, width) if self._marks else ""
+        pieces = draw_row(self._tree, where, width - cell_len(said))
+        if said:
+            pieces.append((said, "bad"))
         return mark_pieces(pieces, [self._needle]) if self._needle else pieces
 
     # What is under the cursor
@@ -78,7 +91,16 @@ class JsonView(FoldingView):
     @property
     def pointer(self) -> str:
         """The JSON pointer of the value under the cursor, empty for the outermost one."""
-        here = self._here
+        return self._pointer(self._here)
+
+    def _said(self, where: Place, width: int) -> str:
+        """What is wrong with the value that a row begins with."""
+        if where.line or where.place >= len(where.branch.children):
+            return ""
+        text = self._marks.get(self._pointer(where))
+        return f"  {glyphs().bad} {safe(text, max(10, width // 2))}" if text else ""
+
+    def _pointer(self, here: Place | None) -> str:
         parts: list[str] = []
         while here is not None and here.branch.parent is not None:
             key = self._tree.key(here.branch, here.place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.servers.demo import content, media, texts
 from mcp_studio.servers.demo.content import Result
-from mcp_studio.servers.demo.resources import WELCOME, book_uri
+from mcp_studio.servers.demo.resources import PAGE, WELCOME, book_uri
 from mcp_studio.servers.demo.tool import READ, Args, Toolbox, inputs, whole
 from mcp_studio.servers.demo.turn import Turn
 
@@ -89,6 +89,36 @@ async def show_every_block(turn: Turn, args: Args) -> Result:
         content.link(uri, "first-book", "The first book on the shelves", "application/json"),
         content.link(WELCOME, "welcome", "The sign at the door", "text/markdown"),
     )
+
+
+@TOOLS.tool(
+    "show_wrong_structure",
+    "Show content that breaks its schema",
+    "Structured content that does not match the output schema. The studio marks each place.",
+    inputs(),
+    hints=READ,
+    output={
+        "type": "object",
+        "properties": {"books": {"type": "array", "items": {"type": "string"}}, "open": {"type": "boolean"}},
+        "required": ["books", "open", "since"],
+    },
+)
+async def show_wrong_structure(turn: Turn, args: Args) -> Result:
+    """Structured content with three things wrong."""
+    return content.result("Two books, and a mistake.", structured={"books": ["Salt", 7], "open": "yes"})
+
+
+@TOOLS.tool(
+    "show_page",
+    "Show a page of its own",
+    "A tool with a page (MCP Apps): its source can be read, and opened in a browser on request.",
+    inputs(),
+    hints=READ,
+    meta={"ui": {"resourceUri": PAGE, "visibility": ["model", "app"]}},
+)
+async def show_page(turn: Turn, args: Args) -> Result:
+    """What the page would show."""
+    return content.result("The lantern is lit.", structured={"lit": True})
 
 
 @TOOLS.tool("show_nothing", "Show nothing", "A result without any content.", inputs(), hints=READ)
