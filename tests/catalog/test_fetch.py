@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from mcp_studio.catalog.fetch import Fetched, fetch
+import pytest
+
+from mcp_studio.catalog.fetch import Fetched, Page, fetch, fetch_page
 from mcp_studio.errors import ProtocolError
 from mcp_studio.limits import DEFAULT
+from mcp_studio.protocol.caching import Hint
 from tests.support import run
 
 
@@ -65,3 +68,33 @@ def test_one_page_that_is_too_long_is_cut_and_says_so() -> None:
 def test_a_list_that_takes_too_long_in_all_ends_with_what_came() -> None:
     found = pages({None: {"tools": [1], "nextCursor": "a"}, "a": {"tools": [2]}}, call_total=-1)
     assert found.items == [1] and "limits.call_total" in found.error
+
+
+def one(answer: Any, cursor: str | None = None) -> Page:
+    """Fetch one page, which is asked for with this cursor."""
+
+    async def ask(method: str, params: dict[str, Any]) -> Any:
+        assert (method, params) == ("prompts/list", {} if cursor is None else {"cursor": cursor})
+        return answer
+
+    return run(fetch_page("prompt", ask, cursor))
+
+
+def test_one_page_has_its_cursors_and_lifetime_and_what_came() -> None:
+    answer = {"prompts": [{"name": "a"}], "nextCursor": "", "ttlMs": 2_000, "cacheScope": "public"}
+    page = one(answer, "")
+    assert (page.cursor, page.items, page.following, page.raw) == ("", [{"name": "a"}], "", answer)
+    assert page.hint == Hint(2, "public") and page.problem == ""
+
+
+def test_a_page_with_a_cursor_that_is_none_is_the_last_and_says_what_is_wrong() -> None:
+    page = one({"prompts": [], "nextCursor": 7})
+    assert page.following is None and "nextCursor" in page.problem
+    with pytest.raises(ProtocolError, match="prompts"):
+        one({"tools": []})
+
+
+def test_the_lifetime_of_a_list_is_that_of_its_pages() -> None:
+    first = {"tools": [1], "nextCursor": "a", "ttlMs": 9_000, "cacheScope": "public"}
+    found = pages({None: first, "a": {"tools": [2], "ttlMs": 1_000, "cacheScope": "private"}})
+    assert found.hint == Hint(1, "private")

@@ -1,8 +1,8 @@
 """A server whose lists have pages, lifetimes, changes, completions and everything else that a definition may hold.
 
-    raw_lists.py [--modern] [--ttl MS] [--scope SCOPE] [--pages] [--version N] [--restless] [--completions KIND]
+    raw_lists.py [--modern] [--ttl MS] [--scope SCOPE] [--pages] [--restless] [--completions KIND]
 
-`--version 2` begins with the lists as the tool `change` makes them; `--restless` says all the time that they changed.
+LISTS_VERSION=2 begins with the lists as the tool `change` makes them; `--restless` says all the time that they changed.
 Completions: `many` (100 of 250), `slow` (after the text `slow`), `refused`. The resource `raw://fragile` asks first,
 `raw://bad` is refused. `raw://count` says how often it was read.
 """
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import threading
 import time
 
-from raw_server import FORM, META, RESOURCE, TEMPLATE, RawServer, Refusal, text_result, tool
+from raw_server import CAPABILITIES, FORM, META, RESOURCE, TEMPLATE, RawServer, Refusal, text_result, tool
 
 ICON = {"src": "https://example.com/i.png", "mimeType": "image/png", "sizes": ["48x48", "any"]}
 NOTE = {"audience": ["user", "assistant"], "priority": 0.8, "lastModified": "2026-01-02T03:04:05Z"}
@@ -58,8 +59,10 @@ class Lists(RawServer):
         super().__init__(options.modern)
         self.options = options
         self.reads = 0
-        self.version = options.version
+        self.version = int(os.environ.get("LISTS_VERSION", "1"))
         self.completed = []
+        if options.without_completions:
+            CAPABILITIES.pop("completions")
 
     @property
     def tools(self):
@@ -179,10 +182,9 @@ class Lists(RawServer):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for flag in ("--modern", "--pages", "--restless"):
+    for flag in ("--modern", "--pages", "--restless", "--without-completions"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--ttl", type=json.loads, default=0)
     parser.add_argument("--scope", default="private")
-    parser.add_argument("--version", type=int, default=1)
     parser.add_argument("--completions", default="")
     Lists(parser.parse_args(sys.argv[1:])).run()
