@@ -29,8 +29,9 @@ async def shown(stage: Stage, tool: str) -> ContentView:
 
 def test_every_kind_of_block_is_shown_and_gone_through() -> None:
     async def main() -> None:
-        async with on_stage(demo(), size=(120, 160)) as stage:
+        async with on_stage(demo(), size=(120, 90)) as stage:
             view = await shown(stage, "show_every_block")
+            await stage.press("f10")
             await stage.shows(
                 "for user, priority 0.9", "image · image/png", "audio · audio/wav", "file ·", "enter reads it"
             )
