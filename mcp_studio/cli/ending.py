@@ -33,6 +33,8 @@ def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], 
     out.ms = outcome.ms
     for problem in outcome.problems:
         out.warn(problem)
+    for note in outcome.notes:
+        out.note(note)
     if asker.refused:
         first = asker.refused[0]
         return out.fail(first.error, first.detail)

@@ -125,6 +125,17 @@ With one server, its name can be left out. What a task asks meanwhile is asked o
 {TARGETS}
 {OPTIONS}
 {CODES}""",
+    "skills": f"""\
+mcp-studio skills [SERVER] [options]               the skills that servers list; no file of theirs is read for that
+mcp-studio skills [SERVER] SKILL [FILE] [options]  read a skill, named by its name or address, or one of its files
+
+With one server, its name can be left out. What is read is compared with what was listed: size, digest, and for
+SKILL.md the frontmatter. What differs is not printed: it ends with exit code 1, and says why.
+
+{ANSWERS}
+{TARGETS}
+{OPTIONS}
+{CODES}""",
     "watch": f"""\
 mcp-studio watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]
 mcp-studio watch --logs [SERVER…] [options] [-- COMMAND ARGS…]

@@ -25,6 +25,7 @@ _ALLOWED = {
     "read": f"{_COMMON} --output --args --fresh --answer --log-level",
     "get": f"{_COMMON} --prompt --args --answer --log-level",
     "complete": f"{_COMMON} --prompt",
+    "skills": f"{_COMMON} --answer",
     "watch": f"{_COMMON} --read --logs --log-level",
     "send": f"{_COMMON} --params --id --meta --no-stamp --notification --frame --newlines --wait --no-handshake",
     "doctor": _COMMON,

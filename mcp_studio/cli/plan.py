@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.targets import select
 from mcp_studio.config.model import Config
+from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import UsageError
 
 _PAIR = re.compile(r"[\w.-]+:?=")
@@ -56,6 +57,8 @@ def make(options: Options, config: Config) -> Plan:
         return _watch(options, config)
     if options.verb == "tasks":
         return _tasks(options, config)
+    if options.verb == "skills":
+        return _skills(options, config)
     option, what = ("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")
     return _named(options, config, option, what)
 
@@ -63,7 +66,7 @@ def make(options: Options, config: Config) -> Plan:
 def _list(options: Options, config: Config) -> Plan:
     if len(options.words) > 1 or not {*options.words} <= {*KINDS}:
         word = next(word for word in (*options.words[1:], *options.words) if word)
-        raise UsageError(f"`list` lists one of {', '.join(KINDS)}, not `{word}`.")
+        raise UsageError(f"`list` lists one of {', '.join(KINDS)}, not `{word}`.", hint=nearest(word, KINDS))
     kind = options.words[0] if options.words else ""
     if kind == "servers":
         return Plan(config, name=kind, connects=False)
@@ -165,6 +168,21 @@ def _tasks(options: Options, config: Config) -> Plan:
     if len(words) != wanted:
         raise UsageError("Which task?" if len(words) < wanted else f"`{words[wanted]}` is too much.")
     return Plan(select(config, [server] if server else []), server, action, tuple(words))
+
+
+def _skills(options: Options, config: Config) -> Plan:
+    """`[SERVER] [SKILL [FILE]]`; the server can be left out where there is one."""
+    words = list(options.words)
+    server = _server_option(options)
+    if not server and words and (words[0] in config.servers or (not _only(config) and "://" not in words[0])):
+        server = words.pop(0)
+    if words and not server and not (server := _only(config)):
+        raise UsageError(f"Which server has the skill {words[0]}?", hint="mcp-studio skills SERVER SKILL")
+    if len(words) > 2:
+        raise UsageError(f"`{words[2]}` is too much.", hint="mcp-studio skills [SERVER] [SKILL [FILE]]")
+    chosen = select(config, [server] if server else [])
+    server = server or (next(iter(chosen.servers)) if len(chosen.servers) == 1 else "")
+    return Plan(chosen, server, words[0] if words else "", uris=tuple(words[1:]))
 
 
 def _server_option(options: Options) -> str:

@@ -21,6 +21,7 @@ _MORE = {
     "call": ["--tool", "--args", "--yes", "--unchecked", "--answer", "--log-level", "--task", "--ttl", "--detach"],
     "tasks": ["--answer"],
     "list": ["--page"],
+    "skills": ["--answer"],
     "read": ["--output", "--args", "--fresh", "--answer", "--log-level"],
     "get": ["--prompt", "--args", "--answer", "--log-level"],
     "complete": ["--prompt"],

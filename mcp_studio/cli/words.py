@@ -8,6 +8,7 @@ VERBS = {
     "read": "read a resource",
     "get": "get a prompt",
     "complete": "values a server suggests for an argument",
+    "skills": "skills of servers: list them; read one, and say whether it is what was listed",
     "tasks": "tasks of servers: list, get, result, cancel, watch",
     "watch": "a line for every update of resources, and for log messages",
     "send": "send any message, well-formed or not, and show what comes back",

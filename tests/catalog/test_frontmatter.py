@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from mcp_studio.catalog.frontmatter import differences, parse
 from mcp_studio.catalog.yamltext import Plain, YamlProblem
 
-
 J = {"i": "j"}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.skills import SkillState
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.tui import changed
@@ -87,6 +88,9 @@ def _tail(entry: Entry, room: int, marks: Marks) -> list[Piece]:
     if entry.change is not None:
         pieces.append(changed.mark(entry.change, room))
         room -= width_of(pieces)
+    if entry.skill:
+        pieces.append(_skill(entry.skill))
+        room -= width_of(pieces[-1:])
     if entry.problem:
         return [(f" {cut(safe(entry.problem), max(0, room - 1), more=glyphs().more)}", "bad"), *pieces]
     text = safe(entry.ref.server) if marks.servers else ""
@@ -95,3 +99,12 @@ def _tail(entry: Entry, room: int, marks: Marks) -> list[Piece]:
     if text and room >= len(text) + 3:
         pieces.insert(0, (f" {text}", "dim"))
     return pieces
+
+
+def _skill(state: SkillState) -> Piece:
+    """That a resource is a skill, and whether it was found to be what the server lists."""
+    signs: dict[SkillState, tuple[str, str]] = {
+        "verified": (glyphs().ok, "ok"), "refused": (glyphs().bad, "bad"), "unverifiable": ("?", "warn"),
+    }  # fmt: skip
+    sign, look = signs.get(state, ("", "dim"))
+    return f" skill {sign}".rstrip(), look

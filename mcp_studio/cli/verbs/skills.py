@@ -1,0 +1,97 @@
+"""`skills`: list what skills servers offer, or read one and say whether it is what the server listed."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from mcp_studio.call.outcome import Succeeded
+from mcp_studio.call.skills import SkillReading
+from mcp_studio.catalog.skills import Skill, offered
+from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.content import contents_text
+from mcp_studio.cli.ending import end
+from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.rows import table
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+from mcp_studio.studio import Studio
+
+_WORDS = {
+    "verified": "is what its entry says",
+    "unverifiable": "cannot be verified: the server makes its files as they are read",
+}
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """List or show, and return the exit code: 1 where a skill is not what its entry says."""
+    out.server = plan.server
+    asker = Asker()
+    if plan.name:
+        return execute(plan, out, lambda studio: _shown(studio, plan, out, asker), asker=asker)
+    return execute(plan, out, lambda studio: _listed(studio, plan, out))
+
+
+async def _listed(studio: Studio, plan: Plan, out: Output) -> int:
+    found: list[Skill] = []
+    for name in plan.config.servers:
+        status = await connected(studio, name, out)
+        if plan.server or offered(status.capabilities):
+            found += await studio.skills(name)
+            if error := studio.catalog.skills.of(name).error:
+                out.warn(f"{name}: {error}")
+    for row in table([_row(skill) for skill in found]):
+        out.data(row)
+    if not found:
+        out.note("No server lists skills.")
+    out.result = [_json(skill) for skill in found]
+    return out.done()
+
+
+def _row(skill: Skill) -> tuple[str, ...]:
+    about = safe(skill.description.strip().split("\n", 1)[0], 160)
+    if wrong := (*skill.errors, *skill.notes):
+        about = f"({wrong[0]}) {about}".rstrip()
+    files = "made when read" if skill.dynamic else f"{len(skill.files)} file{'s' * (len(skill.files) != 1)}"
+    return skill.server, skill.name or "(no name)", files, skill.uri or "(no uri)", about
+
+
+def _json(skill: Skill) -> dict[str, Json]:
+    problems: Json = [*skill.errors, *skill.notes]
+    return {"server": skill.server, "name": skill.name, "uri": skill.uri, "problems": problems, "entry": skill.raw}
+
+
+async def _shown(studio: Studio, plan: Plan, out: Output, asker: Asker) -> int:
+    name = out.server = plan.server
+    await connected(studio, name, out)
+    reading = await studio.skill(name, plan.name, plan.uris[0] if plan.uris else "")
+    if not isinstance(reading.outcome, Succeeded):
+        return end(reading.outcome, out, asker, contents_text)
+    if not reading.usable:
+        return _refused(reading, out)
+    for note in (*reading.skill.notes, f"{reading.uri} {_WORDS[reading.verdict.state]}"):
+        out.note(note)
+    result, out.ms = reading.outcome.result, reading.outcome.ms
+    out.data("\n".join(contents_text(item) for item in _contents(result)).removesuffix("\n"))
+    out.result = {**_verdict(reading), "result": result}
+    return out.done()
+
+
+def _contents(result: Json) -> list[Json]:
+    return cast("list[Json]", cast("dict[str, Json]", result)["contents"])
+
+
+def _verdict(reading: SkillReading) -> dict[str, Json]:
+    findings: Json = list(reading.verdict.findings)
+    return {"uri": reading.uri, "state": reading.verdict.state, "findings": findings, "skill": _json(reading.skill)}
+
+
+def _refused(reading: SkillReading, out: Output) -> int:
+    """Extension, Verification on Read: what does not match must not be used."""
+    for finding in reading.verdict.findings:
+        out.warn(finding)
+    hint = "It was not printed; `mcp-studio read` prints it all the same."
+    return out.fail(StudioError(f"{reading.uri} is not what its entry says.", hint=hint), _verdict(reading))
