@@ -122,7 +122,9 @@ def _problem_of(config: Config, name: str) -> Problem | None:
     return next((one for one in config.problems if name in one.key.split(".")[1:2]), None)
 
 
-def _nothing(config: Config) -> UsageError:
+def _nothing(config: Config) -> UsageError | ConfigError:
+    if broken := next((one for one in config.problems if not one.key), None):
+        return ConfigError(f"{broken.file}: {broken.message}", file=broken.file, hint=broken.hint)
     if config.servers:
         return UsageError("All configured servers are disabled.", hint="Name one: --server NAME")
     hint = "Give one with --url URL or -- COMMAND ARGS…, or add one: mcp-studio config add …"

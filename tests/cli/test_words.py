@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from mcp_studio.cli.help import USAGE
 from mcp_studio.cli.options import parse
 from mcp_studio.cli.words import VERBS
 from mcp_studio.errors import UsageError
-from tests.cli.kit import cli
+from tests.cli.kit import cli, raw
 
 
 def test_version_and_help() -> None:
@@ -120,3 +121,21 @@ def test_bash_completes(line: str, expected: str) -> None:
     )
     done = subprocess.run(["bash", "-c", code], text=True, capture_output=True)
     assert done.stdout.split() == [expected], done.stderr
+
+
+def test_a_mistyped_kind_gets_the_nearest_one() -> None:
+    done = raw("list", "tols")
+    assert done.code == 2 and "Did you mean `tools`?" in done.err
+
+
+def test_a_mistyped_server_is_told_as_such_where_there_is_one_server_only() -> None:
+    done = raw("call", "tagret.echo", "text=a")
+    assert done.code == 2 and "There is no server 'tagret'. Did you mean target.echo?" in done.err
+
+
+def test_a_configuration_that_cannot_be_read_is_the_reason_why_there_are_no_servers(home: Path) -> None:
+    file = home / "config" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("x = [")
+    done = cli("list")
+    assert done.code == 2 and f"error: {file}: It is not valid TOML" in done.err
