@@ -277,9 +277,12 @@ class Studio:
 
     async def put_server(self, server: ServerConfig, old_name: str = "") -> None:
         """Take up a new or changed server; writing it to a file is the configuration's business."""
+        watched = self.subscriptions.of(old_name or server.name)
         if old_name and old_name != server.name and old_name in self.manager.names():
             await self.manager.remove(old_name)
         await self.manager.replace(server)
+        for one in watched:
+            self.subscriptions.watch(server.name, one.uri, template=one.template)
 
     async def _end_tasks(self) -> None:
         """What still runs gets a moment to come to its end: memories being written, calls that were lost."""

@@ -93,6 +93,8 @@ class LogView(Dialog[None], scope="log"):
 
     def _teach(self) -> str:
         names = self._servers or self._studio.manager.names()
+        if (self._words or self._least) and any(self._studio.logs.count(name) for name in names):
+            return "No message has this level and all these words; m shows other levels, / filters by other words."
         asked = [f"{name} from {level} on" for name in names if (level := self._studio.log_level(name))]
         now = f"Asked for: {', '.join(asked)}." if asked else "No level is asked for."
         return f"No log messages.\n\n{now} Servers send them during calls, some only once a level was asked for."
