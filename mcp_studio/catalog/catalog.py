@@ -111,8 +111,9 @@ class Catalog:
         ref = candidates[0]
         if not self.find(ref):
             names = [entry.ref.name for entry in self.listing(ref.server, kind).entries]
-            if dot and ref.name == text and name in names:
-                raise UsageError(f"There is no server {server!r}. Did you mean {ref.server}.{name}?")
+            other, dot, name = ref.name.partition(".")
+            if dot and name in names:
+                raise UsageError(f"There is no server {other!r}. Did you mean {ref.server}.{name}?")
             raise UsageError(f"{ref.server} has no {kind} {ref.name!r}." + suggestion(ref.name, names))
         return ref
 

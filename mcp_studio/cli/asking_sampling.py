@@ -65,7 +65,7 @@ async def _reply(lines: Lines) -> Json:
         if not typed:
             leave(line)
             if line.startswith("@"):
-                return _from_file(Path(line[1:].strip()).expanduser())
+                return _from_file(line[1:].strip())
         if line == ".":
             break
         typed.append(line)
@@ -74,7 +74,8 @@ async def _reply(lines: Lines) -> Json:
     return message_result("\n".join(typed))
 
 
-def _from_file(file: Path) -> Json:
+def _from_file(name: str) -> Json:
+    file = Path(name).expanduser()
     try:
         value = loads(file.read_bytes(), exact=True)
     except OSError as problem:
