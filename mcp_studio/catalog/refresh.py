@@ -211,6 +211,8 @@ def asker(connection: Connection) -> Ask:
         reply = await connection.request(method, params or None)
         event = reply.event
         if not isinstance(event, Refused):
+            if event.problems:
+                raise ProtocolError(f"The answer to {method} is invalid. {event.problems[0]}")
             return event.result
         if event.code == METHOD_NOT_FOUND and method == "resources/templates/list":
             return {"resourceTemplates": []}

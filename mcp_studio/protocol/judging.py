@@ -8,6 +8,9 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import has
 from mcp_studio.protocol.versions import EXTENSION_TASKS, RESULT_TYPES, TASK_RESULT
 
+_ROUNDS = ("tools/call", "prompts/get", "resources/read")
+"""What a server may ask input for before it answers (2026-07-28, multi-round requests)."""
+
 
 def judge(method: str, result: Json, *, modern: bool, declared: Json) -> tuple[str, ...]:
     """What makes a result invalid, in words.
@@ -21,6 +24,8 @@ def judge(method: str, result: Json, *, modern: bool, declared: Json) -> tuple[s
     if not isinstance(result, dict):
         return ("The result is not an object.",)
     kind = cast("dict[str, Json]", result).get("resultType") if modern else None
+    if kind == "input_required" and method not in _ROUNDS:
+        return (f"The server wants input for {method}, which it may want for {', '.join(_ROUNDS)} only.",)
     if kind is None or kind in RESULT_TYPES:
         return ()
     if kind == TASK_RESULT and has(declared, "extensions", EXTENSION_TASKS):

@@ -1,0 +1,104 @@
+"""A server that speaks one of the five versions and nothing else: found, listed and called on every transport."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.protocol.versions import HANDSHAKE_VERSIONS, LATEST_MODERN, VERSIONS
+from mcp_studio.studio import Studio
+from tests.servers.http_raw import RawServer, Reply, Request
+from tests.servers.http_sse import SseServer
+from tests.servers.raw_versions import OneVersion
+from tests.studio_support import call, http, opened, stdio, text
+from tests.support import python_server, run
+
+REFUSAL = {"ids": ["counter-offer", "refusal"], "argvalues": [False, True]}
+
+
+class Streamable:
+    """The server over Streamable HTTP."""
+
+    def __init__(self, version: str, *, refuse: bool) -> None:
+        self.server = OneVersion(version, refuse=refuse)
+
+    async def __call__(self, got: Request, reply: Reply) -> None:
+        """Answer one HTTP request."""
+        if got.method != "POST":
+            await reply.body("405 Method Not Allowed", b"")
+            return
+        answer = self.server.take(got.json, got.headers)
+        if answer is None:
+            await reply.accepted()
+            return
+        code = answer.get("error", {}).get("code")
+        status = {None: "200 OK", -32601: "404 Not Found" if self.server.modern else "200 OK"}.get(
+            code, "400 Bad Request"
+        )
+        session = ("Mcp-Session-Id: one",) if got.json["method"] == "initialize" else ()
+        await reply.body(status, json.dumps(answer).encode(), *session)
+
+
+async def used(studio: Studio, version: str) -> None:
+    """Connected with this version, listed, called, and nothing done that the version forbids."""
+    status = studio.manager.status("s")
+    assert (status.state, status.version, status.modern) == ("ready", version, version == LATEST_MODERN), status.error
+    assert [entry.ref.name for entry in studio.catalog.entries("tool")] == ["wrongs"]
+    assert json.loads(text(await call(studio, "wrongs"))) == []
+    assert studio.manager.status("s").warnings == ()
+
+
+def configs(version: str, **about: Any) -> list[ServerConfig]:
+    """By itself, with the right era, and with the right version; `about` makes the entry."""
+    era = "modern" if version == LATEST_MODERN else "legacy"
+    make = stdio if "argv" in about else http
+    target = about.get("argv") or about["url"]
+    return [make(target), make(target, era=era), make(target, protocol_version=version)]
+
+
+@pytest.mark.parametrize("refuse", **REFUSAL)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_on_stdio(version: str, refuse: bool) -> None:
+    async def go() -> None:
+        for config in configs(version, argv=python_server("raw_versions", version, *(["--refuse"] * refuse))):
+            async with opened(config) as studio:
+                await used(studio, version)
+
+    run(go(), 30)
+
+
+@pytest.mark.parametrize("refuse", **REFUSAL)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_on_streamable_http(version: str, refuse: bool) -> None:
+    async def go() -> None:
+        for number in range(3):
+            handler = Streamable(version, refuse=refuse)
+            async with RawServer(handler) as server:
+                config = configs(version, url=server.url)[number]
+                async with opened(config) as studio:
+                    await used(studio, version)
+                    if config.protocol_version and version in HANDSHAKE_VERSIONS:
+                        assert handler.server.offered == [version]
+
+    run(go(), 30)
+
+
+@pytest.mark.parametrize("kind", ["", "sse"])
+def test_on_http_with_sse(kind: Any) -> None:
+    server = OneVersion("2024-11-05")
+
+    async def answer(wire: SseServer, got: Request, reply: Reply) -> None:
+        await reply.accepted()
+        if answer := server.take(got.json):
+            await wire.say(answer)
+
+    async def go() -> None:
+        async with RawServer(SseServer(call=answer)) as raw:
+            server.ready = True  # the handshake is answered before it comes here
+            async with opened(http(raw.url, transport=kind)) as studio:
+                await used(studio, "2024-11-05")
+
+    run(go(), 30)
