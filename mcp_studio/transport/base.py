@@ -56,8 +56,9 @@ class Transport(Protocol):
         """Send a hand-written frame exactly as it is, be it well-formed or not, and tell the tap of it as sent.
 
         It is one line on stdio (a newline is added), one text frame on a WebSocket, and the body of one POST over HTTP
-        with the headers that a message has at this time. What HTTP answers goes to the tap, and to the sink as far as
-        it is JSON; nothing else is told of it, so the sink hears of no failure of this exchange.
+        with the headers that a message has at this time. Returns when it is written, over HTTP when the response has
+        begun, or after `limits.write` seconds without one. What HTTP answers goes to the tap, and to the sink as far as
+        it is JSON; `Sink.undelivered` is told nothing.
 
         Args:
             headers: HTTP headers that replace or join those the message would have; ignored where there are none.
@@ -65,6 +66,7 @@ class Transport(Protocol):
 
         Raises:
             UsageError: it has a newline inside, which this transport takes for the end of the frame.
+            StudioError: HTTP has brought no response.
             ConnectionLost: as `send` does.
         """
         ...

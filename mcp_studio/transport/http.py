@@ -14,7 +14,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.transport import http_post
 from mcp_studio.transport.base import Opened, Sink
-from mcp_studio.transport.edge import Edge, HeaderList
+from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_errors import HttpFailure, SessionLost
 from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged
 from mcp_studio.transport.http_ids import named
@@ -74,13 +74,10 @@ class HttpTransport:
             await asyncio.wait((task,), timeout=self._limits.write)
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
-        """Post a body as it is, in a task of its own; see `Transport.send_raw`."""
+        """Post a body as it is; see `Transport.send_raw`."""
         if self._wire.sink is None:
             raise ConnectionLost("The connection to the server has ended.")
-        self._tasks.spawn(self._raw(data, list(headers)))
-
-    async def _raw(self, data: bytes, headers: HeaderList) -> None:
-        await http_post.raw(self._wire, data, headers)
+        await http_post.raw(self._wire, self._tasks, data, list(headers))
         if named(data)[0] == "notifications/initialized":
             self._initialized = True
             self._listen()

@@ -104,6 +104,11 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
 
     url = _address(config)
     proxy = proxy_for(str(url))
+    if proxy is not None and url.scheme == "ws":
+        raise ConfigError(
+            "The environment names a proxy for this address; through it only wss:// works, not ws://.",
+            hint="Put the host into NO_PROXY.",
+        )
     # Authorities are loaded only where TLS can come into play; without any, verification refuses everything.
     plain = url.scheme in ("http", "ws") and proxy is None
     verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else httpx2.create_ssl_context()

@@ -5,6 +5,7 @@ Specification 2025-11-25 and 2026-07-28, basic/transports, "Sending Messages to 
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from mcp_studio.errors import StudioError
@@ -23,6 +24,7 @@ from mcp_studio.transport.http_headers import merged, valid_session
 from mcp_studio.transport.http_ids import answered, error_frame, named, readable
 from mcp_studio.transport.http_stream import follow
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire, is_json
+from mcp_studio.transport.tasks import Tasks
 
 _METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
 _SESSION = re.compile(rb"session", re.IGNORECASE)
@@ -104,25 +106,48 @@ async def tell(wire: Wire, out: Outgoing, *, head: float | None, again: bool = F
                 wire.hand_over(body)
 
 
-async def raw(wire: Wire, data: bytes, headers: HeaderList) -> None:
-    """Post a body that somebody wrote by hand; what comes back is told to the tap, and what is JSON to the sink."""
-    lines = merged(wire.raw_headers(data), headers)
+async def raw(wire: Wire, tasks: Tasks, data: bytes, headers: HeaderList) -> None:
+    """Post a body that somebody wrote by hand; what comes back is told to the tap, and what is JSON to the sink.
+
+    Returns when the response has begun, or after `limits.write` seconds; the rest goes on in a task.
+
+    Raises:
+        StudioError: no response came; see `http_errors`.
+    """
+    begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    task = tasks.spawn(_raw(wire, data, merged(wire.raw_headers(data), headers), begun))
+    await asyncio.wait((begun, task), timeout=wire.limits.write, return_when=asyncio.FIRST_COMPLETED)
+    if begun.done():
+        begun.result()
+    begun.cancel()
+
+
+async def _raw(wire: Wire, data: bytes, lines: HeaderList, begun: asyncio.Future[None]) -> None:
     try:
         async with wire.edge.exchange("POST", lines, data, head=None, url=wire.endpoint) as answer:
+            if not begun.done():
+                begun.set_result(None)
             if not wire.session and named(data)[0] == "initialize":
                 # A handshake that is made by hand begins a session too; one that there is stays.
                 _session(wire, Outgoing(data, "request", None, "initialize"), answer)
-            if answer.media_type == "text/event-stream":
-                await wire.pump(answer, Cursor())
-                return
-            body = await answer.read(wire.limits.message)
-            if not body:
-                return
-            wire.tap.received(body, answer.exchange)
-            if readable(body):
-                wire.hand_over(body)
+            await _hear(wire, answer)
     except StudioError as error:
-        wire.tap.note(f"The frame written by hand got no answer: {error.message}")
+        if begun.done():
+            wire.tap.note(f"The answer to the frame written by hand broke off: {error.message}")
+        else:
+            begun.set_exception(error)
+
+
+async def _hear(wire: Wire, answer: Answer) -> None:
+    """Take what answers a body that was written by hand, whatever it is."""
+    if answer.media_type == "text/event-stream":
+        await wire.pump(answer, Cursor())
+        return
+    body = await answer.read(wire.limits.message)
+    if body:
+        wire.tap.received(body, answer.exchange)
+    if readable(body):
+        wire.hand_over(body)
 
 
 def _session(wire: Wire, out: Outgoing, answer: Answer) -> None:

@@ -96,9 +96,9 @@ class SseTransport:
         await self._send(out, again=True)
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
-        """Post a body as it is, in a task of its own; see `Transport.send_raw`."""
+        """Post a body as it is; see `Transport.send_raw`."""
         self._check()
-        self._tasks.spawn(http_post.raw(self._wire, data, list(headers)))
+        await http_post.raw(self._wire, self._tasks, data, list(headers))
 
     def negotiated(self, version: str) -> None:
         """The version is settled: from now on requests have their own deadlines."""

@@ -19,8 +19,10 @@ from mcp_studio.limits import Limits
 from mcp_studio.transport import http_client
 from mcp_studio.transport.http import HttpTransport
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpUnreachable
+from mcp_studio.transport.websocket import WebSocketTransport
 from tests.servers.http_kit import Box, Recorder, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
+from tests.servers.ws_raw import WsServer, url_of
 from tests.support import run
 
 SECRET = "Bearer for-one-origin-only"
@@ -89,6 +91,24 @@ def test_a_trusted_certificate_has_to_be_for_this_host_and_in_time(
                 assert isinstance(answer, HttpUnreachable) and words in answer.message, answer
             else:
                 assert "result" in answer
+
+    run(main())
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_websocket_over_tls_is_verified_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool) -> None:
+    context, file = certificate(tmp_path)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+
+    async def main() -> None:
+        async with RawServer(WsServer(), context) as server:
+            try:
+                async with opened(url_of(server), kind=WebSocketTransport) as line:
+                    assert url_of(server).startswith("wss://") and trusted
+                    await line.shake_hands()
+            except HttpUnreachable as error:
+                assert not trusted and "self-signed certificate" in error.message
 
     run(main())
 
@@ -166,5 +186,17 @@ def test_a_proxy_that_never_answers_meets_the_deadline_of_connecting(monkeypatch
             async with opened("https://mcp.invalid/mcp", timeouts=Timeouts(connect=0.2)) as line:
                 error = await line.ask(request(1))
                 assert isinstance(error, HttpUnreachable) and "0.2 seconds" in error.message
+
+    run(main())
+
+
+def test_a_websocket_without_tls_is_not_sent_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+
+    async def main() -> None:
+        with pytest.raises(ConfigError, match="proxy") as found:
+            async with opened("ws://mcp.invalid/", kind=WebSocketTransport):
+                pass
+        assert "NO_PROXY" in found.value.hint
 
     run(main())

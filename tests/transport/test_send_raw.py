@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from mcp_studio.errors import ConnectionLost, UsageError
+from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.transport.http import HttpTransport
 from mcp_studio.transport.http_fallback import FallbackTransport
@@ -153,9 +154,33 @@ def test_http_follows_a_stream_that_answers_and_shows_what_is_no_json() -> None:
             await wait_until(lambda: len(line.tap.came) == 3)
             assert line.tap.came[-1][1] == b"<title>no</title>" and len(line.box.frames) == 2
             await raw.stop()
-            await line.transport.send_raw(b"gone")
-            await wait_until(lambda: any("got no answer" in note for note in line.tap.notes))
+            with pytest.raises(Unreachable, match="refused"):
+                await line.transport.send_raw(b"gone")
             assert not line.box.failures and not line.box.ends
+
+    run(go())
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_http_does_not_wait_long_for_a_response_and_takes_it_when_it_comes(late: bool) -> None:
+    gate = asyncio.Event()
+
+    async def handler(got: Request, reply: Reply) -> None:
+        await gate.wait()
+        if late:
+            await reply.body("200 OK", b'{"late":true}')
+        else:
+            await reply.head("200 OK", "Content-Type: application/json", "Content-Length: 90")
+            reply.close()
+
+    async def go() -> None:
+        async with RawServer(handler) as raw, opened(raw.url, Limits(connect=1, close=1, write=0.1)) as line:
+            await line.transport.send_raw(b"{}")
+            gate.set()
+            if late:
+                await wait_until(lambda: line.box.frames == [b'{"late":true}'])
+            else:
+                await wait_until(lambda: any("broke off" in note for note in line.tap.notes))
 
     run(go())
 
