@@ -28,5 +28,6 @@ class Signal(Generic[T]):
 
     def emit(self, event: T) -> None:
         """Tell all listeners; a listener must be cheap and must not raise."""
-        for listener in tuple(self._listeners):
-            listener(event)
+        if self._listeners:
+            for listener in tuple(self._listeners):
+                listener(event)

@@ -36,6 +36,11 @@ class Progress(NamedTuple):
     """Monotonic time when it came."""
 
 
+def _signal() -> Signal[Call]:
+    # Without its type parameter, which costs more at run time than the rest of it.
+    return Signal()
+
+
 @dataclass(eq=False, slots=True)
 class Call:
     """A running or finished call; `changed` fires on progress, on being asked about, and at the end."""
@@ -52,7 +57,7 @@ class Call:
     """It has left, and may have reached the server."""
     checked: bool = False
     """Nothing more will be found out about the result."""
-    changed: Signal[Call] = field(default_factory=lambda: Signal[Call]())
+    changed: Signal[Call] = field(default_factory=_signal)
     task: asyncio.Task[None] | None = None
     fresh: bool = False
     """The server is to be asked, whatever is kept of an earlier answer."""
@@ -186,7 +191,9 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
         call.finish(Lost(ms=ms(), error=error, sent=call.sent and not nobody))
         return
     outcome = outcome_of(call.method, reply, ms())
-    call.finish(replace(outcome, problems=(*outcome.problems, *_of_task(call))))
+    if more := _of_task(call):
+        outcome = replace(outcome, problems=(*outcome.problems, *more))
+    call.finish(outcome)
 
 
 def _of_task(call: Call) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
 """Stateless versions, found by `server/discover`, oldest first."""
 VERSIONS = HANDSHAKE_VERSIONS + MODERN_VERSIONS
+_KNOWN = frozenset(VERSIONS)
 LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
 LATEST_MODERN = MODERN_VERSIONS[-1]
 
@@ -56,4 +57,5 @@ def era_of(version: str) -> Literal["legacy", "modern", ""]:
 
 def at_least(version: str, minimum: str) -> bool:
     """Whether a version is known and not older than `minimum`."""
-    return version in VERSIONS and VERSIONS.index(version) >= VERSIONS.index(minimum)
+    # Versions are dates, so that they sort as texts.
+    return version >= minimum and version in _KNOWN

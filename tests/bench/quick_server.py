@@ -1,0 +1,41 @@
+"""The quickest server that Python makes: answers calls from a template, and floods on request. For benchmarks."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+INFO = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "quick", "version": "1"}}
+TOOLS = [
+    {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+    for name in ("echo", "flood")
+]
+RESULT = '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"ok"}]}}\n'
+LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"line %d"}}\n'
+
+
+def main() -> None:
+    out = sys.stdout
+    for line in sys.stdin:
+        if '"tools/call"' in line:
+            call = json.loads(line)
+            if call["params"]["name"] == "flood":
+                out.write("".join(LOG % number for number in range(call["params"]["arguments"]["count"])))
+            out.write(RESULT % call["id"])
+        else:
+            message = json.loads(line)
+            if "id" not in message:
+                continue
+            answer = {"jsonrpc": "2.0", "id": message["id"]}
+            if message["method"] == "initialize":
+                answer["result"] = INFO
+            elif message["method"] == "tools/list":
+                answer["result"] = {"tools": TOOLS}
+            else:
+                answer["error"] = {"code": -32601, "message": "no"}
+            out.write(json.dumps(answer) + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()
