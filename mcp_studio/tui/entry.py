@@ -9,10 +9,11 @@ from dataclasses import replace
 from mcp_studio.config.model import Era, ServerConfig
 from mcp_studio.errors import ConfigError
 from mcp_studio.redact import is_secret_name
+from mcp_studio.tui.bending import protocol_texts, with_protocol
 
 ERAS: tuple[Era, ...] = ("auto", "legacy", "modern")
 Texts = dict[str, str]
-"""`name target args env headers cwd era trust enabled`, all of them text; flags are `yes` or empty."""
+"""`name target args env headers cwd era trust enabled` and those of `bending`, all text; flags are `yes` or empty."""
 
 
 def texts_of(server: ServerConfig) -> Texts:
@@ -28,6 +29,7 @@ def texts_of(server: ServerConfig) -> Texts:
         "era": entry.era,
         "trust": "yes" if entry.trust else "",
         "enabled": "yes" if entry.enabled else "",
+        **protocol_texts(entry),
     }
 
 
@@ -42,6 +44,10 @@ def server_of(texts: Texts, base: ServerConfig) -> ServerConfig:
     Raises:
         ConfigError: a text cannot be used; `key` is the field's name.
     """
+    return with_protocol(_server_of(texts, base), texts)
+
+
+def _server_of(texts: Texts, base: ServerConfig) -> ServerConfig:
     old = base.written or base
     name, target = texts["name"].strip(), texts["target"].strip()
     if not re.fullmatch(r"[\w-][\w -]{0,79}", name):

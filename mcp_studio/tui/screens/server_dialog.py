@@ -22,6 +22,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
 from mcp_studio.tui.entry import ERAS, Texts, bare_secrets, is_url, server_of, texts_of
 from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.screens.protocol_part import ProtocolPart
 from mcp_studio.tui.server_files import save
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -66,6 +67,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         self._many: list[ServerConfig] = []
         self._paste = TextArea(compact=True, classes="paste", placeholder="npx -y @scope/server …   https://…   {…}")
         self._note = Static(classes="note")
+        self._protocol = ProtocolPart()
         self._timer: Timer | None = None
 
     def heading(self) -> Content:
@@ -86,6 +88,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
             Mark(Content("at start"), True, compact=True, id="field-enabled"),
             classes="row",
         )
+        yield self._protocol
         yield self._note
 
     def on_mount(self) -> None:
@@ -154,6 +157,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         self.query_one("#field-era", Select).value = texts["era"]
         for key in ("trust", "enabled"):
             self.query_one(f"#field-{key}", Checkbox).value = bool(texts[key])
+        self._protocol.fill(texts)
 
     def _texts(self) -> Texts:
         texts: Texts = {"era": str(cast("object", self.query_one("#field-era", Select).value))}
@@ -162,7 +166,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
             texts[key] = field.text if isinstance(field, TextArea) else cast(Input, field).value
         for key in ("trust", "enabled"):
             texts[key] = "yes" if self.query_one(f"#field-{key}", Checkbox).value else ""
-        return texts
+        return texts | self._protocol.texts
 
     def _show_kind(self) -> None:
         url = is_url(self.query_one("#field-target", Input).value)
@@ -177,6 +181,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
             return server_of(self._texts(), self._base)
         except ConfigError as problem:
             self._say("bad", problem.message)
+            self._protocol.reveal(problem.key)
             self.query_one(f"#field-{problem.key}").focus()
             return None
 
