@@ -27,6 +27,8 @@ class Looking:
                 self.looked(kind)
             case "seen":
                 self.seen(kind)
+            case "watch":
+                self._screen.watching.switch_ref(ref)
             case _:
                 self.pages(kind, ref)
 

@@ -168,10 +168,7 @@ class MainScreen(Screen[None]):
 
     def on_catalog_panel_wanted(self, event: CatalogPanel.Wanted) -> None:
         """Something is to be done with a list."""
-        if event.what == "watch":
-            self.watching.switch_ref(event.ref)
-        else:
-            self.looking.wanted(event.what, event.kind, event.ref)
+        self.looking.wanted(event.what, event.kind, event.ref)
 
     def on_task_list_wanted(self, event: TaskList.Wanted) -> None:
         """Something is to be done with a task."""
