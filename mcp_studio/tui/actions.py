@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from mcp_studio.tui import asking_keys, task_keys
+from mcp_studio.tui import asking_keys, log_keys, task_keys
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
@@ -207,18 +207,7 @@ ACTIONS: tuple[Action, ...] = (
         ("pages-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
         ("pages-close", "escape,q", "close", "Back", "Close"),
     ),
-    *_scope(
-        "log",
-        ("log-open", "!enter", "open", "The message in the trace", ""),
-        ("log-filter", "!slash", "filter", "Filter by words", "Filter"),
-        ("log-least", "m", "least", "The least level that is shown", "Level"),
-        ("log-server", "s", "server", "Of which server", "Server"),
-        ("log-stderr", "e", "stderr", "With lines of standard error, or without", "Stderr"),
-        ("log-ask", "a", "ask", "Ask a server for another level", "Ask"),
-        ("log-follow", "f", "follow", "Follow the newest", "Follow"),
-        ("log-copy", "y", "copy", "Copy the message", ""),
-        ("log-close", "escape,q", "close", "Back", "Close"),
-    ),
+    *_scope("log", *log_keys.LOG),
     *_scope(
         "detail",
         ("part-copy", "y", "copy", "Copy the value under the cursor", "Copy"),

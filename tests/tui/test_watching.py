@@ -37,10 +37,11 @@ def test_a_key_in_the_catalog_watches_the_resource_and_the_row_is_marked(options
             await stage.until(lambda: state(stage) == "active", "active")
             await stage.shows("◉ Note", "raw://note is watched.")
             await tool(stage, "updated", count=3)
-            await stage.shows("◉ Note +3", "s: raw://note was updated.")
+            await stage.shows("◉ Note +3")
+            await stage.until(lambda: any("raw://note was updated" in toast for toast in stage.toasts), "a toast")
             await tool(stage, "updated", count=2)
             await stage.shows("◉ Note +5")
-            assert sum("was updated" in toast for toast in stage.toasts) == 1
+            assert sum("was updated" in toast for toast in stage.toasts) <= 1
             await stage.press("s")
             await stage.shows("· Note", "not watched any more")
 
@@ -55,13 +56,14 @@ def test_an_update_of_the_open_resource_is_said_beside_the_result_and_read_again
             await stage.press("f5", "s")
             await stage.until(lambda: state(stage) == "active", "active")
             await tool(stage, "updated")
-            await stage.shows("updated 0 s ago · r reads it again")
+            await stage.shows("s ago · r reads it again")
             assert not any("was updated" in toast for toast in stage.toasts)
-            await stage.shows("updated 1 s ago")
+            first, news = stage.main.watching.news(), stage.main.watching.news
+            await stage.until(lambda: news() != first and news() in stage.screen_text(), "time passes")
             before = stage.main.calling.call
             await stage.press("f5", "r")
             await stage.until(lambda: stage.main.calling.call is not before and stage.main.calling.call.outcome, "read")
-            await stage.until(lambda: "updated" not in stage.screen_text().split("4 ")[-1], "no news")
+            await stage.until(lambda: "reads it again" not in stage.screen_text(), "no news")
 
     run(main())
 
@@ -73,7 +75,7 @@ def test_the_call_pane_watches_what_is_open_and_before_it_is_read_the_key_that_r
             await stage.press("s")
             await stage.until(lambda: state(stage) == "active", "active")
             await tool(stage, "updated", count=2)
-            await stage.shows("updated 0 s ago, 2 times · ^j reads it")
+            await stage.shows("s ago, 2 times · ^j reads it")
 
     run(main())
 
@@ -128,7 +130,7 @@ def test_the_details_of_a_server_say_what_is_watched_and_what_it_honours() -> No
             await stage.press("1", "enter")
             await stage.until(lambda: stage.app.screen is not stage.main, "details")
             text = lambda: str(stage.app.screen._content)  # noqa: E731
-            await stage.until(lambda: "raw://note  watched, 1 update, the last 0 s ago" in text(), "updates")
+            await stage.until(lambda: "raw://note  watched, 1 update, the last " in text(), "updates")
             assert "raw://other  not watched: refused (the server does not honour it), 0 updates" in text()
             assert "lists: toolsListChanged, resourcesListChanged, promptsListChanged - honoured" in text()
             assert "resources: resourceSubscriptions 2 - not honoured whole: resourceSubscriptions" in text()
