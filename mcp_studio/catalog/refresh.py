@@ -159,11 +159,13 @@ class Refresher:
             return kind, None
         entries = await _salvaged(server, kind, found.items, headers=status.modern and config.kind == "http")
         compared = await self._compared(server, kind, entries, whole=not (found.error or found.capped))
+        error = found.error
         if kind == "resource":
             compared = compared._replace(entries=await self._with_skills(server, connection, status, compared.entries))
+            error = error or self._catalog.skills.of(server).error
         self._catalog.put(
             Listing(
-                server, kind, compared.entries, _state(found), found.error, found.capped, time.monotonic(),
+                server, kind, compared.entries, _state(found), error, found.capped, time.monotonic(),
                 found.hint if status.modern else None, compared.gone,
             )
         )  # fmt: skip

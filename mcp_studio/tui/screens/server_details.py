@@ -93,7 +93,9 @@ class ServerDetails(Dialog[None], scope="dialog"):
             if listing.entries or listing.error:
                 extra = " ".join(filter(None, (listing.state, listing.capped, listing.error)))
                 lines.append(f"  {describe.plural(len(listing.entries), kind)}, {safe(extra, 500)}\n")
-                told = changed.summary(listing.changes, 80), changed.freshness(listing)
+                skills = sum(bool(entry.skill) for entry in listing.entries)
+                count = f"of these {describe.plural(skills, 'skill')}" if skills else ""
+                told = count, changed.summary(listing.changes, 80), changed.freshness(listing)
                 lines += [(f"    {safe(text, 300)}\n", "$quiet") for text in told if text]
             lines += [(f"    {safe(problem, 300)}\n", "$text-error") for problem in listing.problems[:10]]
         return [("\nOffers\n", "b $accent"), *lines] if lines else []
