@@ -9,6 +9,7 @@ from mcp_studio.call.outcome import (
     CallOutcome,
     Cancelled,
     Denied,
+    InBackground,
     Lost,
     Rejected,
     Succeeded,
@@ -137,6 +138,8 @@ def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
             return "off", f"not sent: {safe(rule, 300)}"
         case Cancelled():
             return "off", f"stopped after {took}" if took else "stopped"
+        case InBackground():
+            return "off", "it goes on as a task: tab Tasks of pane 2"
         case TimedOut(limit=limit):
             return "bad", f"no answer in time: {safe(limit, 300)}"
         case Lost(error=error, sent=True):
@@ -161,6 +164,8 @@ def outcome_note(outcome: CallOutcome) -> str:
             return "not sent"
         case Cancelled():
             return "stopped"
+        case InBackground():
+            return "in the background"
         case TimedOut():
             word = "timed out"
         case Lost():

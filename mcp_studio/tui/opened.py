@@ -9,6 +9,7 @@ from typing import cast
 from mcp_studio.catalog.changes import Change
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.tasks import Support
 from mcp_studio.protocol.views import PromptView, TemplateView, ToolView
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Field, Form, Text
@@ -32,6 +33,10 @@ class Opened:
     """How it differs from what it was when the person looked at it before."""
     mirrors: bool = False
     """Arguments that are marked so go into HTTP headers on this connection."""
+    support: Support = ""
+    """Whether it can be called as a task."""
+    as_task: bool = False
+    """It is to be called so, where that is left to us."""
 
     @property
     def key(self) -> str:
@@ -77,7 +82,8 @@ class Opened:
             TemplateError: the URI cannot be made.
         """
         uri = self.uri() if self.entry.ref.kind in ("resource", "template") else ""
-        return command_for(self.entry.ref, self.value, uri, self.words())
+        made = command_for(self.entry.ref, self.value, uri, self.words())
+        return f"{made} --task" if self.as_task else made
 
     def words(self) -> dict[str, str]:
         """The value as prompt arguments: strings all of them (server/prompts)."""

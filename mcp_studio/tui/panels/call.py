@@ -16,7 +16,7 @@ from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.session.state import Status
-from mcp_studio.tui import describe, late
+from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.catalog_rows import RISKS
 from mcp_studio.tui.panels.pane import Pane, Tab
@@ -61,6 +61,7 @@ class CallPanel(Pane, scope="call"):
         super().__init__(id="call")
         self._about = Static(classes="about")
         self._notice = Static(classes="notice")
+        self._as_task = Static(classes="as-task")
         self.body: CallBody | None = None
         self._opened: Opened | None = None
         self._problems: tuple[SchemaProblem, ...] = ()
@@ -68,6 +69,7 @@ class CallPanel(Pane, scope="call"):
     def compose(self) -> ComposeResult:
         """What it is, and what is to be known about it; the body comes with the first entry."""
         yield self._about
+        yield self._as_task
         yield self._notice
 
     def on_mount(self) -> None:
@@ -75,7 +77,7 @@ class CallPanel(Pane, scope="call"):
         self._about.update(Content(EMPTY.format(run=key_for(self, "call"))))
         self._about.can_focus = True
         self._about.add_class("-teach")
-        self._notice.display = False
+        self._notice.display = self._as_task.display = False
         self.tab = "form"
         self.show_title(Content("Call"))
 
@@ -113,6 +115,9 @@ class CallPanel(Pane, scope="call"):
         if opened.entry.problem:
             lines.append(f"Malformed: {safe(opened.entry.problem, 300)}")
         lines += [safe(problem, 300) for problem in opened.form.problems[:3]]
+        line = task_words.switch_line(opened.support, opened.as_task, key_for(self, "as-task"))
+        self._as_task.display = bool(line)
+        self._as_task.update(Content(f"{glyphs().on if opened.as_task else glyphs().off} {line}"))
         self._notice.display = bool(lines)
         self._notice.update(Content("\n".join(f"{glyphs().warning} {line}" for line in lines)))
 

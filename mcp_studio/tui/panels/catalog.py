@@ -12,12 +12,14 @@ from textual.message import Message
 
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.session.tasks import Task
 from mcp_studio.tui import changed
 from mcp_studio.tui.bindings import refuse
 from mcp_studio.tui.panels import catalog_rows
 from mcp_studio.tui.panels.catalog_rows import Row
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane, Tab
+from mcp_studio.tui.panels.task_list import TaskList
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece
 from mcp_studio.tui.views.matcher import Matcher, words_of
@@ -27,6 +29,12 @@ _NAMES: Mapping[EntryKind, tuple[str, str]] = {
     "tool": ("Tools", "Tools"), "resource": ("Resources", "Res"), "template": ("Templates", "Tpl"),
     "prompt": ("Prompts", "Pr"),
 }  # fmt: skip
+
+
+TASKS = "tasks"
+"""The tab that is of no kind."""
+_OF_ENTRIES = ("open", "filter", "watch", "mark_seen", "pages", "copy", "copy_command")
+"""Actions on entries, which the list of tasks has not."""
 
 
 class EntryList(VirtualList[Row]):
@@ -80,6 +88,10 @@ class CatalogPanel(Pane, scope="catalog"):
         self.kind: EntryKind = "tool"
         self.filter = FilterLine()
         self.list = EntryList(self._draw_row, key=catalog_rows.key)
+        self.tasks = TaskList()
+        self.on_tasks = False
+        """The tab with tasks is shown in the place of a kind."""
+        self._has_tasks = False
         self._home: Hashable = None
         self.marks: Mapping[Ref, list[Piece]] = {}
         """For what is watched: the sign in front of it, and what stands behind its name."""
@@ -88,9 +100,11 @@ class CatalogPanel(Pane, scope="catalog"):
         """A filter above a list."""
         yield self.filter
         yield self.list
+        yield self.tasks
 
     def on_mount(self) -> None:
         """Draw the tabs before anything is known."""
+        self.tasks.display = False
         self._draw_tabs()
 
     def on_resize(self, event: Resize) -> None:
@@ -110,11 +124,27 @@ class CatalogPanel(Pane, scope="catalog"):
 
     def show_kind(self, kind: EntryKind) -> None:
         """Go to the tab of a kind."""
+        self._turn(tasks=False)
         self.kind = kind
         self._matcher = None
         self._fill(keep=False)
         self._draw_tabs()
         self.post_message(self.Wanted("looked", kind))
+
+    def show_tasks(self, tasks: tuple[Task, ...], servers: int, wanted: bool) -> None:
+        """Show these tasks in their tab, which is there where it is wanted."""
+        self.tasks.show(tasks, servers)
+        self._has_tasks = wanted or self.on_tasks
+        self._draw_tabs()
+
+    def _turn(self, *, tasks: bool) -> None:
+        """Show the list of tasks, or that of entries; the focus goes along."""
+        if tasks != self.on_tasks:
+            had_focus = self.has_focus_within
+            self.on_tasks = tasks
+            self.list.display, self.tasks.display = not tasks, tasks
+            if had_focus:
+                self.screen.set_focus(self.tasks if tasks else self.list)
 
     def show_fresh(self, text: str) -> None:
         """Say in the border for how long the list is fresh, where nothing more important stands there."""
@@ -130,6 +160,10 @@ class CatalogPanel(Pane, scope="catalog"):
     def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
         """Another kind."""
         event.stop()
+        if event.tab == TASKS:
+            self._turn(tasks=True)
+            self._draw_note()
+            self._draw_tabs()
         for kind in KINDS:
             if kind == event.tab:
                 self.show_kind(kind)
@@ -158,10 +192,15 @@ class CatalogPanel(Pane, scope="catalog"):
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """A double click opens."""
         event.stop()
-        self.action_open()
+        if self.on_tasks:
+            self.tasks.action_open_task()
+        else:
+            self.action_open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a filter is typed, enter and slash belong to its input: what was typed before counts."""
+        if self.on_tasks and action in _OF_ENTRIES:
+            return False
         return action not in ("open", "filter") or not self.filter.has_focus_within
 
     def action_open(self) -> None:
@@ -224,6 +263,9 @@ class CatalogPanel(Pane, scope="catalog"):
 
     def _draw_note(self) -> None:
         """What matters most: how much the filter leaves, what is new, what is only remembered, how fresh it is."""
+        if self.on_tasks:
+            self.show_note(None)
+            return
         rows = self._rows[self.kind]
         shown = f"{self.list.row_count:,} of {len(rows):,}" if self._words else ""
         shown = shown or changed.summary(
@@ -236,7 +278,9 @@ class CatalogPanel(Pane, scope="catalog"):
 
     def _draw_tabs(self) -> None:
         tabs = [Tab(kind, *_NAMES[kind], count=self._count(kind)) for kind in KINDS]
-        self.show_tabs(tabs, self.kind)
+        if self._has_tasks:
+            tabs.append(Tab(TASKS, "Tasks", "Tk", count=f"{self.tasks.row_count:,}"))
+        self.show_tabs(tabs, TASKS if self.on_tasks else self.kind)
 
     def _count(self, kind: EntryKind) -> str:
         """How many there are; with a sign where something is new, changed or gone."""

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
+from textual.widget import AwaitMount, Widget
 from textual.widgets import Static
 
 from mcp_studio.call.call import Call
@@ -65,6 +65,8 @@ class ResultPanel(Pane, scope="result"):
         self._call: Call | None = None
         self._opened: Opened | None = None
         self._key = ""
+        self.mounting: AwaitMount | None = None
+        """The newest viewer, until it is there."""
         self.news: Callable[[], str] = str
         """What is to be said of changes since the result came, or an empty string."""
 
@@ -143,7 +145,7 @@ class ResultPanel(Pane, scope="result"):
         kind = views.kind_for(self.tab if self.tab in _TABS else "text", outcome, app)
         if kind not in self._views:
             self._views[kind] = views.make(kind)
-            self._body.mount(self._views[kind])
+            self.mounting = self._body.mount(self._views[kind])
         for name, view in self._views.items():
             view.display = name == kind
         stamp = (id(self._call), id(views.raw_of(outcome)))

@@ -64,7 +64,8 @@ class Arranging:
         pane = self.focused
         own: tuple[Action, ...] = ()
         if pane is not None:
-            own = tuple(a for name in PANES if pane.id == name for a in scoped(name) if a.show)
+            listed = "tasks" if pane is self._screen.catalog and self._screen.catalog.on_tasks else pane.id
+            own = tuple(a for name in (*PANES, "tasks") if listed == name for a in scoped(name) if a.show)
         useless = set[str]() if self._screen.calling.opened else {"call"}
         if pane is None or not pane.has_tabs:
             useless.add("tab-next")

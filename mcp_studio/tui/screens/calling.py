@@ -11,9 +11,11 @@ from mcp_studio.call.outcome import Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.tasks import support_of
+from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.tui import describe, late
+from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.form.offer import Offer
 from mcp_studio.tui.panels.pane import Pane
 
@@ -68,6 +70,31 @@ class Calling:
             self._screen.run_worker(self.open(found[0], go=True), group="open", exclusive=True)
         else:
             self._screen.studio_app.say(f"{safe(call.subject)} is no longer listed.", "warning")
+
+    async def show_ended(self, entry: Entry, call: Call) -> None:
+        """Show an entry and what came of an earlier call of it."""
+        await self.open(entry, go=False)
+        if self.opened is not None:
+            self._calls.pop(self.opened.key, None)
+            self._calls[self.opened.key] = call
+            self._show_result()
+            if self._screen.result.mounting is not None:
+                await self._screen.result.mounting  # a viewer that is not there yet takes no focus
+            self._screen.go_to(self._screen.result)
+
+    def switch_task(self) -> None:
+        """Run the open tool as a task, or not, where it leaves that to us."""
+        opened = self.opened
+        if opened is None or opened.support != "optional":
+            self._screen.studio_app.say(task_words.why_no_switch(opened.support if opened else ""), "warning")
+            return
+        opened.as_task = not opened.as_task
+        self.state_changed()
+
+    def leave(self) -> None:
+        """Let the task that runs here go on without anybody who waits for it."""
+        if self.call is None or not self.call.leave():
+            self._screen.studio_app.say("No task is running here.", "warning")
 
     def edited(self, value: Json, pending: Mapping[str, str]) -> None:
         """The value is another one; it is kept at once, and so is text that is no JSON yet."""
@@ -127,6 +154,9 @@ class Calling:
             self.opened.entry = same
         elif found:
             self._screen.run_worker(self._redefined(found[0]), group="open", exclusive=True)
+        view = self.opened.entry.view
+        if status is not None and status.version and isinstance(view, ToolView):
+            self.opened.support = support_of(view.raw, status.version, status.capabilities)
         self._screen.call.show_state(status, listed=bool(found))
 
     async def _redefined(self, entry: Entry) -> None:
@@ -199,7 +229,7 @@ class Calling:
         match ref.kind:
             case "tool":
                 arguments = opened.value if isinstance(opened.value, dict) else {}
-                call = self._studio.call_tool(ref, arguments)
+                call = self._studio.call_tool(ref, arguments, task=opened.as_task)
             case "prompt":
                 call = self._studio.get_prompt(ref, opened.words())
             case _:

@@ -1,0 +1,159 @@
+"""Tasks in the terminal: their tab, the dialog about one, the switch in the call pane, letting go."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_studio.call.outcome import Cancelled, InBackground, Succeeded
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.screens.task_dialog import TaskDialog
+from tests.studio_support import stdio
+from tests.support import python_server
+from tests.tui.stage import Stage, on_stage, raw, run
+
+
+def tasks(*era: str) -> ServerConfig:
+    return stdio(python_server("raw_tasks", *era), "raw")
+
+
+async def tab(stage: Stage, name: str = "tasks") -> None:
+    stage.main.go_to(stage.main.catalog)
+    stage.main.catalog.post_message(Pane.TabChosen(stage.main.catalog, name))
+    await stage.until(lambda: stage.main.catalog.tab == name, name)
+
+
+async def begun(stage: Stage, tool: str) -> str:
+    """Run a tool and wait until it is a task; the task's id."""
+    await stage.open(tool)
+    await stage.press("ctrl+j")
+    await stage.until(lambda: stage.main.calling.call and stage.main.calling.call.as_task, "a task")
+    return stage.main.calling.call.as_task.id
+
+
+def test_the_tab_is_there_where_a_server_has_tasks() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            assert "Tasks" not in stage.screen_text()
+        async with on_stage(tasks()) as stage:
+            await tab(stage)
+            await stage.shows("No tasks.")
+
+    run(main())
+
+
+def test_a_running_task_shows_its_state_and_its_result() -> None:
+    async def main() -> None:
+        async with on_stage(tasks("--poll", "600")) as stage:
+            await begun(stage, "ask")
+            await stage.shows("task working", "step 0 of ask", "esc cancels")
+            await stage.until(lambda: stage.studio.inbox.pending, "a question")
+            stage.studio.inbox.pending[0].answer("accept", {"name": "Ada"})
+            await stage.until(lambda: stage.main.calling.call.outcome, "an outcome")
+            assert isinstance(stage.main.calling.call.outcome, Succeeded)
+            await stage.shows("✓ ok", "Ada")
+
+    run(main())
+
+
+def test_the_switch_decides_whether_an_optional_tool_becomes_a_task() -> None:
+    async def main() -> None:
+        async with on_stage(tasks()) as stage:
+            await stage.open("work")
+            await stage.shows("Can run as a task")
+            await stage.ran()
+            assert stage.studio.tasks.all() == ()
+            await stage.press("alt+k")
+            await stage.shows("Runs as a task · alt+k switches")
+            assert "--task" in stage.main.calling.opened.command()
+            assert isinstance(await stage.ran(), Succeeded)
+            assert len(stage.studio.tasks.all()) == 1
+            await stage.open("ask")
+            await stage.shows("Runs as a task.")
+            await stage.press("alt+k")
+            await stage.until(lambda: "This tool always runs as a task." in stage.toasts, "why not")
+
+    run(main())
+
+
+@pytest.mark.parametrize("era", [(), ("--modern",)], ids=["core", "extension"])
+def test_a_task_goes_on_in_the_background_and_its_result_is_shown_later(era: tuple[str, ...]) -> None:
+    async def main() -> None:
+        async with on_stage(tasks(*era, "--poll", "600")) as stage:
+            await begun(stage, "progress")
+            await stage.press("alt+b")
+            await stage.until(lambda: stage.main.calling.call.outcome, "let go")
+            assert isinstance(stage.main.calling.call.outcome, InBackground)
+            await stage.shows("it goes on as a task")
+            await tab(stage)
+            await stage.until(lambda: stage.studio.tasks.all()[0].done, "its end")
+            await stage.shows("✓ progress")
+            await stage.press("enter")
+            await stage.shows("Timeline", "progress is done")
+            await stage.press("enter")
+            await stage.until(lambda: isinstance(stage.main.calling.call.outcome, Succeeded), "the result")
+            await stage.until(lambda: stage.main.focused_pane is stage.main.result, "its pane")
+
+    run(main())
+
+
+def test_esc_cancels_the_task() -> None:
+    async def main() -> None:
+        async with on_stage(tasks()) as stage:
+            await begun(stage, "forever")
+            await stage.press("escape")
+            await stage.until(lambda: stage.main.calling.call.outcome, "stopped")
+            assert isinstance(stage.main.calling.call.outcome, Cancelled)
+            await stage.until(lambda: stage.studio.tasks.all()[0].status == "cancelled", "at the server too")
+
+    run(main())
+
+
+def test_a_task_is_polled_cancelled_and_removed_by_keys() -> None:
+    async def main() -> None:
+        async with on_stage(tasks("--poll", "30000")) as stage:
+            identity = await begun(stage, "forever")
+            await stage.press("alt+b")
+            await tab(stage)
+            await stage.press("d")
+            await stage.until(lambda: "It is not over yet; x cancels it." in stage.toasts, "refused")
+            await stage.press("r")
+            await stage.until(lambda: stage.studio.tasks.get("raw", identity).message == "step 1 of forever", "polled")
+            await stage.press("enter")
+            await stage.until(lambda: isinstance(stage.app.screen, TaskDialog), "the dialog")
+            await stage.press("x")
+            await stage.shows("cancelled")
+            await stage.press("escape", "d")
+            await stage.until(lambda: not stage.studio.tasks.all(), "removed")
+
+    run(main())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
+def test_everything_is_usable_at_any_size(size: tuple[int, int]) -> None:
+    async def main() -> None:
+        async with on_stage(tasks(), size=size) as stage:
+            await begun(stage, "forever")
+            await stage.shows("alt+b")
+            await stage.press("alt+b")
+            await tab(stage)
+            await stage.shows("forever")
+            assert "│Tk" in stage.screen_text() or "Tasks 1" in stage.screen_text()
+            await stage.press("enter")
+            await stage.shows("Timeline", "Cancel")
+
+    run(main())
+
+
+def test_the_arrows_of_the_tabs_reach_tasks_and_come_back() -> None:
+    async def main() -> None:
+        async with on_stage(tasks()) as stage:
+            stage.main.go_to(stage.main.catalog)
+            await stage.press("left_square_bracket")
+            await stage.until(lambda: stage.main.catalog.on_tasks, "tasks")
+            assert stage.main.focused is stage.main.catalog.tasks
+            await stage.press("right_square_bracket")
+            await stage.until(lambda: not stage.main.catalog.on_tasks, "tools")
+            assert stage.main.focused is stage.main.catalog.list
+
+    run(main())
