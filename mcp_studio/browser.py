@@ -3,13 +3,54 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+
+_OPENERS = (["xdg-open"], ["gio", "open"], ["wslview"], ["x-www-browser"], ["firefox"], ["chromium"])
+_PATIENCE = 1.0
 
 
 async def open_page(url: str) -> bool:
     """Hand an address that `session.urls.judge` allows to the browser; False where there is none."""
-    import webbrowser
+    if sys.platform == "win32":
+        os.startfile(url)
+        return True
+    argv = command(url, os.environ)
+    return argv is not None and await asyncio.to_thread(_start, argv)
 
+
+def command(url: str, environ: Mapping[str, str]) -> list[str] | None:
+    """The command that opens an address; None where no browser has a window of its own.
+
+    `BROWSER` goes first, as everywhere. A browser that draws on this terminal would draw over what is there.
+    """
+    for written in filter(None, environ.get("BROWSER", "").split(os.pathsep)):
+        try:
+            words = shlex.split(written.strip().removesuffix("&"))
+        except ValueError:
+            continue
+        if words and shutil.which(words[0]):
+            filled = [word.replace("%s", url) for word in words]
+            return filled if filled != words else [*words, url]
+    if sys.platform == "darwin":
+        return ["open", url]
+    if environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY") or environ.get("WSL_DISTRO_NAME"):
+        return next(([*words, url] for words in _OPENERS if shutil.which(words[0])), None)
+    return None
+
+
+def _start(argv: list[str]) -> bool:
+    """Start it without our terminal; what fails at once did not open anything."""
     try:
-        return await asyncio.to_thread(webbrowser.open, url)
-    except (webbrowser.Error, OSError):
+        started = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        return started.wait(_PATIENCE) == 0
+    except subprocess.TimeoutExpired:
+        return True
+    except OSError:
         return False

@@ -37,7 +37,7 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -
         if not wrong:
             break
         for problem in wrong:
-            say(f"{safe(problem.pointer)}: {safe(problem.message)}")
+            say(f"{safe(problem.place)}: {safe(problem.message)}")
         fields = [field for field in form.fields if any(problem.pointer == field.pointer for problem in wrong)]
         if not fields:
             raise Left("cancel")

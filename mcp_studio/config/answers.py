@@ -83,6 +83,7 @@ def append_answer(file: Path, rule: AnswerRule) -> None:
         ConfigError: the file cannot be read or written, or is no valid TOML.
     """
     import tomlkit
+    from tomlkit.exceptions import ConvertError
 
     try:
         before = file.read_text("utf-8") if file.exists() else ""
@@ -94,6 +95,8 @@ def append_answer(file: Path, rule: AnswerRule) -> None:
         write_atomically(file, text.encode())
     except tomllib.TOMLDecodeError as problem:
         raise ConfigError(f"{file} is no valid TOML: {problem}.", hint="Mend the file, then make the rule.") from None
+    except ConvertError:
+        raise ConfigError("The answer has a null in it, which TOML cannot say.", hint="Answer it by hand.") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigError(f"The rule could not be written to {file}: {problem}.") from None
 

@@ -13,3 +13,9 @@ class SchemaProblem(NamedTuple):
     pointer: str
     message: str
     severity: Severity = "error"
+
+    @property
+    def place(self) -> str:
+        """Where it is, by names: the property `a/b` for `/a~1b`, `list › 0` for `/list/0`; foreign text."""
+        parts = (part.replace("~1", "/").replace("~0", "~") for part in self.pointer.split("/")[1:])
+        return " › ".join(parts)

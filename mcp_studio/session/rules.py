@@ -116,7 +116,7 @@ def _content(rule: AnswerRule, request: InputRequest) -> tuple[Json, str]:
     form = build(request.schema, strict=True)
     content = _filled(form, rule.content)
     wrong = [problem for problem in quick(form, content) if problem.severity == "error"]
-    return content, f"{wrong[0].pointer.lstrip('/')} {wrong[0].message}" if wrong else ""
+    return content, f"{wrong[0].place} {wrong[0].message}" if wrong else ""
 
 
 def _filled(form: Form, given: Json) -> Json:

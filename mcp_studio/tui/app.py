@@ -183,9 +183,18 @@ class StudioApp(App[int]):
         await self.run_action(action.method, where)
 
     def action_questions(self) -> None:
-        """Open the oldest question of a server."""
+        """Open the question that waits, or the board where it is not exactly one."""
         if self.screen is self.main:
             self.main.asking.reopen()
+
+    def action_board(self) -> None:
+        """What runs, and what waits."""
+        if self.screen is self.main:
+            self.main.asking.open_board()
+
+    def action_make_rule(self) -> None:
+        """A rule of the answer that was just given."""
+        self.main.asking.make_rule()
 
     def action_logs(self) -> None:
         """Log messages of all servers."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_studio.config.expand import effective
-from mcp_studio.config.model import ServerConfig, Source, Untrusted
+from mcp_studio.config.expand import effective, effective_roots
+from mcp_studio.config.model import Root, ServerConfig, Source, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.trust import TrustStore
 
@@ -39,6 +39,26 @@ async def forget(studio: Studio, name: str) -> None:
     if source.origin == "user":
         await asyncio.to_thread(remove_server, Path(source.file), name)
     await studio.manager.remove(name)
+
+
+async def keep_roots(studio: Studio, name: str, roots: tuple[Root, ...]) -> str:
+    """Use other roots at once, and write them where the server's entry is; says in a sentence what was done.
+
+    Raises:
+        ConfigError: a root cannot be used as it is written, or the file cannot be written; nothing has changed then.
+    """
+    config = studio.manager.config(name)
+    effective_roots(roots, config)
+    where = config.source
+    ours = where.origin in ("user", "file") and not where.file.endswith(".json")
+    if ours and where.file:
+        written = replace(config.written or config, roots=roots, written=None)
+        await asyncio.to_thread(put_server, Path(where.file), written)
+    studio.manager.set_roots(name, roots)
+    if ours and where.file:
+        return f"{name} has its new roots; they are saved in {where.file}."
+    why = f"{where.file} is not ours to write" if where.file else "its entry is in no file"
+    return f"{name} has its new roots until you quit: {why}."
 
 
 async def agree(studio: Studio, file: Untrusted) -> None:

@@ -2,8 +2,8 @@
 
     raw_asks.py [--version 2025-11-25]
 
-Tools: `form` (elicitation), `page` (URL elicitation), `locked` (-32042 until its page is done), `sample`, `roots`,
-`storm` (elicitations and sampling requests at once, and whether each was answered exactly once).
+Tools: `form` (elicitation), `page` (URL elicitation), `locked` (-32042 until its page is done), `sample` (with `more`
+parameters), `roots`, `storm` (elicitations and sampling requests at once, and whether each was answered exactly once).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SAMPLE = {
 }
 ARGUMENTS = {
     "url": {"type": "string"}, "count": {"type": "integer"},
-    "forever": {"type": "boolean"}, "tells": {"type": "boolean"},
+    "forever": {"type": "boolean"}, "tells": {"type": "boolean"}, "more": {"type": "object"},
 }  # fmt: skip
 PAGE = "https://bank.example/authorize?id=7"
 
@@ -75,7 +75,7 @@ class Server:
         elif name == "locked":
             self.locked(identity, arguments)
         elif name == "sample":
-            self.text(identity, self.wait(self.ask("sampling/createMessage", SAMPLE)))
+            self.text(identity, self.wait(self.ask("sampling/createMessage", {**SAMPLE, **arguments.get("more", {})})))
         elif name == "roots":
             self.text(identity, {"answer": self.wait(self.ask("roots/list", {})), "changed": self.roots_changed})
         elif name == "storm":

@@ -209,7 +209,7 @@ class FormModel:
         if not isinstance(self.value, dict):
             return (SchemaProblem("", f"The value {wrong_type('object', self.value)}: edit it as JSON."),)
         return tuple(
-            SchemaProblem("", f"{problem.pointer} {problem.message}".strip(), problem.severity)
+            SchemaProblem("", f"{problem.place} {problem.message}".strip(), problem.severity)
             for problem in self._told
             if not any(_inside(problem, field) for field in self.form.fields)
         )

@@ -55,7 +55,7 @@ class ServersPanel(Pane, scope="servers"):
     number = 1
 
     class Wanted(Message):
-        """The person wants something done: `open toggle restart add edit delete copy logs`, to which server."""
+        """The person wants something done: `open toggle restart add edit delete copy roots logs`, to which server."""
 
         def __init__(self, what: str, server: str) -> None:
             super().__init__()
@@ -187,3 +187,7 @@ class ServersPanel(Pane, scope="servers"):
 
 def _words(server: Server) -> str:
     return describe.state_short(server.status, server.offers, server.unit)
+    def action_roots(self) -> None:
+        """Edit the roots that it is told of."""
+        self._ask("roots")
+

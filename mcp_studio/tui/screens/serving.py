@@ -39,6 +39,8 @@ class Serving:
                 self.delete(name)
             case "copy":
                 self._app.copy(name)
+            case "roots":
+                self._app.push_screen(late.roots_dialog(self._studio, name))
             case "logs":
                 self._app.push_screen(late.log_view(self._studio, name))
             case _:

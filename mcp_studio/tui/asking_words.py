@@ -1,0 +1,76 @@
+"""Words about what servers ask: kinds, ages, deadlines, rules, places in a value. Pure functions."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from typing import cast
+
+from mcp_studio.config.model import AnswerRule
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+from mcp_studio.session.inbox import InputRequest
+from mcp_studio.session.urls import judge
+
+KINDS = {"elicitation": "form", "url": "page", "sampling": "model", "approval": "approval", "any": "anything"}
+"""What the kinds of questions are called in lists."""
+_SECRETS = re.compile(r"passw(or)?d|passphrase|passcode|api[ _-]?key|\bsecret|\btoken\b|\bPIN\b|\bcredit card\b", re.I)
+
+
+def age(seconds: float) -> str:
+    """Whole seconds, minutes or hours: `0 s`, `12 s`, `3 min`, `2 h`."""
+    seconds = max(0.0, seconds)
+    if seconds < 60:
+        return f"{math.floor(seconds)} s"
+    return f"{seconds // 60:.0f} min" if seconds < 3_600 else f"{seconds // 3_600:.0f} h"
+
+
+def left(request: InputRequest, now: float | None = None) -> str:
+    """The time that is left to answer: `14:48 left`; empty where there is no end."""
+    if not request.until:
+        return ""
+    seconds = max(0, math.ceil(request.until - (time.monotonic() if now is None else now)))
+    return f"{seconds // 60:02}:{seconds % 60:02} left"
+
+
+def asks(request: InputRequest) -> str:
+    """What it asks, in one line of text that is safe to draw."""
+    if request.kind == "url":
+        return safe(f"{judge(request.url).host or request.url}  {request.message}", 300)
+    if request.kind == "sampling":
+        return safe(_last_words(request.params), 300) or "a reply of a model"
+    if request.kind == "approval":
+        return safe(f"run {request.subject}? {', '.join(request.reasons)}", 300)
+    return safe(request.message, 300)
+
+
+def _last_words(params: dict[str, Json]) -> str:
+    messages = params.get("messages")
+    for message in reversed(cast("list[Json]", messages) if isinstance(messages, list) else []):
+        content = message.get("content") if isinstance(message, dict) else None
+        for block in content if isinstance(content, list) else [content]:
+            text = block.get("text") if isinstance(block, dict) else None
+            if isinstance(text, str) and text.strip():
+                return text.strip()
+    return ""
+
+
+def about_secrets(request: InputRequest) -> bool:
+    """Whether the words of a question speak of a password, a token or the like."""
+    return _SECRETS.search(request.message) is not None
+
+
+def rule_line(rule: AnswerRule) -> str:
+    """A rule in one line: what it does, and for which questions."""
+    kind = "everything" if rule.kind == "any" else f"every {KINDS[rule.kind]}"
+    parts = [f"{rule.action} {kind} of {rule.server if rule.server != '*' else 'any server'}"]
+    if rule.tool != "*":
+        parts.append(f"while {rule.tool} waits")
+    if rule.message != "*":
+        parts.append(f"saying {rule.message}")
+    if rule.schema:
+        parts.append(f"with the schema {rule.schema.removeprefix('sha256:')}")
+    if rule.wait:
+        parts.append(f"after {rule.wait:g} s")
+    return safe(", ".join(parts), 300)
