@@ -10,6 +10,7 @@ from functools import partial
 
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
+from mcp_studio.signal import Signal
 from mcp_studio.trace.lint.examine import Examiner, typical
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.message import Direction, MessageKind, Span, WireMessage
@@ -44,6 +45,8 @@ class TraceStore:
         self.durations: deque[float] = deque(maxlen=_DURATIONS)
         """Milliseconds of the newest answered requests of ours."""
         self._ledgers: dict[str, Ledger] = {}
+        self.wronged: Signal[str] = Signal()
+        """The server on which the lint has found its first error or warning."""
         self.examiner = Examiner(self.ledger, self._revised)
         """Checks messages more closely when somebody looks at them."""
 
@@ -104,7 +107,10 @@ class TraceStore:
 
     def ledger(self, server: str) -> Ledger:
         """What the lint has found on a server."""
-        return self._ledgers.setdefault(server, Ledger())
+        known = self._ledgers.get(server)
+        if known is None:
+            known = self._ledgers[server] = Ledger(partial(self.wronged.emit, server))
+        return known
 
     async def examine(self, server: str) -> None:
         """Check the newest messages of a server more closely, some of each kind; see `ledger` for what is found."""

@@ -62,6 +62,7 @@ class Bridge:
         self._ends = [
             studio.manager.changed.connect(self._server_changed),
             studio.catalog.changed.connect(self._catalog_changed),
+            studio.trace.wronged.connect(self._server_changed),
             studio.inbox.changed.connect(self._inbox_changed),
             studio.subscriptions.changed.connect(self._watched_changed),
             studio.tasks.changed.connect(self._task_changed),

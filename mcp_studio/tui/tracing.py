@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui import describe
+from mcp_studio.tui import conversation, describe, findings
 
 AROUND = 5.0
 """Seconds before and after an exchange in which stderr lines are shown with it."""
@@ -28,6 +28,10 @@ class Detail(NamedTuple):
     headers: str
     stderr: str
     timeline: str
+    findings: str = ""
+    """What the lint says about the messages of the exchange."""
+    headline: str = ""
+    """The worst of it in one line."""
 
 
 def detail_of(store: TraceStore, entry: WireMessage) -> Detail:
@@ -39,7 +43,27 @@ def detail_of(store: TraceStore, entry: WireMessage) -> Detail:
     return Detail(
         _title(entry), request.body, response.body if response else b"", _headers(store, request, response),
         _stderr(store, request, response), _timeline(store, entry),
+        findings.text(_parts(store, request, response)),
+        findings.headline([part for _, part in _parts(store, request, response)]),
     )  # fmt: skip
+
+
+def messages_of(store: TraceStore, entry: WireMessage) -> list[WireMessage]:
+    """The messages of the exchange that an entry belongs to."""
+    span = _frame_of(store, entry).span
+    return [entry] if span is None else [end for end in (span.request, span.response) if end is not None]
+
+
+def _parts(store: TraceStore, request: WireMessage, response: WireMessage | None) -> list[tuple[str, WireMessage]]:
+    """The messages of an exchange that findings can be on, with their names."""
+    span = request.span
+    first = "Message" if span is None else "Request" if span.direction == "out" else "Request of the server"
+    found = [(first, request), *([("Answer", response)] if response else [])]
+    exchanges = {(end.server, end.exchange) for _, end in found if end.exchange}
+    if exchanges:
+        heads = (other for other in _near(store, request) if other.kind == "http" and other.findings)
+        found += [("HTTP", head) for head in heads if (head.server, head.exchange) in exchanges]
+    return found
 
 
 def first_tab(entry: WireMessage) -> str:
@@ -69,7 +93,8 @@ def _title(entry: WireMessage) -> str:
         )
     what = " ".join(filter(None, (safe(span.method, 80), safe(span.target, 80))))
     took = span.outcome if span.ms is None else f"{describe.duration(span.ms)} · {span.outcome}"
-    return f"{what} · {safe(span.server, 40)} · request {safe(span.request.id, 40)} · {took}"
+    which = " · ".join(filter(None, (f"request {safe(span.request.id, 40)}", conversation.place(span))))
+    return f"{what} · {safe(span.server, 40)} · {which} · {took}"
 
 
 def _timeline(store: TraceStore, entry: WireMessage) -> str:
@@ -83,7 +108,16 @@ def _timeline(store: TraceStore, entry: WireMessage) -> str:
     if span.response is not None:
         took = describe.duration((span.response.time - begin) * 1000)
         lines.append(f"{took:>12}  answered, {describe.size(span.response.size)}")
-    return "\n".join(lines)
+    rounds = conversation.text(span, lambda first, last: _between(store, first, last), clock)
+    return "\n".join([*lines, *(["", rounds] if rounds else [])])
+
+
+def _between(store: TraceStore, first: WireMessage, last: WireMessage) -> Iterator[WireMessage]:
+    """What the same server's trace has between two entries, at most some thousand."""
+    at = max(first.number, last.number - _SCANNED, store.first_number - 1)
+    for index in range(at + 1 - store.first_number, min(len(store), last.number - store.first_number)):
+        if store[index].server == first.server:
+            yield store[index]
 
 
 def _children(store: TraceStore, entry: WireMessage) -> Iterator[WireMessage]:

@@ -26,6 +26,8 @@ def test_enter_shows_request_and_response() -> None:
             await stage.until(lambda: isinstance(stage.app.screen, TraceDialog), "detail")
             await stage.shows("jsonrpc", "result")
             await stage.press("right_square_bracket")
+            await stage.shows("Nothing is wrong with it")
+            await stage.press("right_square_bracket")
             await stage.shows("No HTTP headers")
             line = stage.screen_text().splitlines()[stage.app.screen.query_one("#box").region.y]
             await stage.pilot.click(offset=(line.index("times"), stage.app.screen.query_one("#box").region.y))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from mcp_studio import __version__
 from mcp_studio.catalog.ref import KINDS
 from mcp_studio.cli.engine import execute
+from mcp_studio.cli.findings import exercise, findings, lines_of
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
@@ -54,6 +55,7 @@ async def _examine(studio: Studio, plan: Plan, out: Output) -> int:
         ready = time.perf_counter()
         await studio.manager.listed(name)
         listed = time.perf_counter()
+        await exercise(studio, name, status)
         report = _report(studio, server, status, (ready - began) * 1000, (listed - ready) * 1000)
         found.append(report)
         for line in _text(report):
@@ -95,6 +97,7 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
     else:
         steps.append({"step": "failed", "ms": round(waited, 1), "detail": ""})
     report |= {"steps": steps, "warnings": _warnings(studio, server.name, status)}
+    report |= {"findings": findings(studio, server.name)}
     if status.error is not None:
         by_hand = "Start the command by hand, in that folder, to see what it says." if server.command else ""
         report |= {"error": clean(status.error.message), "try": clean(status.error.hint) or by_hand}
@@ -117,13 +120,12 @@ def _named(capabilities: Json) -> str:
 
 
 def _warnings(studio: Studio, name: str, status: Status) -> list[str]:
-    found = [f"it {warning}" for warning in status.warnings]
-    lines, count = studio.manager.stray(name)
-    if count:
-        found.append(f"it prints to standard output what is not MCP ({count} lines), such as: {lines[0]}")
+    """What the lint does not say."""
+    found = [f"it {warning}" for warning in studio.trace.ledger(name).uncovered(status.warnings)]
     for kind in KINDS:
         listing = studio.catalog.listing(name, kind)
-        found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *listing.problems) if text]
+        problems = () if studio.trace.ledger(name).wrong else listing.problems
+        found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
     return found
 
 
@@ -151,6 +153,8 @@ def _text(report: dict[str, Json]) -> Iterator[str]:
         yield f"  we declare   {_named(report['clientCapabilities'])}"
     for warning in report["warnings"]:
         yield f"  ! {warning}"
+    if good or report["findings"]:
+        yield from lines_of(report["findings"])
     if "error" in report:
         yield f"  ✗ {report['error']}"
         if report["try"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from mcp_studio.trace.lint.finding import SEVERITIES, Finding, Severity
 
@@ -27,15 +27,22 @@ class Group:
 
 
 class Ledger:
-    """All findings on one server since it was last connected."""
+    """All findings on one server since it was last connected.
 
-    def __init__(self) -> None:
+    Args:
+        on_wrong: told of the first error or warning.
+    """
+
+    def __init__(self, on_wrong: Callable[[], None] = lambda: None) -> None:
+        self._on_wrong = on_wrong
         self._groups: dict[tuple[str, str], Group] = {}
         self._texts: Counter[str] = Counter()
         self._versions: list[tuple[int, str]] = []
         self._covered: set[str] = set()
         self.counts: Counter[Severity] = Counter()
         """How many findings of each severity."""
+        self.wrong = False
+        """Whether there is an error or a warning."""
 
     def begins(self) -> None:
         """Another connection: what was found on the earlier one is no longer counted."""
@@ -43,11 +50,15 @@ class Ledger:
         self._texts.clear()
         self._covered.clear()
         self.counts.clear()
+        self.wrong = False
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Count findings."""
         for finding in findings:
             self.counts[finding.severity] += 1
+            if not self.wrong and finding.severity != "hint":
+                self.wrong = True
+                self._on_wrong()
             key = (finding.rule, finding.text)
             group = self._groups.get(key)
             if group is None:

@@ -36,6 +36,8 @@ class Server(NamedTuple):
     offers: int
     """Tools, or everything else it offers where it has no tools."""
     unit: str = "t"
+    wrong: bool = False
+    """It does something wrong, which its details say."""
 
 
 class _Row(NamedTuple):
@@ -134,7 +136,7 @@ class ServersPanel(Pane, scope="servers"):
         status, signs = row.server.status, glyphs()
         tone = describe.tone(status)
         words = _words(row.server)
-        warned = [(f" {signs.warning}", "warn")] if status.warnings else []
+        warned = [(f" {signs.warning}", "warn")] if row.server.wrong else []
         sign: Piece = (f"{getattr(signs, _SIGNS[tone])} ", _LOOKS[tone])
         longest = max((len(server.status.server) for server in self._servers), default=0)
         states = max((len(_words(server)) for server in self._servers), default=0)

@@ -52,7 +52,7 @@ class TracePanel(Pane, scope="trace"):
     def __init__(self, store: TraceStore) -> None:
         super().__init__(id="trace")
         self._store = store
-        self.filter = FilterLine("filter: words, ~s server, ~m method, ~t target, error")
+        self.filter = FilterLine("filter: words, ~s server, ~m method, ~t target, error, ~w findings")
         self.table = TraceTable(store, empty=_EMPTY)
 
     def compose(self) -> ComposeResult:

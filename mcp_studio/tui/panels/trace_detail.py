@@ -19,8 +19,9 @@ from mcp_studio.tui.views.text_view import TextView
 _EMPTY = {
     "response": "There is no answer.", "headers": "No HTTP headers: it did not go over HTTP.",
     "stderr": "The server printed nothing around that time.",
+    "findings": "Nothing is wrong with it, as far as the lint can see.",
 }  # fmt: skip
-TABS = ("request", "response", "headers", "stderr", "times")
+TABS = ("request", "response", "findings", "headers", "stderr", "times")
 
 
 class TraceDetail(Vertical):
@@ -51,9 +52,10 @@ class TraceDetail(Vertical):
         if detail == self._detail:
             return
         self._detail = detail
-        self._line.update(Content(detail.title))
+        self._line.update(Content("\n".join(filter(None, (detail.title, detail.headline)))))
         self._put("request", detail.request)
         self._put("response", detail.response)
+        self._put("findings", detail.findings)
         self._put("headers", detail.headers)
         self._put("stderr", detail.stderr)
         self._put("times", detail.timeline)

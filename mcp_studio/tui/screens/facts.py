@@ -23,7 +23,8 @@ def server_rows(studio: Studio) -> list[Server]:
     rows: list[Server] = []
     for name in studio.manager.names():
         config, status = studio.manager.config(name), studio.manager.status(name)
-        rows.append(Server(status, config.kind, *_most_telling(studio, name)))
+        wrong = bool(status.warnings) or studio.trace.ledger(name).wrong
+        rows.append(Server(status, config.kind, *_most_telling(studio, name), wrong))
     return rows
 
 

@@ -15,7 +15,7 @@ from mcp_studio.config.model import KIND_NAMES, ServerConfig
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.tui import changed, describe, watched
+from mcp_studio.tui import changed, describe, findings, watched
 from mcp_studio.tui.screens.dialog import Dialog
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class ServerDetails(Dialog[None], scope="dialog"):
             self._studio.manager.look(self._name, kind)
         self._refresh()
         self.set_interval(0.5, self._refresh)
+        self.run_worker(self._studio.trace.examine(self._name))
 
     def action_copy(self) -> None:
         """Copy it all."""
@@ -73,13 +74,15 @@ class ServerDetails(Dialog[None], scope="dialog"):
     def _parts(self) -> list[Part]:
         manager = self._studio.manager
         status, config = manager.status(self._name), manager.config(self._name)
+        ledger = self._studio.trace.ledger(self._name)
         parts: list[Part] = [(describe.state_words(status), _LOOKS[describe.tone(status)]), "\n"]
         if status.error and status.error.hint:
             parts += [safe(status.error.hint, 600), "\n"]
         return [
             *parts,
-            *_problems(status),
+            *_problems(ledger.uncovered(status.warnings)),
             *_config(config),
+            *findings.parts(ledger),
             *_facts(status),
             *self._offers(),
             *self._news(),
@@ -97,7 +100,9 @@ class ServerDetails(Dialog[None], scope="dialog"):
                 count = f"of these {describe.plural(skills, 'skill')}" if skills else ""
                 told = count, changed.summary(listing.changes, 80), changed.freshness(listing)
                 lines += [(f"    {safe(text, 300)}\n", "$quiet") for text in told if text]
-            lines += [(f"    {safe(problem, 300)}\n", "$text-error") for problem in listing.problems[:10]]
+            # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
+            problems = () if self._studio.trace.ledger(self._name).counts else listing.problems[:10]
+            lines += [(f"    {safe(problem, 300)}\n", "$text-error") for problem in problems]
         return [("\nOffers\n", "b $accent"), *lines] if lines else []
 
     def _news(self) -> list[Part]:
@@ -185,8 +190,9 @@ def _who(info: Json) -> str:
     return safe(printable(info), 400)
 
 
-def _problems(status: Status) -> list[Part]:
-    if not status.warnings:
+def _problems(warnings: tuple[str, ...]) -> list[Part]:
+    """What the lint does not say already."""
+    if not warnings:
         return []
     head: list[Part] = [("\nWhat it does wrong\n", "b $accent")]
-    return [*head, *((f"  {safe(warning, 600)}\n", "$text-warning") for warning in status.warnings)]
+    return [*head, *((f"  {safe(warning, 600)}\n", "$text-warning") for warning in warnings)]

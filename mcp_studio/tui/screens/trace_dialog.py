@@ -17,7 +17,7 @@ from mcp_studio.tui.views.messages import Copied
 
 
 class TraceDialog(Dialog[None], scope="trace detail"):
-    """Request, response, headers, stderr and times, in tabs."""
+    """Request, response, findings, headers, stderr and times, in tabs."""
 
     def __init__(self, store: TraceStore, entry: WireMessage) -> None:
         super().__init__()
@@ -41,6 +41,12 @@ class TraceDialog(Dialog[None], scope="trace detail"):
         self.query_one("#box").add_class("-tall")
         self._detail.show(tracing.detail_of(self._store, self._entry))
         self._turn(tracing.first_tab(self._entry))
+        self.run_worker(self._look_closer())
+
+    async def _look_closer(self) -> None:
+        """Check the exchange against the model of its version, and show what that finds."""
+        await self._store.examiner.look(tracing.messages_of(self._store, self._entry))
+        self._detail.show(tracing.detail_of(self._store, self._entry))
 
     def on_click(self, event: Click) -> None:
         """A click on a tab in the border turns it."""

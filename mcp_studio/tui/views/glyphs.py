@@ -32,6 +32,7 @@ class Glyphs:
     changed: str = "±"
     gone: str = "-"
     watched: str = "◉"
+    follows: str = "↳"
 
 
 UNICODE = Glyphs()
@@ -56,6 +57,7 @@ ASCII = Glyphs(
     void=".",
     changed="~",
     watched="@",
+    follows="\\",
 )
 
 _chosen = UNICODE

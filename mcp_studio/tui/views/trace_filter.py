@@ -42,29 +42,37 @@ class Wanted(NamedTuple):
     targets: tuple[str, ...] = ()
     errors: bool = False
     """Only what failed: errors, tool errors, lost requests, frames that are no messages."""
+    findings: bool = False
+    """Only messages that the lint has something to say about."""
 
     def __bool__(self) -> bool:
         return any(self)
 
 
 def parse(text: str) -> Wanted:
-    """Take a filter text apart: words, `server:…` or `~s …`, `method:…` or `~m …`, `target:…` or `~t …`, `error`."""
+    """Take a filter text apart.
+
+    Words, `server:…` or `~s …`, `method:…` or `~m …`, `target:…` or `~t …`, `error` or `~e`, `~w` for findings.
+    """
     named: dict[str, list[str]] = {"server": [], "method": [], "target": []}
     words: list[str] = []
-    errors = False
+    errors = findings = False
     parts = iter(text.casefold().split())
     for part in parts:
         name, colon, rest = part.partition(":")
         sign = _SIGNS.get(part, "")
         if part in ("error", "~e"):
             errors = True
+        elif part == "~w":
+            findings = True
         elif sign:
             named[sign] += filter(None, [next(parts, "")])
         elif colon and name in named:
             named[name] += filter(None, [rest])
         else:
             words.append(part)
-    return Wanted(tuple(words), tuple(named["server"]), tuple(named["method"]), tuple(named["target"]), errors)
+    servers, methods, targets = (tuple(named[name]) for name in ("server", "method", "target"))
+    return Wanted(tuple(words), servers, methods, targets, errors, findings)
 
 
 def failed(message: WireMessage) -> bool:
@@ -76,7 +84,7 @@ def failed(message: WireMessage) -> bool:
 
 def matches(message: WireMessage, wanted: Wanted) -> bool:
     """Whether the filter wants an entry."""
-    if wanted.errors and not failed(message):
+    if (wanted.errors and not failed(message)) or (wanted.findings and not message.findings):
         return False
     server, method, target = message.server.casefold(), message.method.casefold(), message.target.casefold()
     named = ((wanted.servers, server), (wanted.methods, method), (wanted.targets, target))

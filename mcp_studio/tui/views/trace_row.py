@@ -8,9 +8,12 @@ from typing import NamedTuple
 
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
+from mcp_studio.tui import findings
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, fit
 
+_ROOMY = 26
+"""Cells of the method's column from which on the mark of a later round is a word."""
 IN, OUT = "trace--in", "trace--out"
 
 
@@ -70,7 +73,7 @@ def row(message: WireMessage, width: int) -> list[Piece]:
     ]
     # The gap belongs to the cell before it: half as many pieces to style, filter and write.
     *most, (last, style) = [cell for cell in cells if cell[0]]
-    return [(" ", ""), *((f"{text}  ", look) for text, look in most), (f"{last} ", style)]
+    return [findings.mark(message), *((f"{text}  ", look) for text, look in most), (f"{last} ", style)]
 
 
 def status(message: WireMessage) -> tuple[str, str, str]:
@@ -104,6 +107,9 @@ def _method(message: WireMessage, columns: Columns) -> Piece:
         text, look = message.kind, "dim"
     else:
         text = safe(message.method, 120)
+    if message.span is not None and message.span.round > 1:
+        number = message.span.round
+        text = f"{glyphs().follows}{number if columns.method < _ROOMY else f' round {number}'} {text}"
     if not columns.target:  # what it is about shares the column
         text = f"{text} {_target(message, columns.method)}"
     return fit(text, columns.method), look

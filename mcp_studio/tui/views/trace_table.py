@@ -160,7 +160,7 @@ class TraceTable(VirtualView):
         if entry is None:
             return index, None
         span = entry.span
-        return entry.number, entry.kind, span and (span.outcome, span.response is None)
+        return entry.number, entry.kind, span and (span.outcome, span.response is None), len(entry.findings)
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
         """One entry."""
