@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
 
 _POLL = 0.25
+_REST = 10
+"""Times as long as filling it took, it is not filled again because something came."""
 _ALL = "all servers"
 _NAMES = 16
 """Cells of the widest column of server names."""
@@ -58,6 +61,8 @@ class LogView(Dialog[None], scope="log"):
         self._stderr = False
         self._source = LogSource(studio)
         self._stamp: object = None
+        self._wanted: object = None
+        self._rest_until = 0.0
         self._filter = FilterLine("words of the message, its logger, its server")
         self._list = LogList(self._draw, key=lambda row: (row.entry, row.number))
         self._whole = Static(classes="whole")
@@ -100,9 +105,11 @@ class LogView(Dialog[None], scope="log"):
         return f"No log messages.\n\n{now} Servers send them during calls, some only once a level was asked for."
 
     def _poll(self) -> None:
-        stamp = self._source.stamp(self._stderr), self._server, self._least, self._words, self._stderr
-        if stamp != self._stamp:
-            self._stamp = stamp
+        wanted = self._server, self._least, self._words, self._stderr
+        stamp = *wanted, self._source.stamp(self._stderr)
+        began = time.monotonic()
+        if stamp != self._stamp and (began >= self._rest_until or wanted != self._wanted):
+            self._stamp, self._wanted = stamp, wanted
             following = self._list.following
             rows = self._source.rows(self._servers, self._least, self._words, self._stderr)
             several = {row.server for row in rows} if not self._server else set[str]()
@@ -112,6 +119,7 @@ class LogView(Dialog[None], scope="log"):
             if following:
                 self._list.follow()
             self._show_whole()
+            self._rest_until = time.monotonic() + (time.monotonic() - began) * _REST
         self.retitle(self.heading())
 
     def _draw(self, row: LogRow, width: int, selected: bool) -> Line:
