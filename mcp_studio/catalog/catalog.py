@@ -78,7 +78,8 @@ class Catalog:
         """A skill has been read: its entry among the resources says what came out."""
         self.skills.judged(skill, verdict)
         listing = self.listing(skill.server, "resource")
-        self.put(listing._replace(entries=self.skills.with_skills(skill.server, listing.entries)))
+        if listing.entries:
+            self.put(listing._replace(entries=self.skills.with_skills(skill.server, listing.entries)))
 
     def _see(self, listing: Listing, name: str | None) -> None:
         self.seen.take(listing.server, listing.kind, listing.entries, name)

@@ -27,6 +27,8 @@ def entry_rows(entries: Iterable[Entry], indent: str = "") -> list[str]:
     rows: list[tuple[str, ...]] = []
     for entry in entries:
         about = entry.view.description.strip().split("\n", 1)[0] or entry.view.title
+        if entry.skill:
+            about = f"(skill) {about}".rstrip()
         if entry.problem:
             about = f"({entry.problem}) {about}".rstrip()
         risk = (_RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()

@@ -23,6 +23,14 @@ def test_skills_are_listed_with_their_files_and_what_is_wrong_with_them() -> Non
     assert "\x1b" not in done.out and "\u202e" not in done.out
 
 
+def test_among_the_resources_skills_are_marked() -> None:
+    done = cli("list", "resources", "--", *SERVER)
+    assert done.code == 0 and "(skill) How to wrong-size" in done.out
+    listed = cli("list", "resources", "--json", "--", *SERVER).json["result"]["resources"]
+    marked = {one["name"]: one.get("skill") for one in listed}
+    assert (marked["skill://brew/SKILL.md"], marked["file:///plain"]) == ("unread", None)
+
+
 def test_a_skill_is_printed_when_it_is_what_was_listed() -> None:
     done = skills("brew")
     assert done.code == 0 and done.out.endswith("Do it well.\n") and "is what its entry says" in done.err

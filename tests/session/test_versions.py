@@ -82,6 +82,8 @@ def test_on_streamable_http(version: str, refuse: bool) -> None:
                     await used(studio, version)
                     if config.protocol_version and version in HANDSHAKE_VERSIONS:
                         assert handler.server.offered == [version]
+                # The stateless era has neither a stream of its own nor a session to end.
+                assert set(server.methods()) == {"POST"} if version == LATEST_MODERN else "POST" in server.methods()
 
     run(go(), 30)
 

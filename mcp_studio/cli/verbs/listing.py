@@ -108,6 +108,8 @@ def _json(entry: Entry) -> Json:
     found: dict[str, Json] = {"ref": str(entry.ref), "server": entry.ref.server, "name": entry.ref.name}
     if entry.problem:
         found["problem"] = entry.problem
+    if entry.skill:
+        found["skill"] = entry.skill
     return {**found, "definition": entry.view.raw}
 
 

@@ -29,7 +29,7 @@ _WORDS = {
 def run(plan: Plan, options: Options, out: Output) -> int:
     """List or show, and return the exit code: 1 where a skill is not what its entry says."""
     out.server = plan.server
-    asker = Asker()
+    asker = Asker(options.values("--answer"))
     if plan.name:
         return execute(plan, out, lambda studio: _shown(studio, plan, out, asker), asker=asker)
     return execute(plan, out, lambda studio: _listed(studio, plan, out))
@@ -68,7 +68,7 @@ async def _shown(studio: Studio, plan: Plan, out: Output, asker: Asker) -> int:
     name = out.server = plan.server
     await connected(studio, name, out)
     reading = await studio.skill(name, plan.name, plan.uris[0] if plan.uris else "")
-    if not isinstance(reading.outcome, Succeeded):
+    if asker.refused or not isinstance(reading.outcome, Succeeded):
         return end(reading.outcome, out, asker, contents_text)
     if not reading.usable:
         return _refused(reading, out)
