@@ -106,24 +106,20 @@ class Listening:
             self.settled.clear()
             self._wake.set()
 
-    def acknowledge(self, identity: str, honoured: dict[str, Json]) -> bool:
-        """Take an acknowledgement; False when the stream is not one of ours. Only the first one counts."""
+    def acknowledge(self, identity: str, honoured: dict[str, Json]) -> None:
+        """Take an acknowledgement, where it is of a stream of ours; only the first one counts."""
         attempt = self._find(identity)
         if attempt is not None and attempt.honoured is None:
             attempt.honoured, attempt.why = honoured, ""
             attempt.acknowledged.set()
             if attempt is self._attempts[-1]:
                 self._show("open")
-        return attempt is not None
-
-    def owns(self, identity: str) -> bool:
-        """Whether a stream is, or was until a moment ago, ours."""
-        return self._find(identity) is not None
 
     def current(self, identity: str) -> bool:
         """Whether it is the stream whose news count: while one replaces another, the older until the new one stands."""
-        standing = next((one for one in reversed(self._attempts) if one.acknowledged.is_set()), None)
-        return standing is None or str(standing.id) == identity
+        known = reversed(self._attempts)
+        standing = next((one for one in known if one.acknowledged.is_set() and not one.over), None)
+        return str(standing.id) == identity if standing is not None else self._find(identity) is not None
 
     async def run(self) -> None:
         """Listen until cancelled."""

@@ -33,12 +33,8 @@ class Link(Protocol):
         """Listen for these tasks."""
         ...
 
-    def acknowledge(self, stream: str, honoured: dict[str, Json]) -> bool:
-        """Take an acknowledgement; False when it belongs to nothing that was asked."""
-        ...
-
-    def owns(self, stream: str) -> bool:
-        """Whether there is, or was, such a stream."""
+    def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
+        """Take an acknowledgement, which may belong to nothing that was asked here."""
         ...
 
     def counts(self, stream: str) -> bool:
@@ -90,13 +86,8 @@ class LegacyLink:
     def want_tasks(self, ids: Sequence[str]) -> None:
         """This era tells of tasks by itself."""
 
-    def acknowledge(self, stream: str, honoured: dict[str, Json]) -> bool:
+    def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
         """This era has no acknowledgements."""
-        return False
-
-    def owns(self, stream: str) -> bool:
-        """This era has no streams, and what a notice says of them means nothing."""
-        return True
 
     def counts(self, stream: str) -> bool:
         """Every update counts."""
@@ -192,17 +183,14 @@ class ModernLink:
         """Listen for these tasks (extension tasks)."""
         self._tasks.want({"taskIds": list(ids)} if ids else {})
 
-    def acknowledge(self, stream: str, honoured: dict[str, Json]) -> bool:
-        """Take an acknowledgement; False when it belongs to nothing that was asked."""
-        return any([listening.acknowledge(stream, honoured) for listening in self._all])
-
-    def owns(self, stream: str) -> bool:
-        """Whether there is, or was, such a stream."""
-        return any(listening.owns(stream) for listening in self._all)
+    def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
+        """Take an acknowledgement, which may belong to nothing that was asked here."""
+        for listening in self._all:
+            listening.acknowledge(stream, honoured)
 
     def counts(self, stream: str) -> bool:
         """Whether an update on this stream is to be counted: while one replaces another both carry it."""
-        return self._resources.owns(stream) and self._resources.current(stream)
+        return self._resources.current(stream)
 
     def streams(self) -> tuple[Stream, ...]:
         """All streams that were asked for."""

@@ -11,6 +11,7 @@ import pytest
 
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.limits import DEFAULT
+from mcp_studio.protocol.versions import META_SUBSCRIPTION
 from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.studio import Studio
 from tests.studio_support import call, opened, stdio, text
@@ -204,18 +205,16 @@ def test_a_stream_that_is_not_acknowledged_says_so() -> None:
     run(go())
 
 
-def test_an_update_on_a_stream_that_does_not_exist_is_told_and_not_counted() -> None:
+def test_an_update_on_a_stream_that_does_not_exist_is_not_counted() -> None:
     async def go() -> None:
         async with opened(changing("--modern")) as studio:
             known = await active(studio)
             await call(studio, "updated", stream=4711)
-            await call(
-                studio, "notify", method="notifications/subscriptions/acknowledged", params={"notifications": {}}
-            )
-            await wait_until(lambda: len(studio.manager.status("s").warnings) == 2)
-            assert "'4711'" in studio.manager.status("s").warnings[0] and known.updates == 0
+            nothing = {"notifications": {"resourceSubscriptions": []}, "_meta": {META_SUBSCRIPTION: 4711}}
+            await call(studio, "notify", method="notifications/subscriptions/acknowledged", params=nothing)
             await call(studio, "updated", stream=str(studio.subscriptions.streams("s")[1].id))
             await wait_until(lambda: known.updates == 1)
+            assert known.state == "active" and studio.manager.status("s").warnings == ()
 
     run(go())
 
