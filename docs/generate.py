@@ -40,6 +40,7 @@ SCOPES = {
     "board": "What runs and what waits (F7)",
     "roots": "Roots of a server",
     "log": "Log messages",
+    "console": "Console of a server",
     "approval": "When a call needs approval",
     "confirm": "Yes or no",
     "trust": "When a project file is new",

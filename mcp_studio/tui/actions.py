@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from mcp_studio.tui import asking_keys, log_keys, task_keys
+from mcp_studio.tui import asking_keys, console_keys, log_keys, task_keys
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
-    "tasks", "task",
+    "tasks", "task", "console",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -92,6 +92,7 @@ ACTIONS: tuple[Action, ...] = (
         ("server-copy", "y", "copy", "Copy its name", ""),
         ("server-logs", "l", "logs", "Its log messages, and their level", "Logs"),
         ("server-roots", "f", "roots", "Roots: the folders that it is told of", ""),
+        *console_keys.SERVERS,
     ),
     *_scope(
         "catalog",
@@ -129,6 +130,7 @@ ACTIONS: tuple[Action, ...] = (
         ("trace-filter", "!slash", "filter", "Filter: words, ~s server, ~m method", "Filter"),
         ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
+        *console_keys.TRACE,
     ),
     *_scope(
         "list",
@@ -201,13 +203,14 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_scope(
         "pages",
-        ("pages-next", "right_square_bracket,space", "next", "Next page", "Next page"),
-        ("pages-previous", "left_square_bracket", "previous", "Page before", "Before"),
+        ("pages-next", "right_square_bracket,ctrl+pagedown", "next", "Next page", "Next page"),
+        ("pages-previous", "left_square_bracket,ctrl+pageup", "previous", "Page before", "Before"),
         ("pages-again", "r", "again", "Begin anew with the first page", "Anew"),
         ("pages-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
         ("pages-close", "escape,q", "close", "Back", "Close"),
     ),
     *_scope("log", *log_keys.LOG),
+    *_scope("console", *console_keys.CONSOLE),
     *_scope(
         "detail",
         ("part-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
@@ -217,6 +220,7 @@ ACTIONS: tuple[Action, ...] = (
         ("detail-next", "right_square_bracket,tab", "turn(1)", "Next tab", "Next tab"),
         ("detail-previous", "left_square_bracket,shift+tab", "turn(-1)", "Previous tab", ""),
         ("detail-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
+        *console_keys.DETAIL,
         ("detail-close", "escape,q", "close", "Back", "Close"),
     ),
     *_scope(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcp_studio.trace.message import WireMessage
     from mcp_studio.trace.store import TraceStore
     from mcp_studio.tui.actions import Action
+    from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.blocks import Block
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.call_body import CallBody
@@ -224,6 +225,23 @@ def task_dialog(studio: Studio, tasking: Tasking, key: tuple[str, str]) -> Modal
     from mcp_studio.tui.screens.task_dialog import TaskDialog
 
     return TaskDialog(studio, tasking, key)
+
+
+def console(studio: Studio, server: str, text: str = "") -> ModalScreen[None]:
+    """Messages written by hand."""
+    from mcp_studio.tui.screens.console import Console
+
+    return Console(studio, server, text)
+
+
+def edit_by_hand(app: StudioApp, entry: WireMessage | None) -> None:
+    """Open a message of the trace in the console of its server, to be changed and sent again."""
+    from mcp_studio.tui import by_hand
+
+    if entry is None or not by_hand.sendable(entry) or entry.server not in app.studio.manager.names():
+        app.say("This is no message that could be sent again.", "warning")
+    else:
+        app.push_screen(console(app.studio, entry.server, by_hand.text_of_entry(entry)))
 
 
 def plain_signs() -> LineFilter:

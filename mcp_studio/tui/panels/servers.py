@@ -47,6 +47,8 @@ class _Row(NamedTuple):
     line: int
 
 
+_SHORT = {"websocket": "ws"}
+"""Transports whose names are longer than their column."""
 _SIGNS = {"ok": "on", "busy": "half", "bad": "bad", "off": "off"}
 _LOOKS = {"ok": "ok", "busy": "warn", "bad": "bad", "off": "dim"}
 
@@ -142,7 +144,7 @@ class ServersPanel(Pane, scope="servers"):
         states = max((len(_words(server)) for server in self._servers), default=0)
         room = width - states - len("●  ")
         # Where names would be cut, the transport gives way: it stands in the details too.
-        kind = f"{row.server.kind:<5} " if longest + len("stdio ") <= room else ""
+        kind = f"{_SHORT.get(row.server.kind, row.server.kind):<5} " if longest + len("stdio ") <= room else ""
         names = max(6, min(longest, room - len(kind)))
         left: list[Piece] = [sign, (fit(safe(status.server), names, more=signs.more), "")]
         state: list[Piece] = [(f" {kind}", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
@@ -182,14 +184,18 @@ class ServersPanel(Pane, scope="servers"):
         """Show its log messages."""
         self._ask("logs")
 
+    def action_console(self) -> None:
+        """Send any message to it by hand."""
+        self._ask("console")
+
     def action_copy(self) -> None:
         """Copy its name."""
         self._ask("copy")
 
-
-def _words(server: Server) -> str:
-    return describe.state_short(server.status, server.offers, server.unit)
     def action_roots(self) -> None:
         """Edit the roots that it is told of."""
         self._ask("roots")
 
+
+def _words(server: Server) -> str:
+    return describe.state_short(server.status, server.offers, server.unit)

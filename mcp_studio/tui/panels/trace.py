@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -21,6 +21,7 @@ from mcp_studio.tui.views.trace_header import TraceHeader
 from mcp_studio.tui.views.trace_table import TraceTable
 
 if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.panels.trace_detail import TraceDetail
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
@@ -134,6 +135,10 @@ class TracePanel(Pane, scope="trace"):
             refuse(self, "There is nothing to copy yet.")
         else:
             self.app.copy_to_clipboard(self.table.message.body.decode("utf-8", "replace"))
+
+    def action_by_hand(self) -> None:
+        """Edit the message under the cursor and send it again."""
+        late.edit_by_hand(cast("StudioApp", self.app), self.table.message)
 
 
 class DetailPane(Pane, scope="detail"):

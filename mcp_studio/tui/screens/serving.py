@@ -41,6 +41,8 @@ class Serving:
                 self._app.copy(name)
             case "roots":
                 self._app.push_screen(late.roots_dialog(self._studio, name))
+            case "console":
+                self._app.push_screen(late.console(self._studio, name))
             case "logs":
                 self._app.push_screen(late.log_view(self._studio, name))
             case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
 from textual.events import Click
@@ -10,10 +11,13 @@ from textual.widget import Widget
 
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui import tracing
+from mcp_studio.tui import late, tracing
 from mcp_studio.tui.panels.trace_detail import TABS, TraceDetail
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.messages import Copied
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
 
 
 class TraceDialog(Dialog[None], scope="trace detail"):
@@ -74,6 +78,10 @@ class TraceDialog(Dialog[None], scope="trace detail"):
     def action_copy(self) -> None:
         """Copy the value under the cursor, or the text."""
         self._detail.view.action_copy()
+
+    def action_by_hand(self) -> None:
+        """Edit the message and send it again."""
+        late.edit_by_hand(cast("StudioApp", self.app), self._entry)
 
     def action_close(self) -> None:
         """Leave."""
