@@ -166,7 +166,9 @@ class StudioApp(App[int]):
         """Keys of the focused pane."""
         if self.screen is self.main:
             pane = self.main.focused_pane
-            self.push_screen(late.help_for(pane.id or "" if pane else "", self.keys))
+            name = pane.id or "" if pane else ""
+            tasks = pane is self.main.catalog and self.main.catalog.on_tasks
+            self.push_screen(late.help_for("tasks" if tasks else name, self.keys))
 
     def action_commands(self) -> None:
         """Everything that can be done, with its key."""

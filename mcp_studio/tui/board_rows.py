@@ -112,6 +112,8 @@ def _call_row(call: Call, paused: bool, now: float) -> Row:
     progress = call.progress
     last = progress.at if progress else 0.0
     words = _progress(progress.done, progress.total, progress.message) if progress else ""
+    if (task := call.as_task) is not None and progress is None:
+        words = safe(f"task {task.status}  {task.message}".rstrip(), 200)
     state = "waits for approval" if call.asking else "paused: you are asked" if paused else ""
     detail = f"{call.method} {call.subject}\n{progress.message if progress else ''}"
     return Row(

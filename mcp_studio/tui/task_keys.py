@@ -18,5 +18,5 @@ DIALOG = (
 )
 MAIN = (
     ("as-task", "alt+k", "as_task", "Run the open tool as a task, or not", ""),
-    ("background", "alt+b", "background", "Let the task that runs here go on in the background", ""),
+    ("background", "alt+g", "background", "Let the task that runs here go on in the background", ""),
 )

@@ -77,7 +77,7 @@ def running(task: Task, seconds: float, leave: str) -> list[Part]:
     parts: list[Part] = [(f"{mark} task {state(task)} ", _LOOKS[look]), f"{seconds:.1f} s"]
     if said := words(task):
         parts.append(f" {dot} {said[:120]}")
-    return [*parts, (f" {dot} esc cancels {dot} {leave} lets it go on in the background", "$quiet")]
+    return [*parts, (f" {dot} esc cancels {dot} {leave} background", "$quiet")]
 
 
 def details(task: Task) -> list[Part]:
@@ -91,7 +91,8 @@ def details(task: Task) -> list[Part]:
     if task.problems:
         parts.append(("\nWhat the server does wrong\n", "b $accent"))
         parts += [(f"  {safe(problem, 300)}\n", "$text-warning") for problem in task.problems]
-    parts.append(("\nTimeline\n", "b $accent"))
+    if task.steps:
+        parts.append(("\nTimeline\n", "b $accent"))
     for step in task.steps[-_STEPS:]:
         at = age(max(0.0, step.at - task.started))
         parts += [(f"  {at:>5}  ", "$quiet"), f"{safe(step.status, 20):<15} {safe(step.message, 300)}\n"]
@@ -108,8 +109,9 @@ def _facts(task: Task) -> list[tuple[str, str]]:
         facts.append(("heard", f"{age(time.time() - task.seen)} ago"))
     left = None if task.expires is None else task.expires - time.time()
     kept = "without end" if left is None else f"for {age(left)} more" if left > 0 else "no longer: its time is over"
-    facts.append(("kept", kept))
-    if task.poll:
+    if not task.gone:
+        facts.append(("kept", kept))
+    if task.poll and not task.done:
         facts.append(("polled", f"every {describe.duration(task.poll * 1000)}, as the server wishes"))
     return facts
 

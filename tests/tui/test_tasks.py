@@ -81,7 +81,7 @@ def test_a_task_goes_on_in_the_background_and_its_result_is_shown_later(era: tup
     async def main() -> None:
         async with on_stage(tasks(*era, "--poll", "600")) as stage:
             await begun(stage, "progress")
-            await stage.press("alt+b")
+            await stage.press("alt+g")
             await stage.until(lambda: stage.main.calling.call.outcome, "let go")
             assert isinstance(stage.main.calling.call.outcome, InBackground)
             await stage.shows("it goes on as a task")
@@ -113,7 +113,7 @@ def test_a_task_is_polled_cancelled_and_removed_by_keys() -> None:
     async def main() -> None:
         async with on_stage(tasks("--poll", "30000")) as stage:
             identity = await begun(stage, "forever")
-            await stage.press("alt+b")
+            await stage.press("alt+g")
             await tab(stage)
             await stage.press("d")
             await stage.until(lambda: "It is not over yet; x cancels it." in stage.toasts, "refused")
@@ -134,8 +134,8 @@ def test_everything_is_usable_at_any_size(size: tuple[int, int]) -> None:
     async def main() -> None:
         async with on_stage(tasks(), size=size) as stage:
             await begun(stage, "forever")
-            await stage.shows("alt+b")
-            await stage.press("alt+b")
+            await stage.shows("alt+g")
+            await stage.press("alt+g")
             await tab(stage)
             await stage.shows("forever")
             assert "│Tk" in stage.screen_text() or "Tasks 1" in stage.screen_text()

@@ -117,7 +117,8 @@ class CallPanel(Pane, scope="call"):
         lines += [safe(problem, 300) for problem in opened.form.problems[:3]]
         line = task_words.switch_line(opened.support, opened.as_task, key_for(self, "as-task"))
         self._as_task.display = bool(line)
-        self._as_task.update(Content(f"{glyphs().on if opened.as_task else glyphs().off} {line}"))
+        on = opened.as_task or opened.support == "required"
+        self._as_task.update(Content(f"{glyphs().on if on else glyphs().off} {line}"))
         self._notice.display = bool(lines)
         self._notice.update(Content("\n".join(f"{glyphs().warning} {line}" for line in lines)))
 

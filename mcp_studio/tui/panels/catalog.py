@@ -143,6 +143,7 @@ class CatalogPanel(Pane, scope="catalog"):
             had_focus = self.has_focus_within
             self.on_tasks = tasks
             self.list.display, self.tasks.display = not tasks, tasks
+            self.filter.display = not tasks
             if had_focus:
                 self.screen.set_focus(self.tasks if tasks else self.list)
 
@@ -279,7 +280,7 @@ class CatalogPanel(Pane, scope="catalog"):
     def _draw_tabs(self) -> None:
         tabs = [Tab(kind, *_NAMES[kind], count=self._count(kind)) for kind in KINDS]
         if self._has_tasks:
-            tabs.append(Tab(TASKS, "Tasks", "Tk", count=f"{self.tasks.row_count:,}"))
+            tabs.append(Tab(TASKS, "Tasks", "Tk", count=f"{self.tasks.row_count:,}" if self.tasks.row_count else ""))
         self.show_tabs(tabs, TASKS if self.on_tasks else self.kind)
 
     def _count(self, kind: EntryKind) -> str:

@@ -17,7 +17,11 @@ _WORDS: Mapping[str, str] = {
     "{warning} means that it does something wrong: enter tells what.",
     "catalog": "What all servers offer. r only reads, w writes, ! may destroy: hints from the server, no guarantee. "
     "{half} is remembered from an earlier run and not confirmed yet. {watched} is watched, with the updates since "
-    "it was read last. {bad} is malformed, with the reason.",
+    "it was read last. {bad} is malformed, with the reason. {new} new, {changed} changed and {gone} gone are what is "
+    "different since you last looked: opening it is looking, and so is marking all as seen.",
+    "tasks": "What runs at servers on your behalf, and what came of it: {half} works, {waiting} waits for an answer, "
+    "{ok} completed, {bad} failed or gone, {off} cancelled. Tasks are asked for by themselves, over reconnects and "
+    "over restarts; those that a server merely lists only when you ask.",
     "call": "Fill in the form and run it. The form, the JSON tab and what was typed before are one value; "
     "it is kept when you leave. Fields with * are required. Tab and the arrows walk the fields, space chooses, "
     "enter goes on or opens a larger editor, ^d goes through what a field can be without a value.",
@@ -26,7 +30,7 @@ _WORDS: Mapping[str, str] = {
     "{sent} is what we sent, {received} what came.",
 }
 _TITLES: Mapping[str, str] = {
-    "servers": "Servers", "catalog": "Catalog", "call": "Call", "result": "Result", "trace": "Trace",
+    "servers": "Servers", "catalog": "Catalog", "tasks": "Tasks", "call": "Call", "result": "Result", "trace": "Trace",
 }  # fmt: skip
 
 
@@ -50,7 +54,7 @@ class Help(Dialog[None], scope="dialog"):
         signs = glyphs()
         parts: list[str | tuple[str, str]] = []
         if words := _WORDS.get(self._pane):
-            names = ("on", "half", "off", "bad", "warning", "sent", "received", "watched")
+            names = ("on", "half", "off", "bad", "warning", "sent", "received", "watched", "waiting", "ok")
             parts += [words.format(**{name: getattr(signs, name) for name in names}), "\n"]
         for title, scopes in self._sections():
             parts.append((f"\n{title}\n", "b $accent"))
@@ -63,10 +67,12 @@ class Help(Dialog[None], scope="dialog"):
 
     def _sections(self) -> list[tuple[str, tuple[Scope, ...]]]:
         found: list[tuple[str, tuple[Scope, ...]]] = []
-        for name in ("servers", "catalog", "call", "result", "trace"):
+        for name in ("servers", "catalog", "tasks", "call", "result", "trace"):
             if name == self._pane:
                 found.append(("In this pane", (name,)))
-        lists: tuple[Scope, ...] = ("list",) if self._pane in ("servers", "catalog", "trace") else ("list", "viewer")
+        lists: tuple[Scope, ...] = (
+            ("list",) if self._pane in ("servers", "catalog", "tasks", "trace") else ("list", "viewer")
+        )
         return [*found, ("In lists and viewers", lists), ("Everywhere", ("main", "app"))]
 
     def action_close(self) -> None:
