@@ -11,7 +11,7 @@ from mcp_studio.schema.field import Field
 from mcp_studio.tui.form.choosing import Chooser
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.offer import Complete
-from mcp_studio.tui.form.offers import Offers
+from mcp_studio.tui.form.offers import HEIGHT, Offers
 from mcp_studio.tui.form.overlay import Overlay
 from mcp_studio.tui.form.painter import Drawn, Painter
 from mcp_studio.tui.form.rows import FormRows
@@ -67,6 +67,7 @@ class DrawnFields(Widget):
 
     def _draw(self, index: int) -> Drawn:
         current = index == self._at
+        self._offers.height = max(2, min(HEIGHT, self._rows.size.height - 2))
         return self._painter.draw(
             self._model.form.fields[index],
             current=current and self.has_focus_within,

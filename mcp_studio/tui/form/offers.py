@@ -15,10 +15,11 @@ from mcp_studio.tui.form.offer import Complete
 PAUSE = 0.15
 """Seconds without a key after which the server is asked."""
 HEIGHT = 6
-"""Values on screen at a time."""
+"""Values on screen at a time, at the most."""
 Pressed = Literal["", "moved", "taken"]
 """What a key did: nothing, something else is shown, a value was taken (`value`)."""
-_MOVES = {"down": 1, "up": -1, "pagedown": HEIGHT, "pageup": -HEIGHT}
+_MOVES = {"down": 1, "up": -1}
+_PAGES = {"pagedown": 1, "pageup": -1}
 
 
 class Offers:
@@ -41,6 +42,8 @@ class Offers:
         self.at = -1
         """The value under the cursor; -1 while the cursor is in the text."""
         self._top = 0
+        self.height = HEIGHT
+        """Values on screen at a time."""
 
     @property
     def open(self) -> bool:
@@ -79,10 +82,10 @@ class Offers:
             return "moved"
         if key in ("enter", "tab") and self.at >= 0:
             return "taken"
-        if key in _MOVES and (self.at >= 0 or key == "down"):
+        by = _MOVES.get(key) or _PAGES.get(key, 0) * self.height
+        if by and (self.at >= 0 or key == "down"):
             lowest = -1 if key == "up" else 0
-            self.at = max(lowest, min(self.at + _MOVES[key], len(self.values) - 1))
-            self._top = max(self.at - HEIGHT + 1, min(self._top, self.at), 0)
+            self.at = max(lowest, min(self.at + by, len(self.values) - 1))
             return "moved"
         return ""
 
@@ -98,14 +101,14 @@ class Offers:
         self._first.set_result(None)
 
     def window(self) -> range:
-        """The part of the list that is on screen."""
-        return range(self._top, min(self._top + HEIGHT, len(self.values)))
+        """The part of the list that is on screen; it follows the cursor."""
+        self._top = max(self.at - self.height + 1, min(self._top, self.at), 0)
+        return range(self._top, min(self._top + self.height, len(self.values)))
 
     def footer(self) -> str:
         """What stands below the list."""
-        parts = [self.count, "↓ and enter take one" if self.at < 0 else "enter takes it"]
-        if self.left_out:
-            parts.append(f"{self.left_out} with control characters are left out")
+        left_out = f"{self.left_out} unsafe left out" if self.left_out else ""
+        parts = [self.count, left_out, "↓ and enter take one" if self.at < 0 else "enter takes it"]
         return " · ".join(filter(None, parts))
 
     async def _ask(

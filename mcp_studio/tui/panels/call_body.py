@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from textual.containers import Vertical
 from textual.message import Message
@@ -151,14 +151,7 @@ def _about(opened: Opened) -> str:
 
 
 def _changes(opened: Opened) -> str:
-    """What is different since the last look: the members concerned, and the definitions line by line."""
-    change = opened.change
-    if change is None:
+    """What is different since the last look, line by line."""
+    if opened.change is None or opened.change.before is None:
         return "Nothing has changed since you last looked."
-    if change.kind == "changed":
-        return "\n".join((f"changed since you last looked: {', '.join(change.parts)}", "", *_compared(opened)))
-    return {"new": "It is new since you last looked.", "gone": "The server does not list it any more."}[change.kind]
-
-
-def _compared(opened: Opened) -> Iterator[str]:
-    return diff(opened.change.before if opened.change else None, opened.entry.view.raw)
+    return "\n".join(diff(opened.change.before, opened.entry.view.raw))

@@ -24,7 +24,8 @@ _WORDS: Mapping[str, str] = {
     "over restarts; those that a server merely lists only when you ask.",
     "call": "Fill in the form and run it. The form, the JSON tab and what was typed before are one value; "
     "it is kept when you leave. Fields with * are required. Tab and the arrows walk the fields, space chooses, "
-    "enter goes on or opens a larger editor, ^d goes through what a field can be without a value.",
+    "enter goes on or opens a larger editor, ^d goes through what a field can be without a value. Where the server "
+    "completes what you type, down goes into its list and enter takes a value; alt+down asks for the list.",
     "result": "What came back: as text, as structured JSON, and as it came over the wire.",
     "trace": "Every message in both directions, HTTP exchanges, stderr and stray output, in order. "
     "{sent} is what we sent, {received} what came.",
@@ -54,7 +55,21 @@ class Help(Dialog[None], scope="dialog"):
         signs = glyphs()
         parts: list[str | tuple[str, str]] = []
         if words := _WORDS.get(self._pane):
-            names = ("on", "half", "off", "bad", "warning", "sent", "received", "watched", "waiting", "ok")
+            names = (
+                "on",
+                "half",
+                "off",
+                "bad",
+                "warning",
+                "sent",
+                "received",
+                "watched",
+                "waiting",
+                "ok",
+                "new",
+                "changed",
+                "gone",
+            )
             parts += [words.format(**{name: getattr(signs, name) for name in names}), "\n"]
         for title, scopes in self._sections():
             parts.append((f"\n{title}\n", "b $accent"))
