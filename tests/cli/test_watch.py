@@ -70,9 +70,7 @@ def watching(*words: str, server: tuple[str, ...] = ()) -> Iterator[Running]:
 
 
 @ERAS
-def test_a_line_for_each_update_until_ctrl_c_is_130_and_unsubscribes(
-    era: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_a_line_for_each_update_until_ctrl_c_is_130_and_unsubscribes(era: tuple[str, ...], tmp_path: Path) -> None:
     record = tmp_path / "record"
     with watching(NOTE, server=(*era, "--ticks", "--record", str(record))) as running:
         assert running.line().endswith(f" target {NOTE}")
@@ -113,6 +111,17 @@ def test_logs_are_printed_beside_updates() -> None:
     with watching(NOTE, "--logs", "--json", "--log-level", "error", server=("--ticks",)) as running:
         assert "updated" in json.loads(running.line())
         assert running.interrupt()[1] == ""
+
+
+def test_logs_alone_are_printed_of_several_servers(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    command, *words = python_server("raw_changes", "--greet")
+    entry = f"command = {json.dumps(command)}\nargs = {json.dumps(words)}\n"
+    config.write_text(f"[servers.a]\n{entry}[servers.b]\n{entry}log_level = 'alert'\n")
+    with started("watch", "--logs", "a", "b", "--config", str(config)) as running:
+        assert {running.line().split(" ", 1)[1] for _ in range(2)} == {"a debug set: debug", "b alert set: alert"}
+        assert running.line(errors=True) == "log messages of a, b; Ctrl-C ends"
+        assert running.interrupt()[0] == 130
 
 
 def test_a_refusal_ends_it_with_the_reason() -> None:

@@ -1,11 +1,12 @@
 """A raw server whose notices of change and log messages a test commands by calling its tools.
 
-    raw_changes.py [--modern] [--record FILE] [--ticks] [--honour URI,URI] [--refuse MESSAGE] [--one] [--mute]
+    raw_changes.py [--modern] [--record FILE] [--ticks] [--greet] [--honour URI,URI] [--refuse MESSAGE] [--one] [--mute]
                    [--drop N] [--no-capability]
 
 Tools: `updated` (uri, count, stream), `notify` (method, params), `end` (how: response, cancelled), `log` (level, data,
 logger, count), `heard` (the methods and parameters that came so far, as JSON), `leave` (ends the process).
-`--record` writes the methods that come into a file, `--ticks` sends an update as soon as a resource is watched.
+`--record` writes the methods that come into a file, `--ticks` sends an update as soon as a resource is watched,
+`--greet` a log message as soon as a level is set.
 `--one` allows one listen at a time, `--mute` never acknowledges, `--drop N` ends the first N listens at once.
 """
 
@@ -42,6 +43,8 @@ class ChangingServer(RawServer):
         if method in ("resources/subscribe", "logging/setLevel") and self.given.refuse:
             raise Refusal(-32603, self.given.refuse)
         found = super().result(request, method, params)
+        if method == "logging/setLevel" and self.given.greet:
+            self.notify("notifications/message", level=params["level"], logger="set", data=params["level"])
         if method == "resources/subscribe" and self.given.ticks:
             self.answer(request, {})
             self.updated({"uri": params["uri"]})
@@ -142,6 +145,7 @@ def main():
     parser.add_argument("--modern", action="store_true")
     parser.add_argument("--record", default="")
     parser.add_argument("--ticks", action="store_true")
+    parser.add_argument("--greet", action="store_true")
     parser.add_argument("--honour", type=lambda text: text.split(","))
     parser.add_argument("--refuse", default="")
     parser.add_argument("--one", action="store_true")

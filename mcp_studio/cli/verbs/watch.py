@@ -36,6 +36,8 @@ async def _watch(studio: Studio, plan: Plan, options: Options, out: Output, leas
     for name in plan.config.servers:
         await connected(studio, name, out)
     targets = [(plan.server or _owner(studio, uri), uri, _filled(plan, options, uri)) for uri in plan.uris]
+    if not targets:
+        out.note(f"log messages of {', '.join(plan.config.servers)}; Ctrl-C ends")
     watcher = Watcher(studio, out, read=options.flag("--read"))
     try:
         return await watcher.run(list(plan.config.servers), targets)
