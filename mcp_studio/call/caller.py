@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, cast
+from typing import Any
 
 from mcp_studio.call.call import Call, Method, run
-from mcp_studio.call.outcome import Denied, Succeeded
+from mcp_studio.call.outcome import Denied
 from mcp_studio.call.policy import Origin, judge
 from mcp_studio.call.reading import Reads
+from mcp_studio.call.sending import Sender
 from mcp_studio.call.skills import SkillReader
-from mcp_studio.call.tasked import TaskCalls, task_in, task_params
+from mcp_studio.call.structured import structured_problems
+from mcp_studio.call.tasked import TaskCalls
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import PolicyRule, Timeouts
 from mcp_studio.jsontext import Json
-from mcp_studio.limits import MB, Limits
-from mcp_studio.protocol.headers import param_headers
-from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.worker import Checker
-from mcp_studio.session.connection import Reply
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.session.pages import with_pages
-from mcp_studio.session.rounds import drive
 from mcp_studio.session.tasking import Tasks
-from mcp_studio.trace.server_tap import ServerTap
-
-_CHECKED = 2 * MB
-"""Larger structured results are not checked against their schema."""
 
 
 class Caller:
@@ -55,12 +48,11 @@ class Caller:
         self._catalog = catalog
         self._inbox = inbox
         self._checker = checker
-        self._limits = limits
         self._rules = rules
         self._spawn = spawn
         self._reads = Reads(manager)
         self.skills = SkillReader(manager, catalog)
-        self._tasked = TaskCalls(tasks, manager, limits)
+        self._sender = Sender(manager, TaskCalls(tasks, manager, limits), limits)
         self._running: dict[int, Call] = {}
 
     @property
@@ -105,7 +97,7 @@ class Caller:
 
     async def _plain(self, call: Call) -> None:
         if not self._reads.answer(call):
-            await run(call, self._send(call, None))
+            await run(call, self._sender.send(call, None))
             self._reads.keep(call)
         call.found(*await self.skills.judge(call))
 
@@ -115,8 +107,8 @@ class Caller:
             call.found(())
             return
         tool, tap = self._tool_view(call.ref), self._manager.supervisor(call.ref.server).tap
-        await run(call, self._send(call, tool))
-        call.found(await self._structured_problems(call, tool, tap))
+        await run(call, self._sender.send(call, tool))
+        call.found(await structured_problems(call, tool, tap, self._checker))
 
     async def _approve(self, call: Call, origin: Origin, approved: bool) -> Denied | None:
         """None when it may run; a rule that denies holds also for what was approved."""
@@ -139,62 +131,6 @@ class Caller:
             call.asking = False
             call.changed.emit(call)
         return None if answer.action == "accept" else Denied(rule="you said no")
-
-    async def _send(self, call: Call, tool: ToolView | None) -> Reply:
-        supervisor = self._manager.supervisor(call.ref.server)
-        connection = self._manager.connection(call.ref.server)
-        idle = call.timeouts.idle or supervisor.config.timeouts.idle
-        total = call.timeouts.total or supervisor.config.timeouts.total
-        headers: tuple[tuple[str, str], ...] = ()
-        if tool is not None and connection.core.modern and supervisor.config.kind == "http":
-            headers = param_headers(tool.input_schema, cast("dict[str, Json]", call.params["arguments"]))
-        as_task = task_params(supervisor.status, tool, call.wants_task, call.ttl)
-        earlier: RequestId | None = None
-
-        async def send(params: dict[str, Json]) -> Reply:
-            nonlocal earlier
-            reply = await connection.request(
-                call.method, {**params, **as_task}, idle=idle, total=total, on_progress=call.on_progress,
-                on_sent=call.on_sent, headers=headers, follows=earlier,
-            )  # fmt: skip
-            earlier = reply.request_id
-            return reply
-
-        def asking(now: bool) -> None:
-            call.asking = now
-            call.changed.emit(call)
-
-        if not supervisor.calls:
-            supervisor.answerer.call_began()
-        supervisor.calls.append(call.subject)
-        try:
-            if connection.core.modern:
-                reply = await drive(call.params, send, supervisor.answerer, self._limits, call.subject)
-            else:
-                reply = await with_pages(
-                    lambda: send(call.params), connection, supervisor.answerer, self._limits, call.subject, asking
-                )
-            held = task_in(reply, connection, as_task)
-            return reply if held is None else await self._tasked.finish(call, held, connection, total)
-        finally:
-            supervisor.calls.remove(call.subject)
-
-    async def _structured_problems(self, call: Call, tool: ToolView | None, tap: ServerTap) -> tuple[str, ...]:
-        """Specification, server/tools: structuredContent must match the tool's outputSchema; the trace is told."""
-        outcome = call.outcome
-        if tool is None or tool.output_schema is None or not isinstance(outcome, Succeeded):
-            return ()
-        result = cast("dict[str, Json]", outcome.result) if isinstance(outcome.result, dict) else {}
-        if "structuredContent" not in result:
-            missing = "The tool has an outputSchema, but the result has no structuredContent."
-            tap.judged(outcome.request_id, [("", missing)])
-            return (missing,)
-        if outcome.size > _CHECKED:
-            return ("The structuredContent is too large to be checked.",)
-        found = await self._checker.check(tool.output_schema, result["structuredContent"])
-        call.violated(found)
-        tap.judged(outcome.request_id, [(item.pointer, item.message) for item in found if item.severity == "error"])
-        return tuple(f"structuredContent{item.pointer}: {item.message}" for item in found)
 
     def _tool_view(self, ref: Ref) -> ToolView | None:
         entries = self._catalog.find(ref)
