@@ -82,9 +82,11 @@ def typical(newest_first: Iterable[WireMessage], server: str) -> list[WireMessag
 
 
 def _said(pointer: str, findings: Sequence[Finding]) -> bool:
-    """Whether a rule has said something about this place, or about what it is a part of."""
-    for finding in findings:
-        inside = pointer.startswith(f"{finding.pointer}/") and finding.pointer.count("/") >= _PRECISE
-        if finding.pointer == pointer or inside:
-            return True
-    return False
+    """Whether a rule has said something about this place, about what it is a part of, or about a part of it."""
+    return any(finding.pointer == pointer or _within(finding.pointer, pointer) for finding in findings)
+
+
+def _within(one: str, other: str) -> bool:
+    """Whether one of two places is inside the other, which is no mere top level of a message."""
+    outer, inner = sorted((one, other), key=len)
+    return inner.startswith(f"{outer}/") and outer.count("/") >= _PRECISE

@@ -43,7 +43,7 @@ class Look:
         wanted = _TYPES[kind]
         if isinstance(value, wanted) and (kind == "true or false" or not isinstance(value, bool)):
             return True
-        self.say("wrong-type", f"{key} of {self.name} is {kind_of(value)}; it must be {kind}.", key)
+        self.say("wrong-type", f'"{key}" of {self.name} is {kind_of(value)}; it must be {kind}.', key)
         return False
 
     def items(self, key: str, required: bool = True) -> list[Json]:

@@ -40,8 +40,9 @@ class Talk:
         client: Mapping[str, Any] = CLIENT,
         negotiate: bool = True,
     ) -> None:
-        self.store = TraceStore(Redactor())
-        self.tap = ServerTap(self.store, Redactor(), "s")
+        self.redactor = Redactor()
+        self.store = TraceStore(self.redactor)
+        self.tap = ServerTap(self.store, self.redactor, "s")
         self.tap.begins()
         self.version = version
         self.modern = version == MODERN
