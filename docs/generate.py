@@ -40,6 +40,7 @@ SCOPES = {
     "board": "What runs and what waits (F7)",
     "roots": "Roots of a server",
     "log": "Log messages",
+    "pages": "A list, page by page",
     "console": "Console of a server",
     "approval": "When a call needs approval",
     "confirm": "Yes or no",

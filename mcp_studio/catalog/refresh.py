@@ -67,10 +67,13 @@ class Refresher:
         server, seen = config.name, self._catalog.seen
         self._kept[server] = config, memory
         for kind, items in memory.listings.items():
-            seen.recall(server, kind, memory.seen.get(kind, items))
-            entries = salvage(server, kind, items, remembered=True)
-            found = compare(server, kind, entries, seen.known[server, kind], seen.redact)
-            self._catalog.put(Listing(server, kind, found.entries, "remembered", gone=found.gone))
+            entries, gone = salvage(server, kind, items, remembered=True), ()
+            if kind in memory.seen:
+                seen.recall(server, kind, memory.seen[kind])
+                entries, gone, _ = compare(server, kind, entries, seen.known[server, kind], seen.redact)
+            else:
+                seen.begin(server, kind, entries)
+            self._catalog.put(Listing(server, kind, entries, "remembered", gone=gone))
 
     def on_notification(self, server: str, method: str) -> None:
         """Note which lists a notification makes out of date."""

@@ -11,11 +11,12 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.catalog.ref import KINDS
-from mcp_studio.config.model import KIND_NAMES, ServerConfig
+from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.tui import changed, describe, findings, watched
+from mcp_studio.tui.definition import icons
 from mcp_studio.tui.screens.dialog import Dialog
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class ServerDetails(Dialog[None], scope="dialog"):
         return [
             *parts,
             *_problems(ledger.uncovered(status.warnings)),
-            *_config(config),
+            *_config(config, status.spoken or config.kind),
             *findings.parts(ledger),
             *_facts(status),
             *self._offers(),
@@ -132,9 +133,9 @@ class ServerDetails(Dialog[None], scope="dialog"):
 _LOOKS = {"ok": "$text-success", "busy": "$text-warning", "bad": "$text-error", "off": "$quiet"}
 
 
-def _config(config: ServerConfig) -> list[Part]:
+def _config(config: ServerConfig, spoken: Kind) -> list[Part]:
     if config.url:
-        parts: list[Part] = [f"\n  url      {safe(config.url, 1_000)}\n", f"  spoken   {KIND_NAMES[config.kind]}\n"]
+        parts: list[Part] = [f"\n  url      {safe(config.url, 1_000)}\n", f"  spoken   {KIND_NAMES[spoken]}\n"]
         names = ", ".join(config.headers)
         word = "headers"
     else:
@@ -166,6 +167,10 @@ def _facts(status: Status) -> list[Part]:
     info = status.server_info
     if isinstance(info, dict):
         parts.append(f"  server   {safe(info.get('title') or info.get('name'), 200)} {safe(info.get('version'), 80)}\n")
+        for key in ("description", "websiteUrl"):
+            if text := info.get(key):
+                parts.append((f"           {safe(text, 500)}\n", "$quiet"))
+        parts += [(f"           {line}\n", "$quiet") for line in icons(info.get("icons"))]
     if status.pid:
         parts.append(f"  process  {status.pid}\n")
     if status.steps:
