@@ -13,7 +13,7 @@ from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.signal import Signal
 
-LONGEST = 20_000
+LONGEST = 8_000
 """Characters kept of one message; the trace has the whole."""
 _NAME = 200
 

@@ -77,7 +77,9 @@ class LogView(Dialog[None], scope="log"):
         parts = [f"Log of {safe(self._server, 40) or _ALL}", level, f"{kept:,} shown"]
         parts += [f"{dropped:,} older ones dropped"] if dropped else []
         parts += ["with stderr"] if self._stderr else []
-        return Content(" · ".join([*parts, "following" if self._list.following else "f follows"]))
+        return Content(
+            " · ".join([*parts, "following" if self._list.following else f"{self._app.spell('log-follow')} follows"])
+        )
 
     def body(self) -> Iterable[Widget]:
         """A filter, the rows, and the whole of the one under the cursor."""
@@ -99,7 +101,8 @@ class LogView(Dialog[None], scope="log"):
     def _teach(self) -> str:
         names = self._servers or self._studio.manager.names()
         if (self._words or self._least) and any(self._studio.logs.count(name) for name in names):
-            return "No message has this level and all these words; m shows other levels, / filters by other words."
+            keys = self._app.spell("log-least"), self._app.spell("log-filter")
+            return f"No message has this level and all these words; {keys[0]} and {keys[1]} choose others."
         asked = [f"{name} from {level} on" for name in names if (level := self._studio.log_level(name))]
         now = f"Asked for: {', '.join(asked)}." if asked else "No level is asked for."
         return f"No log messages.\n\n{now} Servers send them during calls, some only once a level was asked for."
@@ -204,7 +207,7 @@ class LogView(Dialog[None], scope="log"):
         row = self._list.row
         name = self._server or (row.server if row is not None else names[0] if len(names) == 1 else "")
         if name not in names:
-            self._app.say("Choose a server first (s).", "warning")
+            self._app.say(f"Choose a server first ({self._app.spell('log-server')}).", "warning")
             return
         options = [("", "leave it to the server"), *((level, f"{level} and worse") for level in LOG_LEVELS)]
         now = self._studio.log_level(name)
