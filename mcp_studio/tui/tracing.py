@@ -87,13 +87,14 @@ def _frame_of(store: TraceStore, entry: WireMessage) -> WireMessage:
 
 def _title(entry: WireMessage) -> str:
     span = entry.span
+    hand = "written by hand" if (span.request if span else entry).by_hand else ""
     if span is None:
         return " · ".join(
-            filter(None, (f"{entry.kind} {entry.number}", safe(entry.method, 80), safe(entry.server, 40)))
+            filter(None, (f"{entry.kind} {entry.number}", safe(entry.method, 80), safe(entry.server, 40), hand))
         )
     what = " ".join(filter(None, (safe(span.method, 80), safe(span.target, 80))))
     took = span.outcome if span.ms is None else f"{describe.duration(span.ms)} · {span.outcome}"
-    which = " · ".join(filter(None, (f"request {safe(span.request.id, 40)}", conversation.place(span))))
+    which = " · ".join(filter(None, (f"request {safe(span.request.id, 40)}", conversation.place(span), hand)))
     return f"{what} · {safe(span.server, 40)} · {which} · {took}"
 
 

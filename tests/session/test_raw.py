@@ -11,6 +11,7 @@ import pytest
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.session.exchange import RawExchange
 from mcp_studio.studio import Studio
+from tests.servers.bridge import bridged
 from tests.studio_support import call, http, opened, stdio, text
 from tests.support import python_server, run, wait_until
 from tests.support_servers import http_server
@@ -348,5 +349,39 @@ def test_bare_connections_are_closed_with_the_studio() -> None:
             bare = await studio.open_raw(config)
             running = bare.send(frame(id=1, method="tools/call", params={"name": "wait", "arguments": {"seconds": 30}}))
         assert bare.ended.done() and running.done
+
+    run(go(), 20)
+
+
+# ---------------------------------------------------------------------- over the other transports
+
+
+@pytest.mark.parametrize("kind", ["sse", "websocket"])
+def test_frames_by_hand_go_over_every_transport(kind: str) -> None:
+    async def go() -> None:
+        async with bridged(python_server("raw_echoing"), kind) as url:
+            async with opened(http(url, transport=kind)) as studio:
+                assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
+                good = await exchanged(studio, frame(id="far", method="tools/list"), wait=5)
+                assert len(answers(good)[0]["result"]["tools"]) == 6
+                broken = await exchanged(studio, b"{nonsense", wait=5)
+                assert answers(broken)[0]["error"]["code"] == -32700
+                assert text(await call(studio, "echo", text="on")) == "on" and not faults(studio)
+
+    run(go(), 20)
+
+
+@pytest.mark.parametrize("kind", ["sse", "websocket"])
+def test_a_handshake_by_hand_works_over_every_transport(kind: str) -> None:
+    async def go() -> None:
+        async with bridged(RAW, kind) as url:
+            config = http(url, transport=kind, enabled=False)
+            async with opened(config) as studio:
+                bare = await studio.open_raw(config)
+                params = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "hand"}}
+                exchange = bare.send(frame(id=1, method="initialize", params=params), wait=5)
+                await exchange.wait()
+                assert answers(exchange)[0]["result"]["protocolVersion"] == "2024-11-05"
+                assert [entry.method for entry in studio.trace if entry.kind == "request"] == ["initialize"]
 
     run(go(), 20)

@@ -11,6 +11,8 @@ from mcp_studio.tui import by_hand
 from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.template_choice import TemplateChoice
 from mcp_studio.tui.screens.trace_dialog import TraceDialog
+from mcp_studio.tui.tracing import detail_of
+from mcp_studio.tui.views.trace_row import row
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, run
@@ -132,6 +134,9 @@ def test_a_message_of_the_trace_is_edited_and_sent_again() -> None:
             await sent(stage, screen)
             await stage.shows("← result")
             assert not stage.studio.manager.status("raw").warnings
+            written = next(entry for entry in stage.studio.trace if entry.by_hand)
+            assert "written by hand" in detail_of(stage.studio.trace, written).title
+            assert "»" in "".join(piece[0] for piece in row(written, 100))
 
     run(main())
 

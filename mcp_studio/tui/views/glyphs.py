@@ -13,6 +13,7 @@ class Glyphs:
     unfolded: str = "▾"
     sent: str = "→"
     received: str = "←"
+    by_hand: str = "»"
     ok: str = "✓"
     bad: str = "✗"
     on: str = "●"
@@ -41,6 +42,7 @@ ASCII = Glyphs(
     unfolded="-",
     sent=">",
     received="<",
+    by_hand="=",
     ok="v",
     bad="x",
     on="*",

@@ -61,6 +61,8 @@ def row(message: WireMessage, width: int) -> list[Piece]:
     columns = columns_for(width)
     sign, word, mood = status(message)
     arrow = {"out": (glyphs().sent, OUT), "in": (glyphs().received, IN)}.get(message.direction, (glyphs().dot, "dim"))
+    if message.by_hand:
+        arrow = glyphs().by_hand, OUT
     cells: list[Piece] = [
         (fit(_clock(message.time, columns.time), columns.time), "dim"),
         arrow,
