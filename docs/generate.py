@@ -1,4 +1,4 @@
-"""Write the parts of the documentation that the code knows best: keys.md, and the limits in configuration.md.
+"""Write the parts of the documentation that the code knows best: keys.md, limits in configuration.md, rules in lint.md.
 
     python docs/generate.py
 
@@ -17,6 +17,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 from mcp_studio import limits  # noqa: E402 - found only after the line above
+from mcp_studio.trace.lint.catalogue import RULES  # noqa: E402
 from mcp_studio.tui.actions import table  # noqa: E402
 
 SCOPES = {
@@ -49,6 +50,7 @@ SCOPES = {
     "dialog": "In other dialogs",
 }
 BEGIN, END = "<!-- limits: written by generate.py -->\n", "<!-- end of limits -->"
+BEGIN_RULES, END_RULES = "<!-- rules: written by generate.py -->\n", "<!-- end of rules -->"
 
 
 def keys() -> str:
@@ -93,16 +95,29 @@ def _shown(name: str) -> str:
 
 def configuration() -> str:
     """The text of configuration.md with the limits of today."""
-    text = (HERE / "configuration.md").read_text("utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}{limit_rows()}{END}{after}"
+    return _between("configuration.md", BEGIN, limit_rows(), END)
+
+
+def lint() -> str:
+    """The text of lint.md with the rules of today."""
+    rows = ["| rule | | what must hold | specification |", "|------|---|------|------|"]
+    for name, rule in RULES.items():
+        sections = rule.section if rule.section == rule.modern else f"{rule.section}; 2026-07-28: {rule.modern}"
+        rows.append(f"| `{name}` | {rule.severity} | {rule.about} | {sections} |")
+    return _between("lint.md", BEGIN_RULES, "\n".join(rows) + "\n", END_RULES)
+
+
+def _between(page: str, begin: str, middle: str, end: str) -> str:
+    """A page with what stands between two marks replaced."""
+    before, rest = (HERE / page).read_text("utf-8").split(begin)
+    return f"{before}{begin}{middle}{end}{rest.split(end)[1]}"
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the files."""
     (HERE / "keys.md").write_text(keys(), "utf-8")
     (HERE / "configuration.md").write_text(configuration(), "utf-8")
+    (HERE / "lint.md").write_text(lint(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "trace",
         ("trace-open", "!enter", "open", "Request, response, headers, stderr around it", "Detail"),
-        ("trace-filter", "!slash", "filter", "Filter: words, ~s server, ~m method", "Filter"),
+        ("trace-filter", "!slash", "filter", "Filter: words, ~s server, ~w findings", "Filter"),
         ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
         *console_keys.TRACE,

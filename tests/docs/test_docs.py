@@ -38,6 +38,10 @@ def test_the_limits_are_those_in_force(generate: ModuleType) -> None:
     assert (DOCS / "configuration.md").read_text("utf-8") == generate.configuration(), "run docs/generate.py"
 
 
+def test_the_rules_of_the_lint_are_those_in_force(generate: ModuleType) -> None:
+    assert (DOCS / "lint.md").read_text("utf-8") == generate.lint(), "run docs/generate.py"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_inside_the_project_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
