@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, cast
 
@@ -14,6 +15,8 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ResourceView
 
 _UNREAD: SkillState = "unread"
+_LARGE = 1_000
+"""Skills and files of one page that are looked at without leaving the loop."""
 
 
 class Skills(NamedTuple):
@@ -38,7 +41,7 @@ async def fetch_skills(server: str, ask: Callable[[str, dict[str, Json]], Awaita
         items = page.get("skills")
         if not isinstance(items, list):
             return Skills(tuple(found), "The answer to skills/list has no array 'skills'.")
-        found += [read_entry(server, item) for item in cast("list[Json]", items)[: limits.items - len(found)]]
+        found += await _read(server, cast("list[Json]", items)[: limits.items - len(found)])
         following = page.get("nextCursor")
         if not isinstance(following, str):
             return Skills(tuple(found))
@@ -47,6 +50,20 @@ async def fetch_skills(server: str, ask: Callable[[str, dict[str, Json]], Awaita
         seen.add(following)
         cursor = following
     return Skills(tuple(found), "The list of skills has no end; what came so far is kept.")
+
+
+async def _read(server: str, items: list[Json]) -> list[Skill]:
+    """Entries of one page; a page that says much is read in a thread."""
+
+    def work() -> list[Skill]:
+        return [read_entry(server, item) for item in items]
+
+    files = sum(len(item.get("resources") or ()) for item in items if isinstance(item, dict) and _listing(item))
+    return await asyncio.to_thread(work) if len(items) + files > _LARGE else work()
+
+
+def _listing(item: dict[str, Json]) -> bool:
+    return isinstance(item.get("resources"), list)
 
 
 class Shelf:

@@ -30,6 +30,8 @@ _NAME = re.compile(r"(?!.*--)[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _RESERVED = "io.modelcontextprotocol/"
 _MOST = 10
+_FILES = 10_000
+"""Files of one skill that are looked at."""
 
 
 class SkillFile(NamedTuple):
@@ -131,7 +133,9 @@ def _files(listed: list[Json], main: str) -> tuple[tuple[SkillFile, ...], list[s
     errors: list[str] = []
     found: dict[str, SkillFile] = {}
     folder = main.removesuffix("SKILL.md")
-    for item in listed:
+    if len(listed) > _FILES:
+        errors.append(f"It lists more than {_FILES:,} files.")
+    for item in listed[:_FILES]:
         known = cast("dict[str, Json]", item) if isinstance(item, dict) else {}
         uri, digest, size = known.get("uri"), known.get("digest"), known.get("size")
         if not isinstance(uri, str) or not uri:

@@ -64,6 +64,10 @@ def test_the_bytes_count_not_how_they_are_written() -> None:
         ({"resources": [listed(size=-1)]}, "size of"),
         ({"resources": [listed(size=True)]}, "size of"),
         ({"resources": [listed(), 7]}, "no uri"),
+        (
+            {"resources": [listed(), *(listed(uri=f"skill://brew/{n}") for n in range(10_000))]},
+            "more than 10,000 files",
+        ),
     ],
 )
 def test_an_invalid_entry_is_told_and_never_used(more: dict[str, Any], why: str) -> None:
