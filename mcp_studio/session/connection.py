@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
+from mcp_studio.config.model import Kind
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
@@ -113,6 +114,11 @@ class Connection:
         """
         self.by_hand.alone = True
         return await self._transport.open(self)
+
+    @property
+    def spoken(self) -> Kind:
+        """The transport in use; it holds once the connection is open."""
+        return self._transport.kind
 
     def closed_on_purpose(self) -> None:
         """Somebody wants it closed: whoever waits for `ended` goes on and closes it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.caching import Hint
@@ -31,6 +32,8 @@ class Status(NamedTuple):
     attempt: int = 0
     retry_at: float = 0.0
     """Monotonic time of the next attempt, while retrying."""
+    spoken: Kind | Literal[""] = ""
+    """The transport that the server turned out to speak; empty until that is known."""
     version: str = ""
     """The negotiated protocol version."""
     offered: str = ""

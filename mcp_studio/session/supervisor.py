@@ -194,6 +194,7 @@ class Supervisor:
         self.set_status(
             state="ready",
             attempt=0,
+            spoken=connection.spoken,
             version=ready.version,
             offered=ready.offered,
             hint=ready.hint,

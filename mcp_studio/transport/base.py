@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.outgoing import Outgoing
 
@@ -34,6 +35,11 @@ class Opened(NamedTuple):
 
 class Transport(Protocol):
     """One way to a server. All methods are called by the owner task of the connection, `send` by any task."""
+
+    @property
+    def kind(self) -> Kind:
+        """How the server is spoken to; where that is found out, it holds once the handshake is done."""
+        ...
 
     async def open(self, sink: Sink) -> Opened:
         """Start or reach the server.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
@@ -30,6 +30,8 @@ class HttpTransport:
     Args:
         edge: the HTTP edge to use, where it is shared with another transport to the same server.
     """
+
+    kind: Kind = "http"
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         self._wire = Wire(config, limits, tap, edge)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
@@ -37,6 +37,11 @@ class FallbackTransport:
         self._trying: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------------ as a transport
+
+    @property
+    def kind(self) -> Kind:
+        """What the server turned out to speak."""
+        return self._active.kind
 
     async def open(self, sink: Sink) -> Opened:
         """Prepare the connections; see `HttpTransport.open`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
@@ -39,6 +39,8 @@ class SseTransport:
         edge: the HTTP edge to use, where it is shared with another transport to the same server.
         patience: seconds to wait for the server to name its endpoint; None for as long as connecting may take.
     """
+
+    kind: Kind = "sse"
 
     def __init__(
         self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None, patience: float | None = None
@@ -73,14 +75,15 @@ class SseTransport:
         stream = self._tasks.spawn(self._listen())
         try:
             async with asyncio.timeout(self._patience):
-                self._wire.endpoint = await asyncio.shield(named)
+                endpoint = self._wire.endpoint = await asyncio.shield(named)
         except TimeoutError:
             raise self._mute() from None
         finally:
             if self._wire.endpoint is None:
                 self._wire.sink = None
                 stream.cancel()
-        self._tap.note(f"messages go to {self._wire.endpoint}")
+        # Without its query: what is secret in a URL is known where it is one, and here it is only text.
+        self._tap.note(f"messages go to {endpoint.copy_with(query=None)}")
         return Opened(self._wire.edge.target)
 
     async def send(self, out: Outgoing) -> None:

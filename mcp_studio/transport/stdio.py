@@ -7,7 +7,7 @@ import os
 import shlex
 from collections import deque
 
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing
@@ -34,6 +34,8 @@ BOM = b"\xef\xbb\xbf"
 
 class StdioTransport:
     """A server as a child process under the guard."""
+
+    kind: Kind = "stdio"
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, *, guard: Guard | None = None) -> None:
         self._config = config

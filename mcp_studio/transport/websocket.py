@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
@@ -31,6 +31,8 @@ _NOTES = 20
 
 class WebSocketTransport:
     """The transport of one server at a `ws://` or `wss://` URL; implements `base.Transport`."""
+
+    kind: Kind = "websocket"
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
         self._name = config.name

@@ -77,7 +77,7 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
     written = server.written or server
     report: dict[str, Json] = {"server": server.name, "state": status.state, "source": server.source.file}
     if server.url:
-        report["transport"] = server.kind
+        report["transport"] = status.spoken or server.kind
         report |= {"url": studio.redactor.url(written.url), "headers": list(server.headers)}
     else:
         report |= {
