@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from mcp_studio import __version__
 from mcp_studio.servers.demo.handlers import Context, Demo
+from mcp_studio.servers.demo.tasks import CORE, TaskDesk
 
 INSTRUCTIONS = """\
 A small bookshop on which to try a client. list_books, add_book and sell_book work on the same books as the
@@ -37,9 +38,12 @@ class DemoServer(Server[Any]):
     ) -> InitializationOptions:
         """The answer to `initialize`."""
         changes = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
-        return super().create_initialization_options(
+        options = super().create_initialization_options(
             notification_options or changes, experimental_capabilities, extensions
         )
+        core = types.ServerTasksCapability.model_validate(CORE)
+        options.capabilities = options.capabilities.model_copy(update={"tasks": core, "extensions": None})
+        return options
 
     def answer(self, method: str, params: type[ParamsT], handler: Callable[[Context, ParamsT], Awaitable[Any]]) -> None:
         """Register a handler of raw results; they are complete unless they say otherwise (resultType, 2026-07-28)."""
@@ -74,6 +78,7 @@ def build() -> Server[Any]:
         on_subscriptions_listen=demo.audience.listen,
     )
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=server.name))
+    TaskDesk().add_to(server)
     add = server.answer
     add("tools/list", types.PaginatedRequestParams, demo.list_tools)
     add("tools/call", types.CallToolRequestParams, demo.call_tool)

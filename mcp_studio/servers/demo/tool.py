@@ -52,6 +52,7 @@ class Toolbox(list[Tool]):
         hints: dict[str, Any] | None = None,
         output: Schema | None = None,
         meta: dict[str, Any] | None = None,
+        execution: dict[str, Any] | None = None,
     ) -> Callable[[Function], Function]:
         """Put the decorated function into the box as a tool."""
         raw: dict[str, Any] = {"name": name, "title": title, "description": description, "inputSchema": inputs}
@@ -61,6 +62,8 @@ class Toolbox(list[Tool]):
             raw["annotations"] = hints
         if meta is not None:
             raw["_meta"] = meta
+        if execution is not None:
+            raw["execution"] = execution
 
         def keep(function: Function) -> Function:
             self.append(Tool(raw, function))

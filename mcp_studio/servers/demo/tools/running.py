@@ -6,8 +6,10 @@ import sys
 import time
 
 import anyio
+from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
 from mcp_studio.servers.demo import content
+from mcp_studio.servers.demo.bindery import FORM, QUESTION
 from mcp_studio.servers.demo.content import Result
 from mcp_studio.servers.demo.seed import GENRES
 from mcp_studio.servers.demo.tool import READ, Args, Schema, Toolbox, inputs, whole
@@ -15,6 +17,14 @@ from mcp_studio.servers.demo.turn import LEVELS, Turn
 
 TOOLS = Toolbox()
 
+BIND = "bind_edition"
+BINDING = inputs(
+    {
+        "copies": whole(1, 100, 5, "How many"),
+        "seconds_per_copy": {"type": "number", "minimum": 0, "maximum": 60, "default": 1},
+        "ask": {"type": "boolean", "default": False, "description": "Have the colour of the cover asked"},
+    }
+)
 COUNTS: Schema = {
     "type": "object",
     "properties": {
@@ -68,6 +78,28 @@ async def wait_for_parcel(turn: Turn, args: Args) -> Result:
         _to_stderr(f"wait_for_parcel was cancelled after {time.monotonic() - began:.1f} s")
         raise
     return content.result(f"The parcel came after {seconds:g} seconds.")
+
+
+@TOOLS.tool(
+    BIND,
+    "Bind an edition",
+    "Bind copies, as a task for clients that can follow one. With `ask` the work stops until a colour is known.",
+    BINDING,
+    hints=READ,
+    execution={"taskSupport": "optional"},
+)
+async def bind_edition(turn: Turn, args: Args) -> Result:
+    """The same without a task: the call waits."""
+    copies = args.get("copies", 5)
+    colour = ""
+    if args.get("ask", False):
+        params = ElicitRequestFormParams(message=QUESTION, requested_schema=FORM)
+        answer = await turn.ask("colour", ElicitRequest(params=params), ElicitResult)
+        colour = str((answer.content or {}).get("colour", "")) if answer.action == "accept" else ""
+    for number in range(copies):
+        await turn.progress(number, copies, f"{number} of {copies} copies bound")
+        await anyio.sleep(args.get("seconds_per_copy", 1))
+    return content.result(f"{copies} copies are bound{f' in {colour}' if colour else ''}.")
 
 
 @TOOLS.tool(
