@@ -58,6 +58,7 @@ _RUNNERS = frozenset(
     "npx bunx pnpx uvx pipx uv npm pnpm yarn bun deno node python python3 py poetry hatch docker podman run exec tool"
     " dlx x create env sudo cmd sh bash".split()
 )
+_PYTHON = re.compile(r"python3\.\d+")
 _WITH_VALUE = frozenset(
     "-p --package --from --with --directory --python -e --env -v --volume --name --network --mount".split()
 )
@@ -81,7 +82,7 @@ def _program(server: ServerConfig) -> str:
     words = [os.path.basename(server.command), *server.args]
     skip = False
     for word in words:
-        if skip or word.startswith("-") or word in _RUNNERS:
+        if skip or word.startswith("-") or word in _RUNNERS or _PYTHON.fullmatch(word):
             skip = not skip and word in _WITH_VALUE
             continue
         return word

@@ -75,7 +75,8 @@ class SseTransport:
         stream = self._tasks.spawn(self._listen())
         try:
             async with asyncio.timeout(self._patience):
-                endpoint = self._wire.endpoint = await asyncio.shield(named)
+                endpoint = await asyncio.shield(named)
+                self._wire.endpoint = endpoint
         except TimeoutError:
             raise self._mute() from None
         finally:

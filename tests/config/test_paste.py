@@ -90,6 +90,7 @@ def test_any_paste_gives_servers_or_a_sentence(text: str) -> None:
         (["uvx", "weather-mcp==1"], "weather-mcp-1"),
         (["python3", "-m", "mcp_server_fetch"], "fetch"),
         (["python", "/srv/my_server.py"], "my"),
+        (["/usr/bin/python3.12", "/srv/my_server.py"], "my"),
         (["docker", "run", "-i", "--rm", "-e", "TOKEN", "ghcr.io/github/github-mcp-server:1"], "github"),
         (["/usr/local/bin/mcp-thing", "stdio"], "thing"),
         (["node", "build/index.js"], "index"),
