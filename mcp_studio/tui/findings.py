@@ -36,7 +36,7 @@ def headline(messages: Sequence[WireMessage]) -> str:
     if not findings:
         return ""
     first, more = findings[0], len(findings) - 1
-    rest = f" ({more} more under Findings)" if more else ""
+    rest = f" (+{more})" if more else ""
     return f"{sign(first.severity)} {safe(first.text, 200)}{rest}"
 
 
