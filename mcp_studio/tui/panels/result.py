@@ -182,6 +182,12 @@ class ResultPanel(Pane, scope="result"):
         if (block := self._block(event.index)) is not None and block.kind in ("link", "image"):
             self.post_message(self.BlockWanted("read" if block.kind == "link" else "enlarge", block))
 
+    def action_turn_block(self, step: int) -> None:
+        """Go to the next block of the content, or to the one before."""
+        view = self._views.get("content")
+        if view is not None and view.display and self._body.display:
+            cast("ContentView", view).turn_block(step)
+
     def action_open_block(self) -> None:
         """Open the file, page or link under the cursor with the system's program."""
         view = self._views.get("content")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from mcp_studio.safetext import safe
@@ -52,11 +51,6 @@ class ContentView(VirtualView):
     Args:
         picture_rows: rows that a picture may take; 0 is as many as the view has.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "turn_block(1)", "Next block", show=False, id="block-next"),
-        Binding("N", "turn_block(-1)", "Block before", show=False, id="block-previous"),
-    ]
 
     class Chosen(Message):
         """Enter, space or a double click on a row of this block."""
@@ -119,7 +113,7 @@ class ContentView(VirtualView):
         """Take over what was set while nobody could see it."""
         self.resized()
 
-    def action_turn_block(self, step: int) -> None:
+    def turn_block(self, step: int) -> None:
         """Put the cursor on the first row of the next block, or of the one before."""
         wanted = self.index + step
         for place, row in enumerate(self._rows):
