@@ -110,7 +110,9 @@ class Refresher:
         watch = self._watches[config.name]
         pause, last = _DEBOUNCE, 0.0
         _, before = self._kept.get(config.name, (config, Memory()))
-        memory = Memory("modern" if status.modern else "legacy", dict(before.listings))
+        found = "modern" if status.modern else "legacy"
+        # An era that was asked for says nothing of the one to try first when none is.
+        memory = Memory(before.era if config.era != "auto" or config.protocol_version else found, dict(before.listings))
         try:
             while True:
                 kinds, watch.dirty = watch.dirty, set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import cast
 
 from mcp_studio.errors import ConnectionLost, ProtocolError, StudioError
@@ -12,14 +11,14 @@ from mcp_studio.protocol.correlation import Correlation
 from mcp_studio.protocol.judging import judge
 from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
 from mcp_studio.protocol.negotiation import Era, Negotiation
-from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.outgoing import Outgoing, RequestId, request_out
+from mcp_studio.protocol.progress import read_progress
 from mcp_studio.protocol.versions import (
     INVALID_REQUEST,
     META_CAPABILITIES,
     META_CLIENT,
     META_LOG_LEVEL,
     META_VERSION,
-    NAMED,
     era_of,
 )
 
@@ -127,7 +126,7 @@ class ClientCore:
             self._stamp(meta, self.version)
         if meta:
             body["_meta"] = meta
-        return self._request(identity, method, body, self.version, self.modern, headers)
+        return request_out(identity, method, body, self.version, self.modern, headers)
 
     def notify(self, method: str, params: dict[str, Json] | None = None) -> Outgoing:
         """A notification."""
@@ -155,19 +154,16 @@ class ClientCore:
             return None
         return self.notify("notifications/cancelled", {"requestId": identity, "reason": reason})
 
-    # ------------------------------------------------------------------ by hand
-
     def stamp(self, version: str = "") -> dict[str, Json]:
         """What a request in a version, or the agreed one, says in its `_meta`; empty in the handshake era."""
-        version = version or self.version
-        return self._stamp({}, version) if era_of(version) == "modern" else {}
+        return self._stamp({}, version or self.version) if era_of(version or self.version) == "modern" else {}
 
     def answered_by_hand(self, identity: RequestId | None) -> list[ev.Event]:
         """Somebody answers a request of the server by hand: it gets no second answer from us."""
-        if identity is None or identity not in self._asked:
-            return []
-        self._asked.discard(identity)
-        return [ev.Withdrawn(identity)]
+        if identity is not None and identity in self._asked:
+            self._asked.discard(identity)
+            return [ev.Withdrawn(identity)]
+        return []
 
     # ------------------------------------------------------------------ in
 
@@ -240,13 +236,11 @@ class ClientCore:
         return [ev.Notified(message.method, message.params)]
 
     def _on_progress(self, params: dict[str, Json]) -> list[ev.Event]:
-        token, done, total, text = (params.get(key) for key in ("progressToken", "progress", "total", "message"))
+        token = params.get("progressToken")
         if not isinstance(token, (int, str)) or (token not in self.requests and token not in self.lasting):
             return []
-        known = _number(done)
-        if known is None:
-            return [ev.Fault("sent progress that is not a usable number")]
-        return [ev.Progressed(token, known, _number(total), text if isinstance(text, str) else "")]
+        told = read_progress(params)
+        return [ev.Progressed(token, *told) if told else ev.Fault("sent progress that is not a usable number")]
 
     def _on_request(self, message: Request) -> list[ev.Event]:
         if message.id in self._asked:
@@ -284,7 +278,7 @@ class ClientCore:
             params["_meta"] = self._stamp({}, version)
         else:
             params = {"protocolVersion": version, "capabilities": self.capabilities, "clientInfo": self.info}
-        self._outbox.append(self._request(identity, method, params, version if modern else "", modern, ()))
+        self._outbox.append(request_out(identity, method, params, version if modern else "", modern))
         return identity
 
     def _stamp(self, meta: dict[str, Json], version: str) -> dict[str, Json]:
@@ -296,21 +290,6 @@ class ClientCore:
             meta[META_LOG_LEVEL] = self.log_level
         return meta
 
-    def _request(
-        self,
-        identity: RequestId,
-        method: str,
-        params: dict[str, Json],
-        version: str,
-        modern: bool,
-        headers: tuple[tuple[str, str], ...],
-    ) -> Outgoing:
-        message: dict[str, Json] = {"jsonrpc": "2.0", "id": identity, "method": method}
-        if params:
-            message["params"] = params
-        subject = params.get(NAMED[method]) if method in NAMED else ""
-        return Outgoing(dumps(message), "request", identity, method, str(subject or ""), version, modern, headers)
-
     def _respond(self, identity: RequestId, body: dict[str, Json]) -> Outgoing | None:
         if identity not in self._asked:
             return None
@@ -318,13 +297,3 @@ class ClientCore:
         return Outgoing(
             dumps({"jsonrpc": "2.0", "id": identity, **body}), "response", identity, "", "", self.version, self.modern
         )
-
-
-def _number(value: Json) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        known = float(value)
-    except OverflowError:
-        return None
-    return known if math.isfinite(known) else None

@@ -78,7 +78,9 @@ def parse(frame: bytes, *, depth: int = DEFAULT.depth) -> Parsed:
     except JsonProblem as problem:
         identity = _guess_id(frame)
         if identity is None:
-            return Parsed((Malformed("it is not JSON; was it printed to standard output by mistake?", None, "no JSON"),))
+            return Parsed(
+                (Malformed("it is not JSON; was it printed to standard output by mistake?", None, "no JSON"),)
+            )
         return Parsed((Malformed(f"it is not JSON: {problem}", identity, "no JSON"),))
     if isinstance(value, list):
         items = cast("list[Json]", value)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.protocol.versions import NAMED
+
 RequestId = int | str
 """The id of a request: JSON-RPC allows both kinds."""
 OutgoingKind = Literal["request", "notification", "response"]
@@ -28,3 +31,19 @@ class Outgoing(NamedTuple):
     """Whether it is a message of the stateless era."""
     headers: tuple[tuple[str, str], ...] = ()
     """`Mcp-Param-*` headers, already encoded."""
+
+
+def request_out(
+    identity: RequestId,
+    method: str,
+    params: dict[str, Json],
+    version: str,
+    modern: bool,
+    headers: tuple[tuple[str, str], ...] = (),
+) -> Outgoing:
+    """A request as it goes out, with what it is about."""
+    message: dict[str, Json] = {"jsonrpc": "2.0", "id": identity, "method": method}
+    if params:
+        message["params"] = params
+    subject = params.get(NAMED[method]) if method in NAMED else ""
+    return Outgoing(dumps(message), "request", identity, method, str(subject or ""), version, modern, headers)

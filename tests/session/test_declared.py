@@ -92,6 +92,22 @@ def test_a_pinned_version_is_the_one_that_is_spoken(version: str) -> None:
         run(go(url), 30)
 
 
+def test_a_pin_does_not_change_what_is_tried_first_without_it() -> None:
+    async def go() -> None:
+        argv = python_server("sdk_everything")
+        for more, modern in (
+            ({}, True),
+            ({"protocol_version": "2025-03-26"}, False),
+            ({"era": "legacy"}, False),
+            ({}, True),
+        ):
+            async with opened(stdio(argv, **more)) as studio:
+                assert studio.manager.status("s").modern is modern, more
+                await wait_until(lambda: studio.catalog.entries("tool"))
+
+    run(go(), 30)
+
+
 def test_a_server_that_answers_with_another_version_is_warned_about_and_goes_on() -> None:
     async def go() -> None:
         config = stdio(python_server("raw_faults", "--fault", "old-version"), protocol_version="2025-06-18")
