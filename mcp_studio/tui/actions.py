@@ -214,6 +214,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "detail",
         ("part-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
+        *console_keys.PART,
     ),
     *_scope(
         "trace detail",

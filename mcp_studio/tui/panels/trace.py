@@ -148,11 +148,13 @@ class DetailPane(Pane, scope="detail"):
         super().__init__(id="detail")
         self._store = store
         self._detail: TraceDetail | None = None
+        self._entry: WireMessage | None = None
 
     def show(self, entry: WireMessage | None) -> None:
         """Show an entry, while the pane is on screen at all."""
         if entry is None or not self.display:
             return
+        self._entry = entry
         if self._detail is None:
             self._detail = late.trace_detail()
             self.mount(self._detail)
@@ -177,6 +179,10 @@ class DetailPane(Pane, scope="detail"):
         """Put it on the clipboard."""
         event.stop()
         self.app.copy_to_clipboard(event.text)
+
+    def action_by_hand(self) -> None:
+        """Edit the message and send it again."""
+        late.edit_by_hand(cast("StudioApp", self.app), self._entry)
 
     def action_copy(self) -> None:
         """Copy the value under the cursor."""
