@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ class Pages(Dialog[None], scope="pages"):
         self._server = server
         self._kind: EntryKind = kind
         self._pages: list[Page] = []
+        self._raw: list[bytes] = []
+        """The results of the pages as JSON."""
         self._at = -1
         self._asking = False
         self._about = Static()
@@ -77,7 +80,7 @@ class Pages(Dialog[None], scope="pages"):
     def action_again(self) -> None:
         """Begin anew with the first page."""
         if not self._asking:
-            self._pages, self._at = [], -1
+            self._pages, self._raw, self._at = [], [], -1
             self._read(None)
 
     def action_copy(self) -> None:
@@ -96,6 +99,7 @@ class Pages(Dialog[None], scope="pages"):
     async def _ask(self, cursor: str | None) -> None:
         try:
             page = await self._studio.list_page(self._server, self._kind, cursor)
+            raw = await asyncio.to_thread(dumps, page.raw)
         except StudioError as error:
             told = Content.assemble((safe(error.message, 600), "$state-failed"))
             self._about.update(told if not self._pages else told + Content("\n") + self._told())
@@ -103,22 +107,22 @@ class Pages(Dialog[None], scope="pages"):
         finally:
             self._asking = False
         if len(self._pages) >= KEPT:
-            del self._pages[0]
+            del self._pages[0], self._raw[0]
         self._pages.append(page)
+        self._raw.append(raw)
         self._show(len(self._pages) - 1)
 
     def _show(self, at: int) -> None:
         self._at = at
         self._about.update(self._told())
-        self._view.view.set_json(dumps(self._pages[at].raw))
+        self._view.view.set_json(self._raw[at])
 
     def _told(self) -> Content:
         page = self._pages[self._at]
-        raw = len(dumps(page.raw))
         facts = [
             f"page {self._at + 1} of {len(self._pages)} read",
             describe.plural(len(page.items), self._kind),
-            describe.size(raw),
+            describe.size(len(self._raw[self._at])),
             describe.duration(page.ms),
         ]
         if page.hint is not None:
