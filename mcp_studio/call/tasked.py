@@ -135,8 +135,11 @@ class TaskCalls:
     async def _tell(self, task: Task) -> None:
         try:
             await self._tasks.cancel(*task.key)
+        except ProtocolError as error:
+            if (now := self._tasks.get(*task.key)) is not None and not now.done:
+                self._tasks.put(now.wrong((f"It could not be cancelled and goes on: {error.message}",)))
         except StudioError:
-            return  # not connected, or refused: the task's own state shows it
+            return  # not connected: whoever asks for it later sees how it is
 
 
 def outcome_of_task(task: Task) -> CallOutcome:

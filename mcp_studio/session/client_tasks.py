@@ -163,15 +163,19 @@ class ClientTasks:
                 del self._mine[mine.id]
 
 
-def _payload(mine: _Mine) -> Json | Refusal:
-    """The answer that the question would have got, marked as belonging to the task."""
-    answer = mine.answer
+def related(answer: Json | Refusal, task: str) -> Json | Refusal:
+    """A result marked as belonging to a task, as everything that does must be; a refusal has no place for that."""
     if isinstance(answer, Refusal) or not isinstance(answer, dict):
         return answer
     known = cast("dict[str, Json]", answer)
     meta = known.get("_meta")
-    own: dict[str, Json] = {META_TASK: {"taskId": mine.id}}
+    own: dict[str, Json] = {META_TASK: {"taskId": task}}
     return {**known, "_meta": {**(cast("dict[str, Json]", meta) if isinstance(meta, dict) else {}), **own}}
+
+
+def _payload(mine: _Mine) -> Json | Refusal:
+    """The answer that the question would have got, marked as belonging to the task."""
+    return related(mine.answer, mine.id)
 
 
 def _iso(seconds: float) -> str:

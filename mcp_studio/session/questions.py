@@ -13,7 +13,7 @@ from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.tasks import related_task
 from mcp_studio.protocol.versions import INTERNAL_ERROR
 from mcp_studio.session.answering import Answerer, Refusal
-from mcp_studio.session.client_tasks import ClientTasks
+from mcp_studio.session.client_tasks import ClientTasks, related
 from mcp_studio.session.connection import Connection
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -74,6 +74,8 @@ class Questions:
 
         is_task = self._tasks.takes(event.method, event.params)
         answer = await (self._tasks.answer(event.method, event.params, ask) if is_task else ask())
+        if identity := related_task(event.params):
+            answer = related(answer, identity)
         if isinstance(answer, Refusal):
             self._connection.refuse(event.id, answer.code, answer.message)
         else:

@@ -28,7 +28,7 @@ _STRIKES = 5
 _RESULTS = 3
 """Times that the result is asked for, where it is refused before the task has ended."""
 _GRACE = 1.0
-_HEARD = 100
+_HEARD = 20
 
 
 class Follower:

@@ -25,6 +25,8 @@ _SELDOM = 2.0
 """Seconds between two questions from which on the server is asked to tell by itself."""
 _EARLY = 50
 _ID = 1_000
+_MEMBERS = 12
+_TEXT = 1_000
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
@@ -45,8 +47,9 @@ class Tasks(TaskStore):
         self._followers: dict[tuple[str, str], tuple[Connection, Follower]] = {}
         self._earlier: list[Kept] | None = None
         self._listing = False
-        self._early: OrderedDict[tuple[str, str], dict[str, Json]] = OrderedDict()
-        """News of tasks that are not known yet: they may overtake the answer that makes them known."""
+        self._early: OrderedDict[tuple[str, str], dict[str, Json] | None] = OrderedDict()
+        """News of tasks that are not known yet: they may overtake the answer that makes them known. Large ones are
+        not kept: the task is asked for instead."""
         manager.changed.connect(self._server_changed)
         manager.notified.connect(self._notified)
         self.changed.connect(self._keep)
@@ -72,8 +75,10 @@ class Tasks(TaskStore):
                 self.remove(server, old.id)
                 task = task.wrong(("The server used the id of an earlier task again.",))
         self.put(task)
-        self._follow(task, now=task.ended)
-        if early := self._early.pop(task.key, None):
+        heard = task.key in self._early
+        early = self._early.pop(task.key, None)
+        self._follow(task, now=task.ended or (heard and early is None))
+        if early is not None:
             self._told(task, early)
         return self.get(server, task.id) or task
 
@@ -262,7 +267,7 @@ class Tasks(TaskStore):
             return
         task = self.get(server, identity)
         if task is None:
-            self._early[server, identity[:_ID]] = params
+            self._early[server, identity[:_ID]] = params if _small(params) else None
             while len(self._early) > _EARLY:
                 self._early.popitem(last=False)
         elif task.kind == kind:
@@ -285,6 +290,16 @@ class Tasks(TaskStore):
     async def close(self) -> None:
         """Write what has not been written yet, if the disk takes it soon."""
         await self._keeper.close()
+
+
+def _small(params: dict[str, Json]) -> bool:
+    """Whether a notice of a task holds nothing but a few short texts and numbers."""
+    if len(params) > _MEMBERS:
+        return False
+    return all(
+        len(value) < _TEXT if isinstance(value, str) else not isinstance(value, (dict, list))
+        for value in params.values()
+    )
 
 
 def unreachable(manager: ConnectionManager, server: str) -> StudioError | None:

@@ -15,6 +15,8 @@ from mcp_studio.signal import Signal
 _STEPS = 60
 """Changes of one task that are kept."""
 _PROBLEMS = 20
+_BYTES = 128 * 1024 * 1024
+"""Results of finished tasks that are kept."""
 
 
 class Step(NamedTuple):
@@ -128,7 +130,8 @@ class TaskStore:
     """Tasks by server and id, oldest first; `changed` is told each task that is new or another than before.
 
     Args:
-        most: tasks of one server that are kept; beyond it finished ones go first, oldest first.
+        most: tasks of one server that are kept; beyond it finished ones go first, oldest first. The same is done where
+            the results of all tasks are larger than `_BYTES` together.
     """
 
     def __init__(self, most: int) -> None:
@@ -153,6 +156,8 @@ class TaskStore:
         self._tasks[task.key] = task
         if fresh:
             self._trim(task)
+        if task.done and task.size:
+            self._lighten(task)
         self.changed.emit(task)
 
     def remove(self, server: str, identity: str) -> Task | None:
@@ -161,6 +166,13 @@ class TaskStore:
         if task is not None:
             self.removed.emit(task)
         return task
+
+    def _lighten(self, newest: Task) -> None:
+        over = sum(task.size for task in self._tasks.values()) - _BYTES
+        for task in tuple(self._tasks.values()):
+            if over > 0 and task.done and task is not newest:
+                over -= task.size
+                self.remove(*task.key)
 
     def _trim(self, newest: Task) -> None:
         mine = [task for task in self._tasks.values() if task.server == newest.server and task is not newest]

@@ -222,7 +222,10 @@ class TaskServer(RawServer):
     def on_response(self, message):
         task = self.asked.pop(message["id"], None)
         if task is not None:
-            task["answers"][message["id"].split(":")[1]] = message.get("result", message.get("error"))
+            answer = message.get("result", message.get("error"))
+            task["answers"][message["id"].split(":")[1]] = answer
+            if answer.get("_meta") != {META + "related-task": {"taskId": task["id"]}}:
+                task["answers"]["wrong"] = "the answer does not say to which task it belongs"
             if all(key in task["answers"] for key in self.keys(task)):
                 task["plan"] = ["working", "completed"]
                 self.keep()
@@ -243,7 +246,8 @@ def main():
     if modern:
         raw_server.CAPABILITIES["extensions"] = {META + "tasks": {}}
     else:
-        raw_server.CAPABILITIES["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+        cancel = {} if "--no-cancel" in sys.argv else {"cancel": {}}
+        raw_server.CAPABILITIES["tasks"] = {"list": {}, **cancel, "requests": {"tools": {"call": {}}}}
     TaskServer(modern).run()
 
 

@@ -15,7 +15,7 @@ from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.protocol.tasks import TaskState, read_state
-from mcp_studio.session.tasks import Task
+from mcp_studio.session.tasks import Task, TaskStore
 from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio, text
 from tests.support import python_server, run, wait_until
@@ -98,7 +98,8 @@ def test_what_a_task_asks_is_asked_once_and_its_answer_reaches_it(era: tuple[str
             await wait_until(lambda: only(studio).seen > before, 10, "another poll")
             assert studio.inbox.pending == (question,)
             question.answer("accept", {"name": "Ada"})
-            assert '"Ada"' in text(await call.wait())
+            said = text(await call.wait())
+            assert '"Ada"' in said and "wrong" not in said
             assert studio.inbox.pending == ()
 
     check(main)
@@ -168,6 +169,28 @@ def test_a_refused_cancellation_is_told_and_the_task_goes_on(era: tuple[str, ...
             assert call.outcome is None and not only(studio).done
 
     check(main)
+
+
+def test_a_server_that_offers_no_cancelling_is_told_of_and_its_task_goes_on() -> None:
+    async def main() -> None:
+        async with served("--no-cancel") as studio:
+            call = start(studio, "forever")
+            await wait_until(lambda: call.as_task is not None)
+            call.cancel()
+            assert isinstance(await call.wait(), Cancelled)
+            assert any("does not offer to cancel tasks" in problem for problem in only(studio).problems)
+            assert "tasks/cancel" not in [message.method for message in studio.trace]
+
+    check(main)
+
+
+def test_more_than_the_limit_are_not_kept_and_finished_ones_go_first() -> None:
+    store = TaskStore(3)
+    for number in range(3):
+        store.put(Task("s", str(number), "core", status="cancelled" if number == 1 else "working"))
+    store.put(Task("s", "new", "core"))
+    store.put(Task("other", "x", "core"))
+    assert [task.id for task in store.all("s")] == ["0", "2", "new"]
 
 
 @BOTH
