@@ -38,6 +38,7 @@ from mcp_studio.session import connection  # noqa: E402
 from mcp_studio.studio import Studio, TestReport  # noqa: E402
 from mcp_studio.trace import store  # noqa: E402
 from mcp_studio.tui.app import StudioApp  # noqa: E402
+from mcp_studio.tui.screens.question import Question  # noqa: E402
 from screenshots.svg import plain  # noqa: E402
 
 DEMO = ServerConfig("demo", command="python", args=("-m", "mcp_studio.servers.demo"))
@@ -168,6 +169,12 @@ async def question(scene: Scene) -> None:
     assert call is not None
     call.started = time.monotonic()
     scene.app.main.calling.tick()
+    request = scene.studio.inbox.pending[0]
+    request.asked = time.monotonic()
+    request.until = request.asked + scene.studio.limits.answer
+    dialog = scene.app.screen
+    assert isinstance(dialog, Question)
+    dialog.tell_time()
 
 
 async def add_server(scene: Scene) -> None:

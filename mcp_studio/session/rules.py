@@ -87,9 +87,16 @@ def rule_for(request: InputRequest, answer: Answer, *, tool: bool = False) -> An
         kind=request.kind if request.kind != "approval" else "any",
         tool=_literal(_called(request)) if tool and request.subject else "*",
         schema=fingerprint(request.schema) if exact else "",
-        content=content if answer.action == "accept" and request.kind != "url" else None,
+        content=_shortest(content) if answer.action == "accept" and request.kind != "url" else None,
         source="answers.toml",
     )
+
+
+def _shortest(content: Json) -> Json:
+    """A reply of one text as that text: a rule makes the same reply of it."""
+    inner = content.get("content") if isinstance(content, dict) else None
+    text = inner.get("text") if isinstance(inner, dict) else None
+    return text if isinstance(text, str) and content == message_result(text) else content
 
 
 def message_result(text: str) -> dict[str, Json]:

@@ -38,7 +38,7 @@ APPROVAL: tuple[Row, ...] = (
     ("approval-later", "escape", "later", "Later", "Later"),
 )
 BOARD: tuple[Row, ...] = (
-    ("board-open", "!enter", "open", "Answer the question, or go to the call", "Answer"),
+    ("board-open", "!enter", "open", "Answer the question, or go to the call", "Open"),
     ("board-decline", "d", "decline", "Decline the question", "Decline"),
     ("board-decline-all", "D", "decline_all", "Decline all that its server asks, after asking", "All"),
     ("board-cancel", "x", "cancel", "Stop what is running", "Stop"),

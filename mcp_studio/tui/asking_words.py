@@ -15,6 +15,9 @@ from mcp_studio.session.urls import judge
 
 KINDS = {"elicitation": "form", "url": "page", "sampling": "model", "approval": "approval", "any": "anything"}
 """What the kinds of questions are called in lists."""
+_EVERY = {
+    "elicitation": "every form", "url": "every page", "sampling": "every request for a reply", "any": "everything",
+}  # fmt: skip
 _SECRETS = re.compile(r"passw(or)?d|passphrase|passcode|api[ _-]?key|\bsecret|\btoken\b|\bPIN\b|\bcredit card\b", re.I)
 
 
@@ -63,8 +66,7 @@ def about_secrets(request: InputRequest) -> bool:
 
 def rule_line(rule: AnswerRule) -> str:
     """A rule in one line: what it does, and for which questions."""
-    kind = "everything" if rule.kind == "any" else f"every {KINDS[rule.kind]}"
-    parts = [f"{rule.action} {kind} of {rule.server if rule.server != '*' else 'any server'}"]
+    parts = [f"{rule.action} {_EVERY[rule.kind]} of {rule.server if rule.server != '*' else 'any server'}"]
     if rule.tool != "*":
         parts.append(f"while {rule.tool} waits")
     if rule.message != "*":

@@ -89,7 +89,9 @@ def _questions(studio: Studio, now: float) -> Iterator[Row]:
         title = f"{kind} opened" if request.opened else kind
         waits = f"; {request.subject} waits for it." if request.subject else "."
         said = request.message or words
-        detail = "\n".join(filter(None, (f"{request.server} asks for a {kind}{waits}", request.note, request.url, said)))
+        detail = "\n".join(
+            filter(None, (f"{request.server} asks for a {kind}{waits}", request.note, request.url, said))
+        )
         right = " · ".join(filter(None, (old, asking_words.left(request, now))))
         yield Row(
             "question", ("question", request.number), title, f"{safe(request.subject or request.server, 60)}  {words}",

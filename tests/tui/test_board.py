@@ -150,7 +150,9 @@ def test_pages_and_rules_stand_on_the_board() -> None:
             await task
             await home(stage)
             await stage.press("f7")
-            await stage.shows("Pages opened  1", "a.example", "Rules that answer  1", "decline every model of bank")
+            await stage.shows(
+                "Pages opened  1", "a.example", "Rules that answer  1", "decline every request for a reply of bank"
+            )
             stage.studio.inbox.completed("raw", "e")
             await stage.until(lambda: "Pages opened" not in stage.screen_text(), "the page is gone")
             await stage.press("G")
@@ -175,7 +177,7 @@ def test_what_lies_under_a_dialog_is_drawn_once_a_second() -> None:
 
             stage.main.result.tick = counted
             for _ in range(20):
-                stage.main._pulse()
+                stage.main.pulse.beat()
             assert ticks == 2
             await stage.press("alt+d")
 

@@ -254,6 +254,14 @@ class Asking:
             self.open(chosen)
             self._back_to_board = self._dialog is not None
         elif isinstance(chosen, Call):
-            self._screen.calling.go_to(chosen)
+            self._go_to(chosen)
         else:
             self._offer()
+
+    def _go_to(self, call: Call) -> None:
+        found = self.studio.catalog.find(call.ref)
+        if found:
+            opening = self._screen.calling.open(found[0], go=True)
+            self._screen.run_worker(opening, group="open", exclusive=True)
+        else:
+            self._app.say(f"{safe(call.subject)} is no longer listed.", "warning")

@@ -92,6 +92,7 @@ class Board(Dialog[Chosen], scope="board"):
 
     def _tell(self) -> None:
         row = self._list.row
+        self._detail.display = row is not None and bool(row.detail)
         self._detail.update(Content(safe(row.detail, 1_500, lines=True) if row else ""))
 
     # What the person does

@@ -63,14 +63,6 @@ class Calling:
             self.home = self._screen.call
             self._screen.go_to(self._screen.call)
 
-    def go_to(self, call: Call) -> None:
-        """Show the entry of a running call."""
-        found = self._studio.catalog.find(call.ref)
-        if found:
-            self._screen.run_worker(self.open(found[0], go=True), group="open", exclusive=True)
-        else:
-            self._screen.studio_app.say(f"{safe(call.subject)} is no longer listed.", "warning")
-
     async def show_ended(self, entry: Entry, call: Call) -> None:
         """Show an entry and what came of an earlier call of it."""
         await self.open(entry, go=False)
@@ -310,7 +302,7 @@ class Calling:
         self._screen.result.show(self.opened, self.call)
         self._screen.arranging.show_keys()
         if self.running:
-            self._screen.pulse()
+            self._screen.pulse.resume()
 
     def tick(self) -> bool:
         """Elapsed time and progress move on; False when nothing runs."""

@@ -9,7 +9,6 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
-from textual.timer import Timer
 
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.tui import late
@@ -31,6 +30,7 @@ from mcp_studio.tui.screens.calling import Calling
 from mcp_studio.tui.screens.facts import catalog_entries, server_rows, status_facts, teach
 from mcp_studio.tui.screens.handling import Handling
 from mcp_studio.tui.screens.looking import Looking
+from mcp_studio.tui.screens.pulse import Pulse
 from mcp_studio.tui.screens.serving import Serving
 from mcp_studio.tui.screens.tasking import Tasking
 from mcp_studio.tui.screens.watching import Watching
@@ -41,10 +41,6 @@ if TYPE_CHECKING:
 
 SPLIT = 180
 """Cells from which on the trace has the exchange under its cursor beside it."""
-PULSE = 0.1
-"""Seconds between two drawings of time and progress while something runs."""
-COVERED = 10
-"""Of so many only one is drawn while a dialog lies over it: each of them draws all that is under the dialog anew."""
 
 
 class MainScreen(Screen[None]):
@@ -74,8 +70,7 @@ class MainScreen(Screen[None]):
         self.asking = Asking(self)
         self.tasking = Tasking(self)
         self.handling = Handling(self)
-        self._pulse_timer: Timer | None = None
-        self._pulses = 0
+        self.pulse = Pulse(self)
 
     def compose(self) -> ComposeResult:
         """Status, panes, keys."""
@@ -98,7 +93,6 @@ class MainScreen(Screen[None]):
         self.refresh_servers()
         for kind in KINDS:
             self.refresh_catalog(kind)
-        self._pulse_timer = self.set_interval(PULSE, self._pulse, pause=True)
         self.set_interval(1, self._second)
         self.set_focus((self.catalog if self.studio.manager.names() else self.servers).entry_point())
         self.call_after_refresh(self.serving.first_questions)
@@ -134,18 +128,6 @@ class MainScreen(Screen[None]):
         """Show one kind as it is now."""
         entries, servers = catalog_entries(self.studio, kind), len(self.studio.manager.names())
         self.catalog.show(kind, entries, servers, teach(self.studio, kind))
-
-    def pulse(self) -> None:
-        """Something runs: draw time and progress until it does not."""
-        if self._pulse_timer is not None:
-            self._pulse_timer.resume()
-
-    def _pulse(self) -> None:
-        self._pulses += 1
-        if self._pulses % COVERED and self.app.screen is not self:
-            return
-        if not self.calling.tick() and self._pulse_timer is not None:
-            self._pulse_timer.pause()
 
     def _second(self) -> None:
         if any(self.studio.manager.status(name).state == "retrying" for name in self.studio.manager.names()):

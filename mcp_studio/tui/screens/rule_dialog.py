@@ -48,7 +48,6 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
         return [*scopes, _TOOL] if self._request.subject else scopes
 
     def _schema(self) -> Json:
-        words: Json = "accept, decline or cancel; ask leaves it to you, after the wait"
         scopes, actions = cast("list[Json]", self._scopes()), cast("list[Json]", list(_ACTIONS))
         if self._answer.action != "accept":
             actions.remove("accept")  # There are no values that it could be accepted with.
@@ -56,7 +55,7 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
             "type": "object",
             "properties": {
                 "for": {"enum": scopes},
-                "action": {"enum": actions, "description": words},
+                "action": {"enum": actions},
                 "wait": {
                     "type": "number",
                     "minimum": 0,
