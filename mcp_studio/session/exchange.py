@@ -26,7 +26,7 @@ class RawExchange:
         self._tap = tap
         self._bodies: dict[int, bytes] = {}
         self._size = 0
-        self._first = self._last = 0
+        self._first = self._last = self._http = 0
         self._done = asyncio.Event()
         self._began = time.perf_counter()
         self.server = tap.server
@@ -70,14 +70,23 @@ class RawExchange:
         await self._done.wait()
 
     def came_back(self) -> list[WireMessage]:
-        """All that arrived on this server since it was sent: messages, HTTP, stray output, standard error, notes."""
+        """What arrived on this server since it was sent: messages, HTTP status, stray output, standard error, notes.
+
+        Left out is what belongs to requests of our own alone; the answers that we give to the server are part of it.
+        """
         store, server = self._tap.store, self.server
         if not self._first:
             return []
         last = self._last if self.done else store.total
         begin = max(0, self._first - store.first_number + 1)
         entries = (store[index] for index in range(begin, max(begin, last - store.first_number + 1)))
-        return [entry for entry in entries if entry.server == server]
+        return [entry for entry in entries if entry.server == server and self._concerns(entry)]
+
+    def _concerns(self, entry: WireMessage) -> bool:
+        if entry.kind == "http":
+            return entry.exchange == self._http
+        asked = entry.span.request if entry.span is not None else entry
+        return asked.direction != "out" or asked.by_hand or (self.collides and entry.direction == "in")
 
     def body(self, entry: WireMessage) -> bytes:
         """What an entry says, as it crossed the wire where that is still known; else as the trace has it."""
@@ -87,7 +96,7 @@ class RawExchange:
 
     def sent(self, entry: WireMessage) -> None:
         """It has left."""
-        self._first = entry.number
+        self._first, self._http = entry.number, entry.exchange
         self.changed.emit(self)
 
     def came(self, frame: bytes) -> None:

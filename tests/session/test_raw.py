@@ -89,6 +89,7 @@ def test_the_id_of_an_open_request_may_be_used_and_the_first_answer_is_ours() ->
             params = {"name": "wait", "arguments": {"seconds": 0.6}}
             exchange = await exchanged(studio, frame(id=number, method="tools/call", params=params), wait=5)
             assert exchange.collides and len(exchange.answers) == 1
+            assert [entry.kind for entry in exchange.came_back()] == ["result", "result"]
             assert text(await running) == "done" and not faults(studio)
 
     run(go(), 20)
@@ -106,6 +107,20 @@ def test_our_own_requests_keep_away_from_an_id_that_was_used_by_hand() -> None:
             assert len(exchange.answers) == 1 and not exchange.collides and not faults(studio)
 
     run(go(), 20)
+
+
+def test_the_traffic_of_our_own_requests_is_not_what_comes_back() -> None:
+    async def go(url: str) -> None:
+        for config in (stdio(RAW), http(url, era="legacy")):
+            async with opened(config) as studio:
+                exchange = studio.send_raw("s", frame(method="notifications/none"), wait=0.6)
+                assert text(await call(studio, "echo", text="ours")) == "ours"
+                await exchange.wait()
+                assert [(e.kind, e.method) for e in exchange.came_back() if e.kind != "http"] == []
+                assert len([e for e in exchange.came_back() if e.kind == "http"]) <= 1
+
+    with http_server() as url:
+        run(go(url), 20)
 
 
 def test_the_same_id_twice_gives_each_its_answer() -> None:
