@@ -17,7 +17,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui.bending import CHOICES, OBJECTS, TIMES, Texts, summary
 from mcp_studio.tui.views.glyphs import glyphs
 
-_USUAL = {"transport": "as the address says", "version": "newest", "log": "as the server likes"}
+_USUAL = {"transport": "automatic", "version": "newest", "log": "any"}
 _LABELS = {"transport": "transport", "version": "version", "log": "log level", "client": "client info"}
 _HINTS = {
     "capabilities": '{"sampling": {}} instead of what the studio can answer',

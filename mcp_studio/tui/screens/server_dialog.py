@@ -82,7 +82,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         for key, label in _LABELS.items():
             yield Horizontal(Static(Content(label), classes="label"), _field(key), classes="row", id=f"row-{key}")
         yield Horizontal(
-            Static(Content("protocol"), classes="label"),
+            Static(Content("era"), classes="label"),
             Select[str]([(era, era) for era in ERAS], value="auto", allow_blank=False, compact=True, id="field-era"),
             Mark(Content("believe hints"), compact=True, id="field-trust"),
             Mark(Content("at start"), True, compact=True, id="field-enabled"),
