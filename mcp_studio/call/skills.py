@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.late import verify
 from mcp_studio.call.outcome import CallOutcome, Succeeded
 from mcp_studio.catalog.catalog import Catalog, suggestion
-from mcp_studio.catalog.skills import Skill, SkillState, Verdict, offered, read_entry, verify
+from mcp_studio.catalog.skills import Skill, SkillState, Verdict, offered, read_entry
 from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import MB

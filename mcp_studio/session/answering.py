@@ -11,8 +11,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.tasks import CLIENT_TASKS
 from mcp_studio.protocol.versions import EXTENSION_TASKS, INVALID_PARAMS, METHOD_NOT_FOUND, USER_REJECTED
-from mcp_studio.schema.field import Text
-from mcp_studio.schema.form import build
+from mcp_studio.session import late
 from mcp_studio.session.declared import undeclared
 from mcp_studio.session.inbox import Answer, Inbox, InputRequest
 from mcp_studio.session.rules import AnswerRules
@@ -192,9 +191,8 @@ class Answerer:
     def _learn(self, schema: Json, content: Json) -> None:
         if not isinstance(content, dict):
             return
-        for field in build(schema).fields:
-            value = content.get(field.name)
-            if isinstance(field, Text) and field.secret and isinstance(value, str):
+        for name in late.secrets(schema):
+            if isinstance(value := content.get(name), str):
                 self._channel.learn(value)
 
 

@@ -9,9 +9,7 @@ from typing import NamedTuple
 from mcp_studio.config.answers import fingerprint
 from mcp_studio.config.model import AnswerRule
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Form, Text
-from mcp_studio.schema.form import build, defaults
+from mcp_studio.session import late
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.signal import Signal
 
@@ -78,7 +76,7 @@ def rule_for(request: InputRequest, answer: Answer, *, tool: bool = False) -> An
     """
     content = answer.content
     if request.kind == "elicitation" and isinstance(content, dict):
-        secret = {field.name for field in build(request.schema).fields if isinstance(field, Text) and field.secret}
+        secret = late.secrets(request.schema)
         content = {name: value for name, value in content.items() if name not in secret}
     exact = request.kind == "elicitation" and not tool
     return AnswerRule(
@@ -120,18 +118,7 @@ def _content(rule: AnswerRule, request: InputRequest) -> tuple[Json, str]:
         if isinstance(rule.content, dict) and "content" in rule.content:
             return {"role": "assistant", "model": MODEL, **rule.content}, ""
         return None, "its content is neither text nor a result with content"
-    form = build(request.schema, strict=True)
-    content = _filled(form, rule.content)
-    wrong = [problem for problem in quick(form, content) if problem.severity == "error"]
-    return content, f"{wrong[0].place} {wrong[0].message}" if wrong else ""
-
-
-def _filled(form: Form, given: Json) -> Json:
-    """What the rule gives over the defaults of the form, without fields that the form does not have."""
-    if given is not None and not isinstance(given, dict):
-        return given
-    names = {field.name for field in form.fields}
-    return {**defaults(form), **{name: value for name, value in (given or {}).items() if name in names}}
+    return late.filled(request.schema, rule.content)
 
 
 def _literal(name: str) -> str:
