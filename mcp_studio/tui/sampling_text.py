@@ -13,8 +13,8 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui import blocks, describe
 
 Part = str | tuple[str, str]
-_TEXT, _MESSAGES, _TOOLS = 20_000, 100, 50
-_ALL = 200_000
+_TEXT, _MESSAGES, _TOOLS = 10_000, 100, 50
+_ALL = 50_000
 """Characters in all."""
 _PRIORITIES = (("costPriority", "cost"), ("speedPriority", "speed"), ("intelligencePriority", "intelligence"))
 

@@ -75,6 +75,18 @@ def test_running_calls_stand_on_the_board_with_progress_and_are_stopped_from_it(
     run(main())
 
 
+def test_what_runs_besides_calls_stands_there_too_and_a_subscription_is_not_stopped_by_chance() -> None:
+    async def main() -> None:
+        async with on_stage(raw("raw", "--modern")) as stage:
+            await stage.press("f7")
+            await stage.shows("Running  1", "raw subscriptions/listen", "listens for changes")
+            await stage.press("x")
+            await stage.until(lambda: any("Nothing runs here" in toast for toast in stage.toasts), "toast")
+            assert len(stage.studio.manager.inflight.running) == 1
+
+    run(main())
+
+
 def test_enter_goes_to_the_call_that_runs() -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:
@@ -370,5 +382,41 @@ def test_a_root_that_cannot_be_used_is_not_taken() -> None:
             await stage.shows("NO_SUCH_VARIABLE_HERE is not set")
             assert isinstance(stage.app.screen, RootsDialog)
             assert stage.studio.manager.config("s").roots == ()
+
+    run(main())
+
+
+def test_a_question_that_goes_under_another_dialog_is_gone_when_that_one_is() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            task = asyncio.create_task(stage.studio.inbox.ask(form("Who?")))
+            await shown(stage, Question)
+            await stage.press("alt+a")
+            await shown(stage, Confirm)
+            task.cancel()
+            await stage.until(lambda: not stage.studio.inbox.pending, "withdrawn")
+            await stage.press("n")
+            await home(stage)
+            again = asyncio.create_task(stage.studio.inbox.ask(form("Again?")))
+            await stage.shows("Again?")
+            await stage.press("alt+d")
+            assert await again == Answer("decline")
+
+    run(main())
+
+
+def test_what_a_server_says_does_no_harm_on_the_board() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(80, 24)) as stage:
+            await stage.press("f7")
+            await shown(stage, Board)
+            nasty = "[@click=app.quit]x[/] \x1b[31m\u202e"
+            tasks = [
+                asyncio.create_task(stage.studio.inbox.ask(request))
+                for request in (form(nasty), InputRequest("url", "raw", nasty, url=nasty))
+            ]
+            await stage.shows("Waiting for you  2", "[@click=app.quit]x[/] ␛[31m⟦U+202E⟧")
+            stage.studio.inbox.decline_all("raw")
+            await asyncio.gather(*tasks)
 
     run(main())

@@ -46,6 +46,7 @@ class Asking:
         self._declined: set[str] = set()
         """Servers whose questions were all declined at once: no dialog needs to say that it closes."""
         self._back_to_board = False
+        self._making = False
 
     @property
     def _app(self) -> StudioApp:
@@ -234,13 +235,16 @@ class Asking:
         """Make a rule of the answer that was just given."""
 
         def made(rule: AnswerRule | None) -> None:
+            self._making = False
             if rule is not None:
                 self._given = None
 
+        if self._making:
+            return
         if self._given is None:
             self._app.say("Answer something first: then a rule can be made of it.", "warning")
         else:
-            self._told = True
+            self._told = self._making = True
             self._screen.app.push_screen(late.rule_dialog(self.studio, *self._given), made)
 
     # The board

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root
-from mcp_studio.errors import ConfigError
+from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.server_files import keep_roots
@@ -90,7 +90,7 @@ class RootsDialog(Dialog[None], scope="roots"):
         self._note.update(Content(""))
         try:
             sent = effective_roots(self.roots, self._studio.manager.config(self._name))
-        except ConfigError as problem:
+        except StudioError as problem:
             self._sent.update(Content(""))
             self._note.update(Content(safe(problem.message, 300)))
             return
@@ -120,7 +120,7 @@ class RootsDialog(Dialog[None], scope="roots"):
         app = cast("StudioApp", self.app)
         try:
             said = await keep_roots(self._studio, self._name, roots)
-        except ConfigError as problem:
+        except StudioError as problem:
             self._note.update(Content(safe(f"{problem.message} {problem.hint}", 600)))
             return
         app.say(said)
