@@ -13,8 +13,10 @@ from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import NAMED
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
+from mcp_studio.trace.by_hand import mark
 from mcp_studio.trace.lines import Lines
 from mcp_studio.trace.lint.finding import worst
+from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Linter
 from mcp_studio.trace.message import Span, WireMessage
 from mcp_studio.trace.rounds import Rounds
@@ -29,9 +31,17 @@ _REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
 
 
 class ServerTap:
-    """Implements `transport.tap.Tap` for one server."""
+    """Implements `transport.tap.Tap` for one server; findings are counted in `ledger`, else with the server's."""
 
-    def __init__(self, store: TraceStore, redactor: Redactor, server: str, limits: Limits = DEFAULT) -> None:
+    def __init__(
+        self,
+        store: TraceStore,
+        redactor: Redactor,
+        server: str,
+        limits: Limits = DEFAULT,
+        *,
+        ledger: Ledger | None = None,
+    ) -> None:
         self.store = store
         self._redactor = redactor
         self.server = server
@@ -43,7 +53,7 @@ class ServerTap:
         self._current: WireMessage | None = None
         self._beginning = b""
         self._rounds = Rounds()
-        self._lint = Linter(store.ledger(server), redactor.text, self._revised)
+        self._lint = Linter(ledger or store.ledger(server), redactor.text, self._revised)
         self.stderr_lines = Lines(limits.stderr)
         self.stray_lines: list[str] = []
         self.stray_count = 0
@@ -151,20 +161,11 @@ class ServerTap:
 
     def _sent_by_hand(self, entry: WireMessage, frame: bytes) -> None:
         parsed, told = self._by_hand.pop(frame, (Parsed(()), lambda entry: None))
-        entry.by_hand = True
-        message = parsed.messages[0] if len(parsed.messages) == 1 else None
-        if isinstance(message, (Request, Notification)):
-            entry.kind, entry.method = "notification", self._label(message.method)
-            subject = message.params.get(NAMED.get(message.method, ""))
-            entry.target = self._label(subject) if isinstance(subject, str) else ""
-        if isinstance(message, Request):
-            entry.kind, entry.id = "request", message.id
-            if message.id not in self._open:
-                self._open[message.id] = self.store.opened(entry)
-        elif isinstance(message, (Response, Failure)):
-            entry.kind, entry.id = ("result" if isinstance(message, Response) else "error"), message.id
-            if message.id is not None:
-                self._answered(self._asked, message.id, entry)
+        message = mark(entry, parsed, self._label)
+        if isinstance(message, Request) and message.id not in self._open:
+            self._open[message.id] = self.store.opened(entry)
+        elif isinstance(message, (Response, Failure)) and message.id is not None:
+            self._answered(self._asked, message.id, entry)
         self._lint.sent_by_hand(entry, frame, parsed)
         told(entry)
 

@@ -23,6 +23,7 @@ _PREFIX = r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0
 _NAME = r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"
 # Patterns as texts: they are compiled when the first message needs them, not at every start.
 _KEYS = 100
+_ANNOTATIONS = "server/resources#annotations"
 _ICONS = 50
 
 
@@ -37,6 +38,7 @@ def check_block(block: Look, version: str) -> None:
         return
     if version and not at_least(version, _BLOCKS[kind]):
         block.say("content-block", f"{block.name} has the type {kind}, which came with {_BLOCKS[kind]}.", "type")
+    check_annotations(block)
     if kind == "text":
         block.needs("text")
     elif kind in ("image", "audio"):
@@ -59,6 +61,18 @@ def check_resource(resource: Look) -> None:
         resource.may("blob")
     else:
         resource.say("missing-field", f"{resource.name} has neither text nor blob.")
+
+
+def check_annotations(look: Look) -> None:
+    """Specification, server/resources, "Annotations": for whom it is, and how much it matters."""
+    notes = look.inner("annotations", f"the annotations of {look.name}")
+    if notes is None:
+        return
+    if any(who not in ("user", "assistant") for who in notes.items("audience", required=False)[:_ICONS]):
+        notes.say("wrong-type", "The audience is neither user nor assistant.", "audience", _ANNOTATIONS)
+    if notes.may("priority", "a number") and not 0 <= notes.raw["priority"] <= 1:
+        notes.say("wrong-type", "The priority is not between 0 and 1.", "priority", _ANNOTATIONS)
+    notes.may("lastModified")
 
 
 def check_uri(look: Look, key: str = "uri") -> None:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 from mcp_studio.jsontext import Json, JsonProblem
 from mcp_studio.trace.lint.finding import Spot
+from mcp_studio.trace.lint.words import escaped
 
 _BOM = b"\xef\xbb\xbf"
 _READ = 1 << 20
 """Bytes of a frame whose encoding is checked."""
 _DUPLICATES = 10
+_NULLS = 20
+_FREE = frozenset(
+    "inputSchema outputSchema requestedSchema structuredContent input data _meta metadata experimental "
+    "inputRequests task error extensions".split()
+)
+"""Members whose values are anybody's own, or are looked at elsewhere."""
 
 
 def check_bytes(frame: bytes) -> list[Spot]:
@@ -27,6 +35,24 @@ def check_bytes(frame: bytes) -> list[Spot]:
         if len(frame) <= _READ or problem.end < _READ - 3:
             bad = frame[problem.start : problem.start + 4].hex(" ")
             spots.append(Spot("invalid-utf8", f"Byte {problem.start:,} is not UTF-8 ({bad} …)."))
+    return spots
+
+
+def nulls(value: Json, where: str) -> list[Spot]:
+    """Members that are null where the schema knows no null; what servers and people say themselves is passed over."""
+    spots: list[Spot] = []
+    todo: list[tuple[Json, str]] = [(value, where)]
+    while todo and len(spots) < _NULLS:
+        node, path = todo.pop()
+        if isinstance(node, dict):
+            for key, inner in cast("dict[str, Json]", node).items():
+                if inner is None and key != "data":
+                    text = f'"{key[:80]}" is null; an optional member is left out instead.'
+                    spots.append(Spot("not-in-schema", text, f"{path}/{escaped(key)}"))
+                elif isinstance(inner, (dict, list)) and key not in _FREE:
+                    todo.append((cast("Json", inner), f"{path}/{escaped(key)}"))
+        elif isinstance(node, list):
+            todo += [(inner, f"{path}/{index}") for index, inner in enumerate(cast("list[Json]", node))]
     return spots
 
 

@@ -126,6 +126,8 @@ class Exchanges:
 
 
 def _success(exchange: Exchange, media: str) -> list[Spot]:
+    if "text/event-stream" not in exchange.headers.get("accept", ""):
+        return []  # HTTP+SSE (2024-11-05): answers come on a stream of their own, and any success will do.
     if exchange.kind == "request":
         if exchange.status == 202:
             return [Spot("http-accepted", "A request is answered with status 202, which answers nothing.")]

@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.headers import header_problem
 from mcp_studio.protocol.versions import at_least
-from mcp_studio.trace.lint.content import check_icons, check_meta, check_uri
+from mcp_studio.trace.lint.content import check_annotations, check_icons, check_meta, check_uri
 from mcp_studio.trace.lint.finding import Spot
 from mcp_studio.trace.lint.shape import Look
 from mcp_studio.trace.lint.words import kind_of, quoted
@@ -91,11 +91,14 @@ def _check_item(method: str, item: Look, version: str) -> None:
         item.needs("name")
         item.may("size", "a number")
         item.may("mimeType")
+        check_annotations(item)
     elif method == "prompts/list":
         _prompt(item)
     else:
         item.needs("uriTemplate")
         item.needs("name")
+        item.may("mimeType")
+        check_annotations(item)
 
 
 def _tool(tool: Look, version: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.versions import RESULT_TYPES, VERSIONS, at_least
+from mcp_studio.protocol.versions import META_SERVER, RESULT_TYPES, VERSIONS, at_least
 from mcp_studio.trace.lint.content import check_block, check_icons, check_meta, check_resource
 from mcp_studio.trace.lint.finding import Spot
 from mcp_studio.trace.lint.listings import LISTS, Names, check_list
@@ -23,6 +23,8 @@ def check_result(method: str, result: dict[str, Json], version: str, client: Jso
     look = Look(result, "/result", f"the answer to {method}", "", [])
     check_meta(look)
     modern = at_least(version, "2026-07-28")
+    if modern:
+        _server_info(look)
     if modern and _interim(look, method, client):
         return look.spots
     if modern and method in _CACHED:
@@ -75,6 +77,20 @@ def _input_requests(look: Look, asked: dict[str, Json], client: Json) -> None:
         look.spots += check_asking(cast("str", method), known, client, f"/result/{where}")
 
 
+def _server_info(look: Look) -> None:
+    """Specification 2026-07-28, basic, "_meta": results may say who the server is."""
+    meta = look.raw.get("_meta")
+    if not isinstance(meta, dict) or META_SERVER not in meta:
+        return
+    known = Look(cast("dict[str, Json]", meta), "/result/_meta", "the _meta", "basic#meta", look.spots)
+    if known.may(META_SERVER, "an object"):
+        info = Look(known.raw[META_SERVER], f"/result/_meta/{escaped(META_SERVER)}", "the serverInfo", "", look.spots)
+        for key in ("name", "version"):
+            info.needs(key)
+        for key in ("title", "description", "websiteUrl"):
+            info.may(key)
+
+
 def _cache(look: Look) -> None:
     """Specification 2026-07-28, server/utilities/caching: hints on every complete result of these methods."""
     ttl, scope = look.raw.get("ttlMs"), look.raw.get("cacheScope")
@@ -116,6 +132,7 @@ def _read(look: Look, version: str) -> None:
 
 def _prompt(look: Look, version: str) -> None:
     look.section = "server/prompts#promptmessage"
+    look.may("description")
     for index, raw in enumerate(look.items("messages")):
         message = look.item("messages", index, raw, f"message {index + 1}")
         if message is None:

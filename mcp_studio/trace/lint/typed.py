@@ -14,7 +14,7 @@ from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.protocol.versions import META_VERSION, VERSIONS
 from mcp_studio.trace.lint.arms import Flaw, meant, placed
 from mcp_studio.trace.lint.finding import Spot
-from mcp_studio.trace.lint.frame import duplicate_keys
+from mcp_studio.trace.lint.frame import duplicate_keys, nulls
 from mcp_studio.trace.lint.words import escaped
 from mcp_studio.trace.message import Direction, MessageKind
 
@@ -74,8 +74,11 @@ def check(job: Job) -> list[Spot]:
         return spots  # the answer comes later, and has this shape then
     root: Json = content if part == "result" else {"params": content or {}}
     base = "/result" if part == "result" else ""
+    if job.direction == "in":
+        spots += nulls(cast("Json", content), f"/{part}")
     flaws = meant(_flaws(job, version, cast("Json", content), root)) if version else []
-    return spots + [_spot(flaw, base, job.method) for flaw in flaws[:_MOST]]
+    said = {spot.pointer for spot in spots}
+    return spots + [spot for flaw in flaws[:_MOST] if (spot := _spot(flaw, base, job.method)).pointer not in said]
 
 
 def _is_task(result: dict[str, Json]) -> bool:

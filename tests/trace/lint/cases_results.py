@@ -23,7 +23,7 @@ from tests.trace.lint.acts import (
     unknown_method,
     unread_event,
 )
-from tests.trace.lint.kit import MODERN, Talk, text, tool
+from tests.trace.lint.kit import META, MODERN, Talk, text, tool
 
 RESULTS = [
     Case("missing-field", lambda: old().called("tools/call", {}), lambda: old().called("tools/call", text())),
@@ -149,6 +149,19 @@ RESULTS = [
         for bad in ("javascript:alert(1)", "http://h/i.png", "i.png")
     ),
     Case("meta-key", lambda: schema(_meta={"1x/y": 1}), lambda: schema(_meta={"com.example/y": 1, "z": 2})),
+    Case(
+        "missing-field",
+        lambda: new().called("tools/call", text(_meta={META + "serverInfo": {"name": "s"}})),
+        lambda: new().called("tools/call", text(_meta={META + "serverInfo": {"name": "s", "version": "1"}})),
+    ),
+    *(
+        Case(
+            "wrong-type",
+            lambda bad=bad: old().called("tools/call", text({**BLOCK, "annotations": bad})),
+            lambda: old().called("tools/call", text({**BLOCK, "annotations": {"audience": ["user"], "priority": 1}})),
+        )
+        for bad in ({"audience": ["cat"]}, {"priority": 2}, {"priority": "high"})
+    ),
     Case("own-meta", lambda: new().ask("tools/list", stamped=False), lambda: new().ask("tools/list")),
     Case("http-header-mismatch", lambda: headers(*RIGHT[1:]), lambda: headers(*RIGHT)),
     Case("http-header-mismatch", lambda: headers(*RIGHT, ("Mcp-Name", "u")), lambda: headers(*RIGHT)),

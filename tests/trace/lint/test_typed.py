@@ -71,6 +71,13 @@ def test_every_kind_of_message_in_both_directions(
     assert pointer in pointers(spots(kind, method, value, direction=direction))
 
 
+def test_null_is_no_way_to_leave_a_member_out() -> None:
+    found = spots("result", "tools/call", text({"type": "text", "text": "x", "annotations": None}, isError=None))
+    assert pointers(found) == ["/result/isError", "/result/content/1/annotations"]
+    assert spots("result", "tools/call", text(structuredContent={"a": None}, _meta={"b": None})) == []
+    assert spots("notification", "notifications/message", {"level": "info", "data": None}) == []
+
+
 def test_what_no_version_knows_and_what_is_a_task_are_left_alone() -> None:
     assert spots("result", "no/such", {}) == []
     assert spots("result", "tools/call", {"task": {"taskId": "1"}}) == []
@@ -103,9 +110,10 @@ def test_a_closer_look_repeats_nothing() -> None:
 
 
 def test_a_message_that_is_too_large_is_left_alone() -> None:
-    talk = Talk()
-    talk.called("tools/call", {"content": [{"type": "text", "text": "x" * SIZE, "annotations": 7}]})
-    assert looked_at(talk) == []
+    for size, rules in ((10, ["not-in-schema"]), (SIZE, [])):
+        talk = Talk()
+        talk.called("tools/call", {"content": [{"type": "text", "text": "x" * size, "_meta": 7}]})
+        assert looked_at(talk) == rules
 
 
 def test_of_many_messages_the_newest_of_each_kind_are_looked_at() -> None:

@@ -1,0 +1,24 @@
+"""Entries of frames that somebody wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mcp_studio.protocol.message import Failure, Message, Notification, Parsed, Request, Response
+from mcp_studio.protocol.versions import NAMED
+from mcp_studio.trace.message import WireMessage
+
+
+def mark(entry: WireMessage, parsed: Parsed, label: Callable[[str], str]) -> Message | None:
+    """Say on an entry what its frame is; returns the message where there is exactly one. `label` cleans foreign text."""
+    entry.by_hand = True
+    message = parsed.messages[0] if len(parsed.messages) == 1 else None
+    if isinstance(message, (Request, Notification)):
+        entry.kind, entry.method = "notification", label(message.method)
+        subject = message.params.get(NAMED.get(message.method, ""))
+        entry.target = label(subject) if isinstance(subject, str) else ""
+    if isinstance(message, Request):
+        entry.kind, entry.id = "request", message.id
+    elif isinstance(message, (Response, Failure)):
+        entry.kind, entry.id = ("result" if isinstance(message, Response) else "error"), message.id
+    return message
