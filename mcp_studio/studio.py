@@ -38,6 +38,7 @@ from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
 from mcp_studio.session.task_file import TaskFile
 from mcp_studio.session.tasking import Tasks
+from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.make import make
 
@@ -244,7 +245,7 @@ class Studio:
         Raises:
             StudioError: it cannot be started or reached.
         """
-        tap = self.manager.tap(server)
+        tap = self.manager.tap(server, Ledger())
         bare = Bare(server, self.manager.transport(server, tap), tap, self.limits, CLIENT_INFO)
         self._bare.append(bare)
         try:

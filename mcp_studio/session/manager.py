@@ -27,6 +27,7 @@ from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
 from mcp_studio.session.supervisor import Supervisor
 from mcp_studio.signal import Signal
+from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
@@ -255,11 +256,11 @@ class ConnectionManager:
         """Make the transport of a server."""
         return self._make_transport(config, self.limits, tap)
 
-    def tap(self, config: ServerConfig) -> ServerTap:
-        """Make the tap of a server; its secrets are told to the redactor first."""
+    def tap(self, config: ServerConfig, ledger: Ledger | None = None) -> ServerTap:
+        """Make the tap of a server, or of a connection beside its own; its secrets are told to the redactor first."""
         for secret in config.secrets:
             self._redactor.learn(secret)
-        return ServerTap(self._trace, self._redactor, config.name, self.limits)
+        return ServerTap(self._trace, self._redactor, config.name, self.limits, ledger=ledger)
 
     def learn(self, secret: str) -> None:
         """Tell the redactor a secret that was typed."""

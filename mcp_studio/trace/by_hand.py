@@ -10,7 +10,7 @@ from mcp_studio.trace.message import WireMessage
 
 
 def mark(entry: WireMessage, parsed: Parsed, label: Callable[[str], str]) -> Message | None:
-    """Say on an entry what its frame is; returns the message where there is exactly one. `label` cleans foreign text."""
+    """Say on an entry what its frame is; returns the message where there is just one. `label` cleans foreign text."""
     entry.by_hand = True
     message = parsed.messages[0] if len(parsed.messages) == 1 else None
     if isinstance(message, (Request, Notification)):

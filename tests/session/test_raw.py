@@ -295,6 +295,21 @@ def test_a_connection_without_a_handshake_sends_nothing_by_itself() -> None:
     run(go(), 20)
 
 
+def test_a_connection_beside_the_servers_own_takes_no_findings_away() -> None:
+    async def go() -> None:
+        config = stdio(python_server("raw_faults", "--fault", "stray"))
+        async with opened(config) as studio:
+            await call(studio, "echo", text="a")
+            found = studio.trace.ledger("s").groups()
+            assert found
+            bare = await studio.open_raw(config)
+            await bare.send(frame(id=1, method="ping"), wait=5).wait()
+            assert studio.trace.ledger("s").groups() == found
+            assert text(await call(studio, "add", a=1, b=1)) == "2"
+
+    run(go(), 20)
+
+
 def test_a_question_of_the_server_waits_there_for_an_answer_by_hand() -> None:
     async def go() -> None:
         config = stdio(RAW, enabled=False)
