@@ -83,16 +83,23 @@ class Wire:
 
     def headers(self, out: Outgoing) -> HeaderList:
         """Headers of the POST that carries `out`."""
-        base = [("Accept", ACCEPT), ("Content-Type", "application/json")]
+        base = self._base()
         if out.modern:
             return merged(base, modern_headers(out))
         if out.method == "initialize":
             return base
         return merged(base, legacy_headers(self.session, out.version or self.version), list(out.headers))
 
+    def _base(self) -> HeaderList:
+        # In HTTP+SSE nothing is answered here; that we do not accept a stream tells those exchanges from the others.
+        return [
+            ("Accept", ACCEPT if self.endpoint is None else "application/json"),
+            ("Content-Type", "application/json"),
+        ]
+
     def raw_headers(self, data: bytes) -> HeaderList:
         """Headers of the POST that carries a hand-written body: what a message of this kind would have, now."""
-        base = [("Accept", ACCEPT), ("Content-Type", "application/json")]
+        base = self._base()
         if self.version < FIRST_MODERN:
             return merged(base, legacy_headers(self.session, self.version))
         method, target = named(data)

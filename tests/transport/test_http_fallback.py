@@ -150,6 +150,7 @@ def test_the_studio_speaks_to_an_sse_server_of_the_sdk(transport: Any, era: Any)
             status = studio.manager.status("s")
             assert status.state == "ready" and not status.modern, status.error
             assert status.spoken == "sse"
+            assert not studio.trace.ledger("s").groups()
             assert "add" in [entry.ref.name for entry in studio.catalog.entries("tool")]
             probed = [entry for entry in studio.trace if b"server/discover" in entry.body]
             assert bool(probed) == (not transport and era == "auto")

@@ -41,13 +41,9 @@ class Exchanges:
     def __init__(self) -> None:
         self._known: dict[int, Exchange] = {}
         self._session = ""
-
-    def __bool__(self) -> bool:
-        return bool(self._known)
-
-    def get(self, number: int) -> Exchange | None:
-        """An exchange that is remembered."""
-        return self._known.get(number)
+        self._answered = False
+        self._beside = False
+        """Whether answers come on a stream of their own: it was opened before the handshake, so this is HTTP+SSE."""
 
     def request(self, request: HttpRequest) -> None:
         """A request head goes out."""
@@ -62,7 +58,7 @@ class Exchanges:
             return []
         exchange.kind, exchange.method, exchange.modern = out.kind, out.method, out.modern
         exchange.identity = out.id
-        if not out.modern or out.kind != "request":
+        if not out.modern or out.kind != "request" or exchange.verb != "POST":
             return []
         wanted = {"mcp-method": out.method, "mcp-protocol-version": out.version}
         if out.method in NAMED:
@@ -85,16 +81,22 @@ class Exchanges:
         headers = _lower(response.headers)
         media = headers.get("content-type", "").split(";", 1)[0].strip().lower()
         exchange.status, exchange.stream = response.status, media == "text/event-stream"
+        if exchange.verb == "GET" and exchange.stream and not self._answered:
+            self._beside = True
         spots = self._sessions(headers.get("mcp-session-id"), exchange)
         wanted = exchange.kind != "request" or requests.get(exchange.identity) is not None
-        if exchange.verb == "POST" and 200 <= response.status < 300 and wanted:
+        if exchange.verb == "POST" and 200 <= response.status < 300 and wanted and not self._beside:
             spots += _success(exchange, media)
         return spots
+
+    def answered(self) -> None:
+        """The handshake is done: a stream that is opened from now on is one of Streamable HTTP."""
+        self._answered = True
 
     def leftover(self, number: int, frame: bytes) -> list[Spot]:
         """A frame that nobody took: a body where none belongs, or an event that is no message."""
         exchange = self._known.get(number)
-        if exchange is None or frame.lstrip()[:1] not in (b"{", b"["):
+        if exchange is None or self._beside or frame.lstrip()[:1] not in (b"{", b"["):
             return []
         if exchange.kind in ("notification", "response") and exchange.status < 300:
             return [Spot("http-accepted", f"What answers a {exchange.kind} has a body; it must have none.")]
@@ -126,7 +128,7 @@ class Exchanges:
 
 
 def _success(exchange: Exchange, media: str) -> list[Spot]:
-    if "text/event-stream" not in exchange.headers.get("accept", ""):
+    if exchange.headers.get("accept") == "application/json":
         return []  # HTTP+SSE (2024-11-05): answers come on a stream of their own, and any success will do.
     if exchange.kind == "request":
         if exchange.status == 202:
