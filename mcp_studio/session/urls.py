@@ -1,16 +1,30 @@
 """Pages that servers ask to open: what may be opened at all, and what a person has to see before.
 
 Specification 2025-11-25, client/elicitation, URL mode: never prefetched, never opened without consent, the whole
-address shown, the host made to stand out, internationalized names in both forms.
+address shown, the host made to stand out, internationalized names in both forms. What browsers read in another way
+than it looks (escaped hosts, numbers in odd spellings, signs that look like slashes) is refused.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 
 _LONGEST = 8_192
+_NAME, _LABEL, _LONG = 253, 63, 60
+"""Characters of a host and of one label (RFC 1035), and those from which on a person is warned."""
 _DOTS = str.maketrans({"\u3002": ".", "\uff0e": ".", "\uff61": "."})
+_HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?\Z")
+_NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\.?\Z")
+_BRACKETS = re.compile(r"\[[^\]]*\](?::[0-9]*)?\Z")
+_KEPT = re.compile("[\u00df\u03c2]")
+"""Letters that older rules for names turn into others, and browsers keep (ß, ς)."""
+_LIKE_SIGNS = frozenset("\u01c3\u02d0\u02d1")
+_MIDDLE = frozenset("\u00b7\u30fb\u05f3\u05f4\u0375")
+_TOGETHER = (frozenset(("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")), frozenset(("CJK", "HANGUL")))
+"""Scripts that one word may well have at once."""
 
 
 class Page(NamedTuple):
@@ -44,26 +58,52 @@ def judge(url: str) -> Page:
     shown, network = _both_forms(host)
     if not network:
         return Page(url, host, host, "The address names no host that can be reached.", ())
-    local = network in ("localhost", "::1") or network.endswith(".localhost") or _loopback(network)
+    address = _address(network)
+    local = network == "localhost" or network.endswith(".localhost") or (address is not None and address.is_loopback)
     refusal = ""
     if parts.scheme not in ("https", "http"):
         refusal = f"Only https pages are opened, and this is {parts.scheme or 'no'} one."
-    elif parts.scheme == "http" and not local:
-        refusal = "Only https pages are opened; http is read and changed by anybody on the way."
     elif parts.username is not None or parts.password is not None:
         refusal = "The address carries a user name before its host, which makes it look like another one."
+    elif wrong := _wrong_host(shown, network, parts.netloc):
+        refusal, local = wrong, False
+    elif parts.scheme == "http" and not local:
+        refusal = "Only https pages are opened; http is read and changed by anybody on the way."
     return Page(url, shown, network, refusal, _warnings(shown, network, port, local))
+
+
+def _wrong_host(shown: str, network: str, netloc: str) -> str:
+    """Why a host cannot be trusted to be the one that it looks like."""
+    if "[" in netloc:
+        whole = _BRACKETS.match(netloc) and "%" not in network and isinstance(_address(network), IPv6Address)
+        return "" if whole or _mapped(network) else "The host is no address of the network that browsers agree on."
+    if "%" in network:
+        return "The name of the host is escaped with %, which hides what it is."
+    if not _HOST.match(network) or any(len(label) > _LABEL for label in network.split(".")) or len(network) > _NAME:
+        return "The name of the host is none that the network knows."
+    if _NUMBER.match(network.rstrip(".").rpartition(".")[2]) and not (_address(network) and shown == network):
+        return "The host is a number in a spelling that hides which one it is."
+    if any(_like_sign(character) for character in shown):
+        return "The name of the host has signs in it that look like parts of an address."
+    return ""
 
 
 def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[str, ...]:
     found: list[str] = []
     if shown != network:
         found.append("The name of the host has other letters than a-z; look at both forms.")
-    if any(len(_scripts(label)) > 1 for label in shown.split(".")):
+    elif "xn--" in network:
+        found.append("The name of the host stands for other letters than a-z, which cannot be shown.")
+    if any(_mixed(_scripts(label)) for label in shown.split(".")):
         found.append("The name of the host mixes letters of several scripts, as forged names do.")
+    if len(shown) > _LONG:
+        found.append("The name of the host is very long; where it leads stands at its end.")
+    address = _address(network)
     if local:
         found.append("The page is on this machine.")
-    elif _numeric(network):
+    elif address is not None and not address.is_global:
+        found.append("The host is a bare address, and one of a private network.")
+    elif address is not None:
         found.append("The host is a bare address, not a name.")
     if port not in (None, 80, 443) and not local:
         found.append(f"It uses the unusual port {port}.")
@@ -73,33 +113,58 @@ def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[
 def _both_forms(host: str) -> tuple[str, str]:
     """The host for people and for the network; the second is empty where there is none."""
     host = host.translate(_DOTS).lower()
-    if not host or _numeric(host) or ":" in host:
-        return host, host
+    if not host or host.isascii():
+        return (_for_people(host) if "xn--" in host else host), host
     try:
-        network = host.encode("idna").decode("ascii") if not host.isascii() else host
-        shown = network.encode("ascii").decode("idna") if "xn--" in network else host
+        network = ".".join(map(_ascii_label, host.split(".")))
     except UnicodeError:
-        return host, "" if not host.isascii() else host
-    return shown, network
+        return host, ""
+    return (_for_people(host) if "xn--" in host else host), network
 
 
-def _numeric(host: str) -> bool:
-    from ipaddress import ip_address
+def _ascii_label(label: str) -> str:
+    """A label as browsers send it: they keep ß and ς, which IDNA 2003 does not (UTS 46, non-transitional)."""
+    if _KEPT.search(label):
+        return "xn--" + unicodedata.normalize("NFKC", label).lower().encode("punycode").decode("ascii")
+    return label.encode("idna").decode("ascii") if label else ""
 
+
+def _for_people(host: str) -> str:
+    """A host with the letters that its `xn--` labels stand for, as far as they can be read."""
+    labels: list[str] = []
+    for label in host.split("."):
+        try:
+            spelled = label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label
+            # What does not lead back to itself would be shown as a name that it is not.
+            labels.append(spelled if _ascii_label(spelled) == label else label)
+        except (UnicodeError, ValueError, OverflowError):
+            labels.append(label)
+    return ".".join(labels)
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """The address that a host is; one of IPv4 in the clothes of IPv6 is the one that it means."""
     try:
-        ip_address(host)
+        found = ip_address(host)
     except ValueError:
-        return host.replace(".", "").isdigit()
-    return True
+        return None
+    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
 
 
-def _loopback(host: str) -> bool:
-    from ipaddress import ip_address
+def _mapped(host: str) -> bool:
+    return "%" not in host and ":" in host and isinstance(_address(host), IPv4Address)
 
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
+
+def _like_sign(character: str) -> bool:
+    """Whether it is punctuation of other scripts, or a letter that looks like some: ⁄ ǃ ː …"""
+    if character.isascii() or character in _MIDDLE:
         return False
+    kind = unicodedata.category(character)
+    return character in _LIKE_SIGNS or kind[0] == "P" or kind in ("Sm", "Sk", "Sc")
+
+
+def _mixed(scripts: set[str]) -> bool:
+    return len(scripts) > 1 and not any(scripts <= known for known in _TOGETHER)
 
 
 def _scripts(label: str) -> set[str]:
