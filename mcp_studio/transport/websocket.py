@@ -100,7 +100,7 @@ class WebSocketTransport:
         peer = self._peer
         if peer is None or not self._alive:
             raise self._gone()
-        self._tap.sent(data, peer.exchange)
+        self._tap.sent(data)
         # In a task of its own: a caller that is cancelled must not leave half a frame behind.
         writing = self._tasks.spawn(self._put(peer, text_frame(data)))
         await asyncio.wait((writing,))
@@ -173,7 +173,6 @@ class WebSocketTransport:
 
     def _take(self, message: Line, *, binary: bool) -> None:
         """One message came in."""
-        exchange = self._peer.exchange if self._peer else 0
         if isinstance(message, Oversize):
             self._wire.too_long(message)
             return
@@ -182,7 +181,8 @@ class WebSocketTransport:
                 self._odd(f"dropped a binary frame of {size_text(len(message))}: messages are text")
                 return
             self._odd("sent a message as a binary frame; it was taken as text")
-        self._wire.deliver(message, exchange)
+        # The handshake was an HTTP exchange; what follows is as little part of one as a line on stdio is.
+        self._wire.deliver(message, 0)
 
     def _odd(self, text: str) -> None:
         self._strange += 1

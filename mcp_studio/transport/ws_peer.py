@@ -34,7 +34,6 @@ class Peer:
     def __init__(self, answer: Answer, place: str, limits: Limits, take: Take) -> None:
         from wsproto.connection import Connection, ConnectionType
 
-        self.exchange = answer.exchange
         self._answer = answer
         self._place = place
         self._limits = limits
