@@ -113,7 +113,9 @@ class Follower:
 
     def _take_heard(self) -> None:
         while self._heard:
-            self._take(self._heard.popleft(), None)
+            raw, task = self._heard.popleft(), self._task
+            if task is not None and not task.knows_newer(read_state(raw, task.kind)):
+                self._take(raw, None)
 
     def _take(self, raw: Json, reply: Reply | None) -> None:
         task = self._task

@@ -120,6 +120,13 @@ class Task:
             ttl=state.ttl, poll=state.poll, seen=now, steps=steps, raw=raw,
         ).wrong(problems)  # fmt: skip
 
+    def knows_newer(self, state: TaskState) -> bool:
+        """Whether something newer is known than what a notice says: over HTTP the two may come in any order.
+
+        Only times that are written alike are compared.
+        """
+        return len(state.updated) == len(self.updated) and state.updated < self.updated
+
     def wrong(self, problems: Iterable[str]) -> Task:
         """It with more that is wrong with it, each thing once."""
         found = dict.fromkeys((*self.problems, *problems))

@@ -184,6 +184,18 @@ def test_a_server_that_offers_no_cancelling_is_told_of_and_its_task_goes_on() ->
     check(main)
 
 
+def test_a_notice_that_comes_late_is_known_to_be_old() -> None:
+    def state(updated: str) -> TaskState:
+        raw = {"taskId": "t", "status": "working", "ttl": None, "createdAt": "", "lastUpdatedAt": updated}
+        return read_state(raw, "core")
+
+    task = Task("s", "t", "core").heard(state("2026-11-21T12:00:05Z"), None)
+    assert task.knows_newer(state("2026-11-21T12:00:04Z"))
+    assert not task.knows_newer(state("2026-11-21T12:00:05Z"))
+    assert not task.knows_newer(state("2026-11-21T12:00:06Z"))
+    assert not task.knows_newer(state("2026"))
+
+
 def test_more_than_the_limit_are_not_kept_and_finished_ones_go_first() -> None:
     store = TaskStore(3)
     for number in range(3):
