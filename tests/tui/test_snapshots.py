@@ -107,7 +107,7 @@ async def open_book(pilot: Pilot[Any]) -> None:
     await pilot.press(*"Slow Trains North")
     call = Call(entry.ref, "tools/call", {})
     call.outcome = Succeeded(ms=18, size=1234, request_id=17, result=RESULT)
-    calling._calls[calling.opened.key] = call
+    calling._calls.put(calling.opened.key, call)
     calling._show_result()
     await pilot.pause()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.form.offer import Offer
+from mcp_studio.tui.kept import Kept
 from mcp_studio.tui.panels.pane import Pane
 
 if TYPE_CHECKING:
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from mcp_studio.tui.form.offer import Complete
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.screens.main import MainScreen
-
-KEPT = 20
-"""Finished calls whose results stay at hand."""
-KEPT_BYTES = 64 * 1024 * 1024
 
 
 class Calling:
@@ -37,7 +33,7 @@ class Calling:
         self._screen = screen
         self._studio = screen.studio
         self.opened: Opened | None = None
-        self._calls: OrderedDict[str, Call] = OrderedDict()
+        self._calls = Kept()
         self._refused: Json = None
         self._changes: dict[str, Change] = {}
         """What has changed, by draft key: still shown when the person comes back to it."""
@@ -67,8 +63,7 @@ class Calling:
         """Show an entry and what came of an earlier call of it."""
         await self.open(entry, go=False)
         if self.opened is not None:
-            self._calls.pop(self.opened.key, None)
-            self._calls[self.opened.key] = call
+            self._calls.put(self.opened.key, call)
             self._show_result()
             if self._screen.result.mounting is not None:
                 await self._screen.result.mounting  # a viewer that is not there yet takes no focus
@@ -226,10 +221,8 @@ class Calling:
                 call = self._studio.get_prompt(ref, opened.words())
             case _:
                 call = self._studio.read_resource(ref.server, opened.uri(), fresh=fresh)
-        self._calls.pop(opened.key, None)
-        self._calls[opened.key] = call
+        self._calls.put(opened.key, call)
         call.changed.connect(self._call_changed)
-        self._forget_old()
         self._studio.drafts.put(opened.key, opened.value)
         self._show_result()
 
@@ -290,13 +283,6 @@ class Calling:
             self._screen.call_later(self._show_result)
         elif call.outcome is not None and call.checked:
             self._screen.studio_app.say(f"{call.subject}: {describe.outcome_line(call.outcome)[1]}")
-
-    def _forget_old(self) -> None:
-        done = [key for key, call in self._calls.items() if call.outcome is not None]
-        size = sum(call.outcome.size for call in self._calls.values() if call.outcome)
-        while done and (len(done) > KEPT or size > KEPT_BYTES):
-            outcome = self._calls.pop(done.pop(0)).outcome
-            size -= outcome.size if outcome else 0
 
     def _show_result(self) -> None:
         self._screen.result.show(self.opened, self.call)
