@@ -210,6 +210,7 @@ class Linter:
             return ""
         self._version, self._modern = version, version in MODERN_VERSIONS
         self._server = result.get("capabilities")
+        self._exchanges.answered()
         self._ledger.speaks(entry.number, version)
         return version
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import pytest
@@ -13,10 +14,11 @@ from mcp_studio.catalog.ref import KINDS, Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
+from tests.servers.http_kit import child
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import call, http, opened, stdio
 from tests.support import npm_server, python_server, run, wait_until
-from tests.support_servers import demo_http, demo_stdio, http_server
+from tests.support_servers import demo_http, demo_stdio, http_server, running
 
 FAULTS = {
     "bad-tool": {"missing-field", "tool-schema", "wrong-type", "tool-name"},
@@ -212,9 +214,27 @@ async def use(studio: Studio) -> None:
         await studio.get_prompt(Ref("prompt", "s", entry.ref.name), given).wait()
 
 
+@contextmanager
+def over_sse() -> Generator[str]:
+    """The SDK's server over HTTP+SSE."""
+    with child("older") as (_, port):
+        yield f"http://127.0.0.1:{port}/sse"
+
+
+@contextmanager
+def over_websocket() -> Generator[str]:
+    """The SDK's server behind a WebSocket."""
+    with running(python_server("ws_sdk")) as server:
+        yield server.url
+
+
 def served(name: str) -> AbstractContextManager[list[str] | str]:
     """A good server: an argv for stdio, or a URL."""
     match name:
+        case "sdk over HTTP+SSE":
+            return over_sse()
+        case "sdk over WebSocket":
+            return over_websocket()
         case "demo":
             return nullcontext(demo_stdio())
         case "demo over HTTP":
@@ -229,12 +249,17 @@ def served(name: str) -> AbstractContextManager[list[str] | str]:
             return nullcontext(npm_server(name))
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-@pytest.mark.parametrize("name", ["everything", "memory", "demo", "demo over HTTP", "sdk", "sdk over HTTP", "raw"])
-def test_a_good_server_lints_clean(name: str, era: Any) -> None:
-    if era == "modern" and name in ("everything", "memory"):
-        pytest.skip("it speaks the handshake era alone")
+OLD = ("everything", "memory", "sdk over HTTP+SSE", "sdk over WebSocket")
+"""Servers of the handshake era alone."""
+NEW = ("demo", "demo over HTTP", "sdk", "sdk over HTTP", "raw")
+LAPSES = {"sdk over HTTP+SSE": {"undeclared-notification"}}
+"""What servers do wrong indeed: this one tells of changed tools and does not declare it."""
 
+
+@pytest.mark.parametrize(
+    ("name", "era"), [*((name, "legacy") for name in (*OLD, *NEW)), *((name, "modern") for name in NEW)]
+)
+def test_a_good_server_lints_clean(name: str, era: Any) -> None:
     async def main() -> None:
         with served(name) as where:
             more: Any = {"era": era}
@@ -245,7 +270,8 @@ def test_a_good_server_lints_clean(name: str, era: Any) -> None:
                 await use(studio)
                 await studio.trace.examine("s")
                 found = [(one, entry.body[:300]) for entry in studio.trace for one in entry.findings]
-                assert [one for one in found if one[0].severity != "hint"] == []
+                lapses = LAPSES.get(name, set())
+                assert [one for one in found if one[0].severity != "hint" and one[0].rule not in lapses] == []
                 assert studio.trace.ledger("s").uncovered(studio.manager.status("s").warnings) == ()
 
     run(main(), 90)
