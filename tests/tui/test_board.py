@@ -117,7 +117,7 @@ def test_questions_of_all_servers_are_answered_from_the_board_one_after_another(
             await stage.press(*"Ada", "ctrl+j")
             assert (await tasks[0]).content == {"name": "Ada"}
             await shown(stage, Board)
-            await stage.shows("Waiting for you  2")
+            await stage.shows("Waiting for you  2", "alt+r Rule")
             await stage.press("d")
             assert await tasks[1] == Answer("decline")
             await stage.shows("Waiting for you  1")

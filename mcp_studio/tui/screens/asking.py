@@ -231,6 +231,11 @@ class Asking:
             word = _WORDS[self._given[1].action]
             self._app.say(f"{word}. {self._app.spell('make-rule')} makes a rule of this answer.")
 
+    @property
+    def has_given(self) -> bool:
+        """Whether there is an answer of which a rule can be made."""
+        return self._given is not None
+
     def make_rule(self) -> None:
         """Make a rule of the answer that was just given."""
 

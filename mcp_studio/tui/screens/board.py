@@ -48,6 +48,14 @@ class Board(Dialog[Chosen], scope="board"):
         """The list, and everything about the row under the cursor."""
         return self._list, self._detail
 
+    def keys_line(self) -> Content:
+        """Its own keys, and the one that makes a rule where there is an answer to make it of."""
+        keys = super().keys_line()
+        if not self._asking.has_given:
+            return keys
+        key = cast("StudioApp", self.app).spell("make-rule")
+        return Content.assemble(keys, "   ", (key, "b $primary"), " Rule")
+
     def on_mount(self) -> None:
         """Fill it, and look again now and then."""
         self.query_one("#box").add_class("-tall")
