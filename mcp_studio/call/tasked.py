@@ -20,7 +20,8 @@ from mcp_studio.session.connection import Connection, Reply
 from mcp_studio.session.deadline import Deadline
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.state import Status
-from mcp_studio.session.tasking import Tasks, unreachable
+from mcp_studio.session.task_listing import unreachable
+from mcp_studio.session.tasking import Tasks
 from mcp_studio.session.tasks import Task
 
 _CANCELLING = 2.0
@@ -128,17 +129,8 @@ class TaskCalls:
 
     async def _cancel(self, task: Task) -> None:
         """Nobody waits any more: tell the server, in a bounded time, even while we are cancelled ourselves."""
-        telling = asyncio.get_running_loop().create_task(self._tell(task))
+        telling = asyncio.get_running_loop().create_task(self._tasks.cancel_noting(*task.key))
         await asyncio.wait((telling,), timeout=_CANCELLING)
-
-    async def _tell(self, task: Task) -> None:
-        try:
-            await self._tasks.cancel(*task.key)
-        except ProtocolError as error:
-            if (now := self._tasks.get(*task.key)) is not None and not now.done:
-                self._tasks.put(now.wrong((f"It could not be cancelled and goes on: {error.message}",)))
-        except StudioError:
-            return  # not connected: whoever asks for it later sees how it is
 
 
 def outcome_of_task(task: Task) -> CallOutcome:

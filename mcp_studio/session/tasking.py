@@ -9,16 +9,17 @@ from dataclasses import replace
 from typing import Any, cast
 
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.errors import ProtocolError, StudioError, Unreachable, UsageError
+from mcp_studio.errors import ProtocolError, StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import Answered, Refused
+from mcp_studio.protocol.events import Answered
 from mcp_studio.protocol.tasks import NOTIFICATIONS, TaskKind, has, read_state
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.task_file import Kept, TaskFile, address_of
 from mcp_studio.session.task_follower import Follower
 from mcp_studio.session.task_keeper import TaskKeeper
+from mcp_studio.session.task_listing import list_tasks
 from mcp_studio.session.tasks import Task, TaskStore
 
 _SELDOM = 2.0
@@ -54,8 +55,6 @@ class Tasks(TaskStore):
         manager.notified.connect(self._notified)
         self.changed.connect(self._keep)
         self.removed.connect(self._forget)
-
-    # ------------------------------------------------------------------ where tasks come from
 
     def begin(self, server: str, kind: TaskKind, raw: Json, *, ref: Ref, arguments: Json, method: str) -> Task:
         """A call became a task: follow it.
@@ -112,19 +111,8 @@ class Tasks(TaskStore):
         connection = self._manager.connection(server)
         if connection.core.modern or not has(self._manager.status(server).capabilities, "tasks", "list"):
             return
-        cursor: Json = None
-        for _ in range(self._limits.pages):
-            reply = await connection.request("tasks/list", {} if cursor is None else {"cursor": cursor})
-            if isinstance(reply.event, Refused):
-                raise ProtocolError(f"The server refused tasks/list: {reply.event.message} ({reply.event.code}).")
-            result: Json = reply.event.result
-            page = cast("dict[str, Json]", result) if isinstance(result, dict) else {}
-            found = page.get("tasks")
-            for raw in cast("list[Json]", found) if isinstance(found, list) else []:
-                self._listed(server, raw)
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or len(self.all(server)) >= self._limits.tasks:
-                return
+        for raw in await list_tasks(connection, self._limits):
+            self._listed(server, raw)
 
     def _listed(self, server: str, raw: Json) -> None:
         state = read_state(raw, "core")
@@ -135,8 +123,6 @@ class Tasks(TaskStore):
             known = Task(server, state.id, "core", followed=False)
         if known is not None and not known.done:
             self.put(known.heard(state, raw))
-
-    # ------------------------------------------------------------------ what is done with them
 
     def poll(self, server: str, identity: str) -> None:
         """Ask for a task now, and follow it from now on.
@@ -171,6 +157,19 @@ class Tasks(TaskStore):
         if not self._known(server, identity).done:
             self._follow(task, now=True)
 
+    def cancel_soon(self, server: str, identity: str) -> None:
+        """The same without waiting."""
+        self._spawn(self.cancel_noting(server, identity))
+
+    async def cancel_noting(self, server: str, identity: str) -> None:
+        """Cancel a task; a server that does not is noted at the task, one that cannot be reached is not."""
+        try:
+            await self.cancel(server, identity)
+        except StudioError as error:
+            task = self.get(server, identity)
+            if isinstance(error, ProtocolError) and task is not None and not task.done:
+                self.put(task.wrong((f"It could not be cancelled and goes on: {error.message}",)))
+
     async def until(self, server: str, identity: str, true: Callable[[Task], bool]) -> Task:
         """Wait until something is true of a task.
 
@@ -192,8 +191,6 @@ class Tasks(TaskStore):
         if task := self.get(server, identity):
             return task
         raise UsageError(f"{server} has no task {identity!r}.")
-
-    # ------------------------------------------------------------------ following
 
     def _follow(self, task: Task, *, now: bool) -> None:
         connection = self._connections.get(task.server)
@@ -300,15 +297,3 @@ def _small(params: dict[str, Json]) -> bool:
         len(value) < _TEXT if isinstance(value, str) else not isinstance(value, (dict, list))
         for value in params.values()
     )
-
-
-def unreachable(manager: ConnectionManager, server: str) -> StudioError | None:
-    """Why nothing more will be heard of a server's tasks by itself; None while it is connected or on its way."""
-    if server not in manager.names():
-        return Unreachable(f"{server} is not configured any more.")
-    status = manager.status(server)
-    if status.state in ("failed", "needs_auth"):
-        return status.error or Unreachable(f"{server} has failed.")
-    if status.state == "disabled":
-        return Unreachable(f"{server} was disconnected.")
-    return None

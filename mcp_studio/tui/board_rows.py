@@ -13,7 +13,8 @@ from rich.cells import cell_len
 from mcp_studio.call.call import Call
 from mcp_studio.safetext import safe
 from mcp_studio.session.inflight import Running
-from mcp_studio.tui import asking_words
+from mcp_studio.session.tasks import Task
+from mcp_studio.tui import asking_words, task_words
 from mcp_studio.tui.asking_words import age
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, spread
@@ -108,6 +109,10 @@ def _running(studio: Studio, now: float) -> Iterator[Row]:
     for one in others:
         if not one.call:
             yield _request_row(one, now)
+    waited = {call.as_task.key for call in studio.calls if call.as_task is not None}
+    for task in studio.tasks.all():
+        if task.followed and not task.done and task.key not in waited:
+            yield _task_row(studio, task)
 
 
 def _call_row(call: Call, paused: bool, now: float) -> Row:
@@ -121,6 +126,17 @@ def _call_row(call: Call, paused: bool, now: float) -> Row:
     return Row(
         "call", ("call", id(call)), safe(call.subject, 80), "  ".join(filter(None, (state, words))),
         _times(call.started, last, now), glyphs().half, "warn", detail, "", call, call.cancel,
+    )  # fmt: skip
+
+
+def _task_row(studio: Studio, task: Task) -> Row:
+    """A task that goes on though no call waits for it."""
+    sign, look = task_words.sign(task)
+    since, heard = time.time() - task.started, f" · heard {age(time.time() - task.seen)} ago" if task.seen else ""
+    return Row(
+        "request", ("task", *task.key), f"{safe(task.subject, 80)} in the background", task_words.words(task),
+        age(since) + heard, sign, look, f"{task.subject}\ntask {task.id}: {task.status}\n{task.message}", task.id, task,
+        lambda: studio.tasks.cancel_soon(*task.key),
     )  # fmt: skip
 
 

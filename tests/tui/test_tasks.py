@@ -157,3 +157,28 @@ def test_the_arrows_of_the_tabs_reach_tasks_and_come_back() -> None:
             assert stage.main.focused is stage.main.catalog.list
 
     run(main())
+
+
+def test_the_board_shows_what_goes_on_in_the_background_and_cancels_it() -> None:
+    async def main() -> None:
+        async with on_stage(tasks("--poll", "300")) as stage:
+            identity = await begun(stage, "forever")
+            await stage.press("alt+g", "f7")
+            await stage.shows("raw.forever in the background")
+            await stage.press("x")
+            await stage.until(lambda: stage.studio.tasks.get("raw", identity).status == "cancelled", "cancelled")
+
+    run(main())
+
+
+def test_the_switch_is_remembered_while_one_looks_at_something_else() -> None:
+    async def main() -> None:
+        async with on_stage(tasks()) as stage:
+            await stage.open("work")
+            await stage.press("alt+k")
+            await stage.open("plain")
+            await stage.until(lambda: "as a task" not in stage.screen_text(), "nothing of tasks")
+            await stage.open("work")
+            await stage.shows("Runs as a task · alt+k switches")
+
+    run(main())

@@ -38,6 +38,7 @@ class Calling:
         self._changes: dict[str, Change] = {}
         """What has changed, by draft key: still shown when the person comes back to it."""
         self._said = ""
+        self._tasked: set[str] = set()  # what is to be run as a task, by draft key
         self.home: Pane = screen.catalog
 
     # The open entry
@@ -76,6 +77,7 @@ class Calling:
             self._screen.studio_app.say(task_words.why_no_switch(opened.support if opened else ""), "warning")
             return
         opened.as_task = not opened.as_task
+        (self._tasked.add if opened.as_task else self._tasked.discard)(opened.key)
         self.state_changed()
 
     def leave(self) -> None:
@@ -144,6 +146,7 @@ class Calling:
         view = self.opened.entry.view
         if status is not None and status.version and isinstance(view, ToolView):
             self.opened.support = support_of(view.raw, status.version, status.capabilities)
+            self.opened.as_task = self.opened.support == "optional" and self.opened.key in self._tasked
         self._screen.call.show_state(status, listed=bool(found))
 
     async def _redefined(self, entry: Entry) -> None:
