@@ -84,7 +84,9 @@ def _server_info(look: Look) -> None:
         return
     known = Look(cast("dict[str, Json]", meta), "/result/_meta", "the _meta", "basic#meta", look.spots)
     if known.may(META_SERVER, "an object"):
-        info = Look(known.raw[META_SERVER], f"/result/_meta/{escaped(META_SERVER)}", "the serverInfo", "", look.spots)
+        info = Look(
+            known.raw[META_SERVER], f"/result/_meta/{escaped(META_SERVER)}", "the serverInfo", "basic#meta", look.spots
+        )
         for key in ("name", "version"):
             info.needs(key)
         for key in ("title", "description", "websiteUrl"):
