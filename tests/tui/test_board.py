@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.load import load
-from mcp_studio.config.model import AnswerRule, Config, Root, ServerConfig, Settings
+from mcp_studio.config.model import AnswerRule, Config, Root, ServerConfig, Settings, Source
 from mcp_studio.config.save import put_server
 from mcp_studio.paths import Paths
 from mcp_studio.session.inbox import Answer, InputRequest
@@ -19,6 +19,7 @@ from mcp_studio.tui.screens.page import Page
 from mcp_studio.tui.screens.question import Question
 from mcp_studio.tui.screens.roots_dialog import RootsDialog
 from mcp_studio.tui.screens.rule_dialog import RuleDialog
+from mcp_studio.tui.server_files import keep_roots
 from tests.studio_support import stdio, text
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, run
@@ -420,3 +421,17 @@ def test_what_a_server_says_does_no_harm_on_the_board() -> None:
             await asyncio.gather(*tasks)
 
     run(main())
+
+
+def test_a_file_of_another_program_is_not_written_for_roots(tmp_path: Any) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text("{}")
+
+    async def main() -> None:
+        async with on_stage(asks(source=Source("file", str(file)))) as stage:
+            said = await keep_roots(stage.studio, "s", (Root(str(tmp_path)),))
+            assert "until you quit" in said
+            assert stage.studio.manager.config("s").roots == (Root(tmp_path.as_uri()),)
+
+    run(main())
+    assert file.read_text() == "{}"
