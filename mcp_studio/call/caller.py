@@ -118,7 +118,7 @@ class Caller:
         if judgement.verdict == "allow" or (approved and judgement.verdict == "ask"):
             return None
         if judgement.verdict == "deny":
-            return Denied(rule=judgement.rule)
+            return Denied(rule=judgement.rule, unusable=judgement.unusable)
         question = InputRequest(
             "approval", call.ref.server, f"Run {call.subject}?", subject=call.subject,
             arguments=call.params["arguments"], reasons=judgement.reasons,

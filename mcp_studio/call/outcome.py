@@ -82,6 +82,8 @@ class Denied(CallOutcome):
     """A rule or a person said no before anything was sent."""
 
     rule: str = ""
+    unusable: bool = False
+    """Nobody could approve it: the tool's definition forbids that it is called."""
 
 
 class Cancelled(CallOutcome):

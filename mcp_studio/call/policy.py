@@ -21,6 +21,8 @@ class Judgement(NamedTuple):
     verdict: Verdict
     rule: str
     reasons: tuple[str, ...] = ()
+    unusable: bool = False
+    """The tool's definition forbids that it is called: no rule and no approval changes that."""
 
 
 def judge(
@@ -35,7 +37,7 @@ def judge(
         entries: what the server lists under the name.
     """
     if entries and all(entry.excluded for entry in entries):
-        return Judgement("deny", entries[0].problem)
+        return Judgement("deny", entries[0].problem, unusable=True)
     tool = next((entry.view for entry in entries if isinstance(entry.view, ToolView)), None)
     for rule in rules:
         if fnmatchcase(str(ref), rule.tools):

@@ -19,7 +19,7 @@ from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
 from mcp_studio.cli.output import Output
 from mcp_studio.errors import InputNeeded, StudioError
-from mcp_studio.jsontext import Json, pretty
+from mcp_studio.jsontext import Json, printable
 
 
 class ToolError(StudioError):
@@ -47,11 +47,13 @@ def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], 
             text = result_text(result) or "the tool gives no reason"
             return out.fail(ToolError(f"tool error: {text}"), {"result": result})
         case Rejected(code=code, message=message, data=data):
-            more = f" {pretty(data)}" if data is not None and not out.json else ""
+            more = f" {printable(data, indent=None)}" if data is not None and not out.json else ""
             return out.fail(
                 StudioError(f"the server refused it: {message} ({code}){more}" if code else f"{message}{more}"),
                 {"code": code, "data": data},
             )
+        case Denied(rule=rule, unusable=True):
+            return out.fail(StudioError(f"It cannot be called: {rule}."))
         case Denied(rule=rule):
             return out.fail(InputNeeded(f"It was not run: {rule}."))
         case InBackground(task=task):

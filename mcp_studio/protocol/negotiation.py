@@ -183,13 +183,19 @@ class Negotiation:
             pinned = f"Only protocol version {self._pin} is offered: without that, others are tried."
             return ProtocolError(
                 f"The server refused {method}: {answer.message or 'no reason given'} ({answer.code}).",
-                hint=pinned if self._pin else "Try another era: --era legacy or --era modern.",
+                hint=pinned if self._pin else _other_era(self._era),
             )
         return ProtocolError(f"The server's answer to {method} makes no sense.")
 
     def _fail(self, error: StudioError) -> list[Event]:
         self.settled = True
         return [NegotiationFailed(error)]
+
+
+def _other_era(era: Era) -> str:
+    if era == "auto":
+        return "Try one era alone: --era legacy or --era modern."
+    return f"Try another era: --era {'legacy' if era == 'modern' else 'modern'}, or auto."
 
 
 def _says_nothing_of_the_era(error: StudioError) -> bool:

@@ -90,7 +90,10 @@ def parse_pair(form: Form, text: str) -> tuple[str, Json]:
 def _undrawn(form: Form, name: str) -> Field:
     """A place for a property that has no field, where the schema leaves room for such."""
     schema = form.schema if isinstance(form.schema, dict) else {}
-    if form.whole or form.more or schema.get("additionalProperties") or "patternProperties" in schema:
+    extra = schema.get("additionalProperties")
+    # `{"type": "object"}` says nothing of what is in it, so anything may be.
+    silent = bool(schema) and "properties" not in schema and extra is not False
+    if form.whole or form.more or extra or silent or "patternProperties" in schema:
         return JsonField(name, name)
     names = [field.name for field in form.fields]
     near = difflib.get_close_matches(name, names, 1)

@@ -35,4 +35,4 @@ def test_the_first_matching_rule_decides() -> None:
 def test_a_name_that_is_listed_twice_is_asked_about_and_an_excluded_tool_is_denied() -> None:
     assert judge(REF, (*READ, *READ), origin="person", trusted=True).verdict == "ask"
     excluded = (READ[0]._replace(excluded=True, problem="excluded: x"),)
-    assert judge(REF, excluded, origin="person", trusted=True) == Judgement("deny", "excluded: x")
+    assert judge(REF, excluded, origin="person", trusted=True) == Judgement("deny", "excluded: x", unusable=True)

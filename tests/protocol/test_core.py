@@ -324,3 +324,11 @@ def test_a_modern_server_that_sends_requests_is_refused() -> None:
     assert isinstance(fault, ev.Fault)
     (refusal,) = taken(made)
     assert refusal["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize(("era", "hint"), [("modern", "--era legacy, or auto"), ("legacy", "--era modern, or auto")])
+def test_a_refused_handshake_suggests_the_other_era(era: Any, hint: str) -> None:
+    made = core(era=era)
+    made.take()
+    (event,) = feed(made, {"id": 1, "error": {"code": -32601, "message": "Method not found"}})
+    assert isinstance(event, ev.NegotiationFailed) and hint in event.error.hint

@@ -190,3 +190,12 @@ def test_pairs_without_a_field_are_taken_where_the_schema_leaves_room() -> None:
     assert parse_pair(build({"additionalProperties": True}), "other:=[1]") == ("other", [1])
     with pytest.raises(ValueError, match="none are taken"):
         parse_pair(build({"properties": {}}), "a=1")
+
+
+def test_a_schema_that_says_nothing_of_properties_takes_any_pair() -> None:
+    silent = build({"type": "object"})
+    assert parse_pair(silent, "a=6") == ("a", 6)
+    assert parse_pair(silent, "name=Ada Lovelace") == ("name", "Ada Lovelace")
+    assert parse_pair(silent, 'name:="6"') == ("name", "6")
+    with pytest.raises(ValueError, match="none are taken"):
+        parse_pair(build({"type": "object", "additionalProperties": False}), "a=1")

@@ -62,12 +62,12 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], plan: Plan, out:
     errors = [error for error in await asyncio.gather(*waiting) if error is not None]
     result: dict[str, Json] = {}
     for kind in kinds:
-        entries = studio.catalog.entries(kind)
-        result[kind + "s"] = [_json(entry) for entry in entries if not entry.remembered]
+        entries = [entry for entry in studio.catalog.entries(kind) if not entry.remembered]
+        result[kind + "s"] = [_json(entry) for entry in entries]
         _tell(studio, kind, plan, out)
         if entries and len(kinds) > 1:
             out.data(f"{kind}s")
-        for row in entry_rows([entry for entry in entries if not entry.remembered], indent="  " * (len(kinds) > 1)):
+        for row in entry_rows(entries, indent="  " * (len(kinds) > 1)):
             out.data(row)
     out.result = result
     if errors:

@@ -1,0 +1,37 @@
+"""How the end of a call is told, and with which exit code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_studio.call.outcome import Denied, Rejected
+from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.ending import end
+from mcp_studio.cli.output import Output
+from mcp_studio.jsontext import pretty
+
+
+def ended(outcome: Any) -> int:
+    return end(outcome, Output(), Asker(), pretty)
+
+
+def test_a_tool_whose_definition_forbids_calling_it_is_a_failure_that_no_approval_changes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ended(Denied(rule="excluded: x", unusable=True)) == 1
+    assert "It cannot be called: excluded: x." in capsys.readouterr().err
+    assert ended(Denied(rule="you said no")) == 6
+
+
+def test_what_a_server_says_with_its_refusal_stands_on_one_line_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    refusal = Rejected(code=-32602, message="gated", data={"reason": "demo", "list": [1, 2]})
+    assert ended(refusal) == 1
+    said = capsys.readouterr().err
+    assert 'the server refused it: gated (-32602) {"reason": "demo", "list": [1, 2]}' in said
+
+
+def test_json_has_what_a_server_says_with_its_refusal_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert end(Rejected(code=-1, message="no", data={"a": 1}), Output(json=True), Asker(), pretty) == 1
+    assert '"data": {\n      "a": 1\n    }' in capsys.readouterr().out
