@@ -52,7 +52,7 @@ def turn(walker: Walker, key: str, wanted: str) -> None:
 def scroll(walker: Walker, wanted: str) -> None:
     """Turn the wheel in the middle of the screen until something is there, or nothing moves any more."""
     at = f"{walker.columns // 2};{walker.rows // 2}".encode()
-    for _ in range(60):
+    for _ in range(200):
         before = walker.text()
         if re.search(wanted, before):
             return
