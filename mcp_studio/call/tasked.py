@@ -89,7 +89,7 @@ class TaskCalls:
         )
         total = total or self._limits.call_longest
         if held.kind == "core":
-            connection.last(held.request_id, call.on_progress)
+            connection.waiting.last(held.request_id, call.on_progress)
         deadline = Deadline(total, total, self._limits.call_longest)
         try:
             async with deadline.scope:
@@ -100,7 +100,7 @@ class TaskCalls:
             await self._cancel(task)
             raise
         finally:
-            connection.last(held.request_id, None)
+            connection.waiting.last(held.request_id, None)
 
     async def _wait(self, call: Call, task: Task, deadline: Deadline) -> Task:
         news = asyncio.Event()

@@ -10,7 +10,7 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.tasks import ENDED, TaskStatus, has
 from mcp_studio.protocol.versions import INTERNAL_ERROR, INVALID_PARAMS, META_TASK, METHOD_NOT_FOUND, at_least
+from mcp_studio.record import record
 from mcp_studio.session.answering import Refusal
 from mcp_studio.session.connection import Connection
 
@@ -32,7 +33,7 @@ Ask = Callable[[], Awaitable[Json | Refusal]]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class _Mine:
     """One question that became a task."""
 
@@ -122,7 +123,7 @@ class ClientTasks:
         ttl = _TTL
         if isinstance(wish, (int, float)) and not isinstance(wish, bool) and wish > 0:
             ttl = min(wish / 1000, _TTL)
-        mine = _Mine(ttl, self._connection.calls)
+        mine = _Mine(ttl, self._connection.waiting.calls)
         self._mine[mine.id] = mine
         mine.doing = self._spawn(self._do(mine, ask))
         return {"task": mine.shape}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
@@ -16,22 +16,14 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.session.deadline import Deadline
-from mcp_studio.session.inflight import InFlight, Running
+from mcp_studio.session.inflight import InFlight
 from mcp_studio.session.raw import ByHand
-from mcp_studio.session.request import DeadlinePassed, OnProgress, Reply, Waiter, fail
+from mcp_studio.session.request import DeadlinePassed, OnProgress, Opening, Reply, fail
+from mcp_studio.session.waiting import Waiting
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
 
 __all__ = ["Connection", "DeadlinePassed", "OnProgress", "Opening", "Reply"]
-
-
-class Opening(NamedTuple):
-    """A connection that is ready, and how long its phases took in milliseconds."""
-
-    opened: Opened
-    ready: ev.Ready
-    started_ms: float
-    negotiated_ms: float
 
 
 class Connection:
@@ -62,11 +54,8 @@ class Connection:
         self._probe_time = probe
         self._on_event = on_event
         self._spawn = spawn
-        self._inflight = inflight
-        self._server = server
-        self._waiting: dict[RequestId, Waiter] = {}
-        self._lasting: dict[RequestId, OnProgress] = {}
-        self._pauses = 0
+        self.waiting = Waiting(inflight, server, core, self._stop)
+        """The requests that have no answer yet."""
         self._frame_size = 0
         self._flushing = False
         self._turn = asyncio.Lock()
@@ -175,14 +164,10 @@ class Connection:
         if on_id is not None:
             on_id(out.id)
         deadline = Deadline(idle or limits.call_idle, total or limits.call_total, limits.call_longest)
-        shown = self._shown(out, on_progress is not None)
-        waiter = Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress, shown)
-        self._waiting[out.id] = waiter
-        self._inflight.add(shown)
+        waiter = self.waiting.add(out, deadline, on_progress)
         try:
             async with deadline.scope:
-                if self._pauses:
-                    deadline.pause()
+                self.waiting.begin(deadline)
                 await self._send(out, follows)
                 if on_sent is not None:
                     on_sent()
@@ -194,26 +179,11 @@ class Connection:
             self._give_up(out.id, "cancelled")
             raise
         finally:
-            self._waiting.pop(out.id, None)
-            self._inflight.remove(shown)
+            self.waiting.remove(out.id)
 
     def notify(self, method: str, params: dict[str, Json] | None = None) -> None:
         """Send a notification with what is sent next."""
         self._put(self.core.notify(method, params))
-
-    def last(self, identity: RequestId, on_progress: OnProgress | None) -> None:
-        """Go on telling of progress after the answer, as a task of 2025-11-25 makes it; None ends that."""
-        if on_progress is None:
-            self._lasting.pop(identity, None)
-            self.core.lasting.discard(identity)
-        else:
-            self._lasting[identity] = on_progress
-            self.core.lasting.add(identity)
-
-    @property
-    def calls(self) -> set[RequestId]:
-        """The open requests that want to hear of progress: calls."""
-        return {identity for identity, waiter in self._waiting.items() if waiter.on_progress is not None}
 
     def respond(self, identity: RequestId, result: Json) -> None:
         """Answer a request of the server."""
@@ -222,22 +192,6 @@ class Connection:
     def refuse(self, identity: RequestId, code: int, message: str) -> None:
         """Answer a request of the server with an error."""
         self._put(self.core.refuse(identity, code, message))
-
-    def pause(self) -> None:
-        """A person is being asked by this server: no deadline runs, also of requests that follow; pauses nest."""
-        self._pauses += 1
-        if self._pauses == 1:
-            for waiter in self._waiting.values():
-                waiter.deadline.pause()
-                waiter.shown.paused = True
-
-    def resume(self) -> None:
-        """The person has answered."""
-        self._pauses -= 1
-        if self._pauses == 0:
-            for waiter in self._waiting.values():
-                waiter.deadline.resume()
-                waiter.shown.paused = False
 
     # ------------------------------------------------------------------ told by the transport
 
@@ -257,8 +211,7 @@ class Connection:
         """A message got no answer on the transport's level."""
         self._tap.cleaned(error)
         if out.kind != "request" or out.id is None:
-            self._tap.note(f"could not deliver {out.method or out.kind}: {error.message}")
-            return
+            return self._tap.note(f"could not deliver {out.method or out.kind}: {error.message}")
         self._tap.gave_up(out.id, lost=True)
         for event in self.core.undelivered(out.id, error):
             self._handle(event)
@@ -274,14 +227,12 @@ class Connection:
     def _handle(self, event: ev.Event) -> None:
         if isinstance(event, (ev.Answered, ev.Refused)):
             self._tap.matched(event.id)
-            if (waiter := self._waiting.get(event.id)) and not waiter.answer.done():
-                waiter.answer.set_result(Reply(event, self._frame_size, event.id))
+            self.waiting.answered(event, self._frame_size)
         elif isinstance(event, ev.Progressed):
-            self._progress(event)
+            self.waiting.progressed(event)
         elif isinstance(event, ev.Broken):
             self._tap.matched(event.id)
-            if waiter := self._waiting.get(event.id):
-                fail(waiter.answer, event.error)
+            self.waiting.fail(event.id, event.error)
         elif isinstance(event, ev.Ready):
             if not self._ready.done():
                 self._ready.set_result(event)
@@ -291,29 +242,6 @@ class Connection:
             if isinstance(event, ev.Withdrawn):
                 self._tap.withdrawn(event.id)
             self._on_event(event)
-
-    def _progress(self, event: ev.Progressed) -> None:
-        waiter = self._waiting.get(event.id)
-        if waiter is None:
-            if told := self._lasting.get(event.id):
-                told(event.progress, event.total, event.message)
-            return
-        waiter.deadline.extend()
-        shown = waiter.shown
-        shown.done, shown.total, shown.message = event.progress, event.total, event.message
-        shown.progressed = time.monotonic()
-        if waiter.on_progress is not None:
-            waiter.on_progress(event.progress, event.total, event.message)
-
-    def _shown(self, out: Outgoing, call: bool) -> Running:
-        identity = out.id or 0
-        return Running(self._server, out.method, out.target, identity, lambda: self._stop(identity), call)
-
-    def _stop(self, identity: RequestId) -> None:
-        """Somebody no longer wants the answer to a request that is no call."""
-        if waiter := self._waiting.get(identity):
-            self._give_up(identity, "cancelled")
-            fail(waiter.answer, StudioError("The request was cancelled."))
 
     async def _send(self, out: Outgoing, follows: RequestId | None = None) -> None:
         self._tap.expect(out, follows)
@@ -343,6 +271,11 @@ class Connection:
                 for out in self.core.take():
                     await self._send(out)
 
+    def _stop(self, identity: RequestId) -> None:
+        """Somebody no longer wants the answer to a request that is no call."""
+        self._give_up(identity, "cancelled")
+        self.waiting.fail(identity, StudioError("The request was cancelled."))
+
     def _give_up(self, identity: RequestId, reason: str) -> None:
         self._tap.gave_up(identity)
         self._transport.abandon(identity)
@@ -353,8 +286,7 @@ class Connection:
         if self.ended.done():
             return
         self.ended.set_result(error)
-        for waiter in self._waiting.values():
-            fail(waiter.answer, self._lost())
+        self.waiting.fail_all(self._lost)
         fail(self._ready, error or Unreachable("The connection was closed before it was ready."))
 
     def _lost(self) -> ConnectionLost:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from typing import Any
 from weakref import WeakSet
 
@@ -12,7 +11,6 @@ from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.ref import EntryKind
 from mcp_studio.catalog.refresh import Refresher
 from mcp_studio.catalog.remembered import Memories, Memory
-from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root, ServerConfig, Settings
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.jsontext import Json
@@ -203,16 +201,7 @@ class ConnectionManager:
 
     def set_roots(self, name: str, roots: tuple[Root, ...]) -> None:
         """Give a server other roots from now on; it is told where its version has a way (client/roots)."""
-        supervisor = self.supervisor(name)
-        old = supervisor.config
-        written = replace(old.written, roots=roots) if old.written else None
-        supervisor.config = replace(old, roots=effective_roots(roots, old), written=written)
-        connection = supervisor.connection
-        declared = supervisor.answerer.capabilities.get("roots")
-        if connection is not None and not connection.core.modern and isinstance(declared, dict):
-            if declared.get("listChanged") is True:
-                connection.notify("notifications/roots/list_changed")
-        self.changed.emit(name)
+        self.supervisor(name).set_roots(roots)
 
     def connection(self, name: str) -> Connection:
         """The ready connection of a server.

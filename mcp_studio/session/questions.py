@@ -44,7 +44,7 @@ class Questions:
             message = f"Too many open requests ({self._most})"
             self._connection.refuse(event.id, INTERNAL_ERROR, message)
             return
-        if calls := self._connection.calls:
+        if calls := self._connection.waiting.calls:
             self._calls[event.id] = calls
         task = self._open[event.id] = self._spawn(self._answer(event))
         task.add_done_callback(lambda _: self._forget(event.id, task))
@@ -82,11 +82,11 @@ class Questions:
             self._connection.respond(event.id, answer)
 
     async def _ask(self, event: Asked) -> Json | Refusal:
-        self._connection.pause()
+        self._connection.waiting.pause()
         try:
             subject = self._answerer.task_subjects.get(related_task(event.params), "")
             return await self._answerer.answer(event.method, event.params, subject)
         except StudioError as error:
             return Refusal(INTERNAL_ERROR, error.message)
         finally:
-            self._connection.resume()
+            self._connection.waiting.resume()

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from mcp_studio.errors import StudioError
-from mcp_studio.protocol.events import Answered, Refused
+from mcp_studio.protocol.events import Answered, Ready, Refused
 from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.record import record
 from mcp_studio.session.deadline import Deadline
 from mcp_studio.session.inflight import Running
+from mcp_studio.transport.base import Opened
 
 T = TypeVar("T")
 OnProgress = Callable[[float, float | None, str], None]
 """Told progress, total and message of a request."""
+
+
+class Opening(NamedTuple):
+    """A connection that is ready, and how long its phases took in milliseconds."""
+
+    opened: Opened
+    ready: Ready
+    started_ms: float
+    negotiated_ms: float
 
 
 class DeadlinePassed(StudioError):
@@ -34,7 +44,7 @@ class Reply(NamedTuple):
     request_id: RequestId
 
 
-@dataclass(slots=True)
+@record()
 class Waiter:
     """Who waits for one answer."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.expand import effective_roots
+from mcp_studio.config.model import Root, ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.session.answering import Answerer, Channel
 from mcp_studio.session.connection import Connection, Opening
@@ -70,6 +72,17 @@ class Supervisor:
         """Disconnect where connected, and connect anew."""
         self._wanted = True
         self._interrupt()
+
+    def set_roots(self, roots: tuple[Root, ...]) -> None:
+        """Give the server other roots from now on; it is told where its version has a way (client/roots)."""
+        old = self.config
+        written = replace(old.written, roots=roots) if old.written else None
+        self.config = replace(old, roots=effective_roots(roots, old), written=written)
+        declared = self.answerer.capabilities.get("roots")
+        if self.connection is not None and not self.connection.core.modern and isinstance(declared, dict):
+            if declared.get("listChanged") is True:
+                self.connection.notify("notifications/roots/list_changed")
+        self._owner.on_status(old.name)
 
     def warn(self, text: str) -> None:
         """Note what the server does wrong, once; starts with a verb."""
