@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mcp_studio.record import record
 
 KB = 1024
 MB = 1024 * KB
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Limits:
     """One value per bound; every field can be set in `[limits]` of config.toml."""
 

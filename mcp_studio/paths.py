@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from mcp_studio.record import record
 
 APP = "mcp-studio"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Paths:
     """The three folders of one person; none of them needs to exist."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 from mcp_studio.call.ended import Ended
@@ -17,6 +17,7 @@ from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.caching import Hint
 from mcp_studio.protocol.events import Answered
+from mcp_studio.record import record
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.session.connection import DeadlinePassed, Reply
 from mcp_studio.session.rounds import Declined
@@ -41,7 +42,7 @@ def _signal() -> Signal[Call]:
     return Signal()
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Call:
     """A running or finished call; `changed` fires on progress, on being asked about, and at the end."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from mcp_studio.catalog.ref import Ref
@@ -11,13 +10,14 @@ from mcp_studio.errors import ProtocolError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.events import Answered
 from mcp_studio.protocol.versions import at_least
+from mcp_studio.record import record
 from mcp_studio.session.manager import ConnectionManager
 
 MOST = 100
 """Values of one answer; the specification allows no more."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Completion:
     """One answer."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from mcp_studio.catalog.listing import METHODS
@@ -13,12 +13,13 @@ from mcp_studio.errors import ProtocolError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.caching import Hint, hint_of, narrowest
+from mcp_studio.record import record
 
 Ask = Callable[[str, dict[str, Json]], Awaitable[Json]]
 """Sends a request and returns its raw result; raises StudioError for everything else."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Page:
     """One page of a list, as it came."""
 
@@ -34,7 +35,7 @@ class Page:
     """What is wrong with the page, though its items can be used."""
 
 
-@dataclass(slots=True)
+@record()
 class Fetched:
     """The raw items of one list, and why there are not more."""
 

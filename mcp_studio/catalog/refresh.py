@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.fetch import Ask, Fetched, fetch
@@ -21,6 +21,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused
 from mcp_studio.protocol.versions import METHOD_NOT_FOUND
+from mcp_studio.record import record
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.state import Status
 
@@ -42,7 +43,7 @@ _CHANGES: dict[str, tuple[EntryKind, ...]] = {
 Keep = Callable[[ServerConfig, Memory], None]
 
 
-@dataclass(slots=True)
+@record()
 class _Watch:
     """What is out of date for one connected server."""
 

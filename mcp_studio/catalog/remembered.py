@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import cast
 
@@ -14,12 +14,13 @@ from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.record import record
 
 _FORMAT = 1
 _LARGEST = 32 * 1024 * 1024
 
 
-@dataclass(slots=True)
+@record()
 class Memory:
     """One server's last known state."""
 

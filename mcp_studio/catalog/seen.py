@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from mcp_studio.catalog.changes import Change, change_of
 from mcp_studio.catalog.listing import Entry, salvage
 from mcp_studio.catalog.ref import EntryKind
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.record import record
 
 Key = tuple[str, int]
 """A name, and which of several entries with that name."""
@@ -26,7 +27,7 @@ class Compared(NamedTuple):
     """What has not changed."""
 
 
-@dataclass(slots=True)
+@record()
 class Seen:
     """Baselines by server and kind.
 

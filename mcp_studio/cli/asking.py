@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_studio.cli.asking_form import fill
@@ -17,12 +16,13 @@ from mcp_studio.config.answers import load_answers
 from mcp_studio.config.model import AnswerRule, Problem
 from mcp_studio.errors import ConfigError, InputNeeded
 from mcp_studio.jsontext import Json, pretty
+from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Inbox, InputRequest
 
 
-@dataclass(slots=True)
+@record()
 class Refused:
     """A question that nobody could answer."""
 

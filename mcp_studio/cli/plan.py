@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.targets import select
 from mcp_studio.config.model import Config
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import UsageError
+from mcp_studio.record import record
 
 _PAIR = re.compile(r"[\w.-]+:?=")
 """How `key=value` and `key:=JSON` begin, and no URI does."""
@@ -19,7 +20,7 @@ TASK_ACTIONS = ("list", "get", "result", "cancel", "watch")
 """What can be done with tasks."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Plan:
     """The servers to connect, and what to do there."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_studio.paths import home
+from mcp_studio.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ForeignFile:
     """A configuration file of another client; `config.load.load(files=[file])` reads it."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,14 @@ from mcp_studio.config.trust import TrustStore, digest
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import JsonProblem
 from mcp_studio.paths import Paths
+from mcp_studio.record import record
 
 PROJECT_FILE = ".mcp-studio.toml"
 LARGEST = 8 * 1024 * 1024
 """Bytes of a configuration file; a larger one is none."""
 
 
-@dataclass(slots=True)
+@record()
 class _Loading:
     """What has been read so far."""
 

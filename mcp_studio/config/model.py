@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
+from mcp_studio.record import record
 
 Era = Literal["legacy", "auto", "modern"]
 """Which protocol era to speak: the handshake one, whichever the server knows, or the stateless one."""
@@ -48,7 +49,7 @@ class Root(NamedTuple):
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ServerConfig:
     """One `[servers.NAME]` table, after `${…}` expansion."""
 
@@ -134,7 +135,7 @@ class AnswerRule(NamedTuple):
     """Where it stands, for the trace."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Settings:
     """Everything in config.toml besides the servers."""
 
@@ -178,7 +179,7 @@ class Untrusted(NamedTuple):
     """What it would start, for the question that is put to the person."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Config:
     """All configuration in force: what loaded, and what did not."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from mcp_studio.record import record
 
 _PIECE = re.compile(
     r"\\k<(?P<back>\w+)>|\\u\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\/|\\c(?P<control>[A-Za-z])|\\.|\(\?<(?P<name>\w+)>|\$|\[|\]|.",
@@ -46,7 +48,7 @@ def _piece(found: re.Match[str]) -> str:
     return "/" if found[0] == r"\/" else found[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Patterns:
     """What became of the patterns of a schema."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mcp_studio.jsontext import Json
+from mcp_studio.record import record
 from mcp_studio.schema.problem import SchemaProblem as SchemaProblem
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Field:
     """One place for a value. `pointer` is the JSON pointer of that place inside the whole value."""
 
@@ -27,7 +26,7 @@ class Field:
     """The sub-schema it was made from, references followed and parts merged."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Text(Field):
     """A string; `format` and lengths as in the schema."""
 
@@ -39,7 +38,7 @@ class Text(Field):
     multiline: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Number(Field):
     """An integer or any number."""
 
@@ -52,12 +51,12 @@ class Number(Field):
     """The maximum itself is excluded."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Flag(Field):
     """A boolean."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Option:
     """One value of a choice."""
 
@@ -65,14 +64,14 @@ class Option:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Choice(Field):
     """One of a fixed set of values (`enum`, `const`, or titled `oneOf` of constants)."""
 
     options: tuple[Option, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Choices(Field):
     """Any number out of a fixed set of values (array of an enum)."""
 
@@ -81,7 +80,7 @@ class Choices(Field):
     max_items: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class JsonField(Field):
     """Anything else: edited as JSON text."""
 
@@ -94,7 +93,7 @@ class JsonField(Field):
         return not self.types or "string" in self.types
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Form:
     """All fields of one object value."""
 

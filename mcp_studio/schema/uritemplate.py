@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from mcp_studio.jsontext import Json
+from mcp_studio.record import record
 from mcp_studio.schema.wording import spell
 
 _RESERVED = ":/?#[]@!$&'()*+,;="
@@ -21,7 +21,7 @@ class TemplateError(ValueError):
     """A template that does not follow RFC 6570, or a value that cannot stand in one; a sentence without a full stop."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Variable:
     """One variable of an expression."""
 
@@ -34,7 +34,7 @@ class Variable:
     """`:n`: only the first n characters; 0 for all."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class _Style:
     """The table of RFC 6570, appendix A."""
 

@@ -6,11 +6,12 @@ import asyncio
 import itertools
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
+from mcp_studio.record import record
 from mcp_studio.signal import Signal
 
 Action = Literal["accept", "decline", "cancel"]
@@ -32,7 +33,7 @@ class Answer(NamedTuple):
     """What answered, where it was no person: `rule 2 of answers.toml`."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class InputRequest:
     """One question, carrying the slot for its answer."""
 

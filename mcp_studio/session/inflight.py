@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.record import record
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Running:
     """One request that has left and has no answer yet."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 from mcp_studio.errors import StudioError
@@ -17,6 +17,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused
 from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.record import record
 from mcp_studio.session.connection import Connection
 
 Purpose = Literal["lists", "resources", "tasks"]
@@ -45,7 +46,7 @@ class Stream(NamedTuple):
     """Why it ended or was refused, in words."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class _Attempt:
     """One stream from its request to its end."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.versions import META_SUBSCRIPTION
+from mcp_studio.record import record
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.listening import Stream
 from mcp_studio.session.owner import Seat
@@ -24,7 +25,7 @@ _PAUSE = 0.1
 """Seconds between two signals: a flood of updates costs no more than ten a second."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Subscription:
     """One resource that is watched; front ends read it and change nothing."""
 
@@ -45,7 +46,7 @@ class Subscription:
     """Nobody listened for a while since it was read last: it may have changed unseen."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class _Place:
     """What is wanted of one server, and the link that gets it while the server is connected."""
 

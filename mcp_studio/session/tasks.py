@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import ENDED, TaskKind, TaskState, TaskStatus
+from mcp_studio.record import record
 from mcp_studio.signal import Signal
 
 _STEPS = 60
@@ -35,7 +36,7 @@ class TaskError(NamedTuple):
     data: Json = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Task:
     """One task of one server. All texts in it are foreign."""
 

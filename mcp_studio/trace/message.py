@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from mcp_studio.record import record
 from mcp_studio.trace.lint.finding import Finding
 
 Direction = Literal["out", "in", "none"]
 MessageKind = Literal["request", "notification", "result", "error", "invalid", "http", "stderr", "stray", "note"]
 
 
-@dataclass(slots=True)
+@record()
 class WireMessage:
     """One entry of the trace. `body` is redacted on entry and otherwise exactly what crossed the wire."""
 
@@ -40,7 +40,7 @@ class WireMessage:
     """What the lint says about it."""
 
 
-@dataclass(slots=True)
+@record()
 class Span:
     """A request and what answered it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
@@ -12,6 +11,7 @@ from mcp_studio import __version__
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError
 from mcp_studio.limits import Limits
+from mcp_studio.record import record
 
 if TYPE_CHECKING:
     import httpx2
@@ -26,7 +26,7 @@ _SCHEMES = {"http": ("http", "https"), "sse": ("http", "https"), "websocket": ("
 _PROXIED_AS = {"ws": "http", "wss": "https"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Client:
     """A connection pool for one origin, and what else is needed of httpx2."""
 

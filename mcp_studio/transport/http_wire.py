@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import MODERN_VERSIONS
+from mcp_studio.record import record
 from mcp_studio.transport.base import Sink
 from mcp_studio.transport.edge import Edge, HeaderList
 from mcp_studio.transport.http_answer import Answer
@@ -33,7 +33,7 @@ _ERROR_BODY = MB
 _ERROR_WAIT = 5.0
 
 
-@dataclass(slots=True)
+@record()
 class Waiting:
     """A request that has not been answered."""
 
@@ -42,7 +42,7 @@ class Waiting:
     task: asyncio.Task[None] | None = None
 
 
-@dataclass(slots=True)
+@record()
 class Cursor:
     """How far a stream was read: what resuming it needs."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mcp_studio.record import record
 
 KEPT = 4096
 """Bytes kept of each end of a line that is too long."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Oversize:
     """A line longer than the limit: its two ends, and how long it was (without its newline)."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from mcp_studio.errors import LimitExceeded
+from mcp_studio.record import record
 from mcp_studio.transport.lines import KEPT, Oversize
 from mcp_studio.transport.oversize import size_text
 
@@ -18,7 +18,7 @@ _BOM = b"\xef\xbb\xbf"
 _DIGITS = re.compile(rb"[0-9]{1,9}")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class SseEvent:
     """One event that carries data; events without data only move `SseParser.last_id` and `SseParser.retry`."""
 

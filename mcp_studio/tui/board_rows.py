@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
 from mcp_studio.call.call import Call
+from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.session.inflight import Running
 from mcp_studio.session.tasks import Task
@@ -28,7 +29,7 @@ _BAR = 10
 _LISTEN = "subscriptions/listen"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Row:
     """One line; two rows that look the same are equal, whatever they are about."""
 
@@ -106,13 +107,13 @@ def _running(studio: Studio, now: float) -> Iterator[Row]:
     for call in studio.calls:
         paused = calls.get((call.ref.server, call.method, call.ref.name))
         yield _call_row(call, paused is not None and paused.paused, now)
-    for one in others:
-        if not one.call:
-            yield _request_row(one, now)
     waited = {call.as_task.key for call in studio.calls if call.as_task is not None}
     for task in studio.tasks.all():
         if task.followed and not task.done and task.key not in waited:
             yield _task_row(studio, task)
+    for one in others:
+        if not one.call:
+            yield _request_row(one, now)
 
 
 def _call_row(call: Call, paused: bool, now: float) -> Row:
@@ -134,7 +135,7 @@ def _task_row(studio: Studio, task: Task) -> Row:
     sign, look = task_words.sign(task)
     since, heard = time.time() - task.started, f" · heard {age(time.time() - task.seen)} ago" if task.seen else ""
     return Row(
-        "request", ("task", *task.key), f"{safe(task.subject, 80)} in the background", task_words.words(task),
+        "call", ("task", *task.key), f"{safe(task.subject, 80)} in the background", task_words.words(task),
         age(since) + heard, sign, look, f"{task.subject}\ntask {task.id}: {task.status}\n{task.message}", task.id, task,
         lambda: studio.tasks.cancel_soon(*task.key),
     )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from mcp_studio.catalog.changes import Change
@@ -11,6 +10,7 @@ from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import Support
 from mcp_studio.protocol.views import PromptView, TemplateView, ToolView
+from mcp_studio.record import record
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Field, Form, Text
 from mcp_studio.schema.form import build, defaults, prompt_fields, template_fields
@@ -22,7 +22,7 @@ from mcp_studio.tui.command_line import command_for
 _EMPTY = Form()
 
 
-@dataclass(slots=True)
+@record()
 class Opened:
     """One open entry. `value` is the truth; form and JSON editor are views on it."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+from mcp_studio.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Offer:
     """One answer of a server (server/utilities/completion)."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from textwrap import wrap
 
 from rich.cells import cell_len
 
 from mcp_studio.jsontext import Json
+from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, Text
 from mcp_studio.schema.text import to_text
@@ -26,7 +27,7 @@ _MOST_HELP = 8
 """Lines of description under the current field."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Spot:
     """A place that can be clicked: an option, or the value as a whole (-1)."""
 
@@ -36,7 +37,7 @@ class Spot:
     option: int
 
 
-@dataclass(slots=True)
+@record()
 class Drawn:
     """The lines of one field."""
 

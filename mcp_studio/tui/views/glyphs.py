@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mcp_studio.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Glyphs:
     """One set of signs."""
 
