@@ -11,6 +11,7 @@ from tests.studio_support import opened, stdio
 from tests.support import python_server, run, wait_until
 
 ASK, WAIT = Ref("tool", "s", "ask"), Ref("tool", "s", "wait")
+CALM = stdio(python_server("raw_server"), era="legacy")
 SHORT = stdio(python_server("raw_server"), era="legacy", timeouts=Timeouts(idle=0.4, total=10))
 
 
@@ -40,7 +41,7 @@ def test_a_call_begun_under_a_question_has_no_deadline_until_it_is_answered() ->
 
 def test_a_question_goes_with_the_call_that_was_cancelled() -> None:
     async def go() -> None:
-        async with opened(SHORT) as studio:
+        async with opened(CALM) as studio:
             handle = studio.call_tool(ASK, {})
             await wait_until(lambda: studio.inbox.pending)
             handle.cancel()
@@ -56,7 +57,7 @@ def test_a_question_goes_with_the_call_that_was_cancelled() -> None:
 
 def test_a_question_stays_while_another_call_may_have_caused_it() -> None:
     async def go() -> None:
-        async with opened(SHORT) as studio:
+        async with opened(CALM) as studio:
             other = studio.call_tool(WAIT, {"seconds": 5})
             await wait_until(lambda: len([e for e in studio.trace if e.method == "tools/call"]) == 1)
             asking = studio.call_tool(ASK, {})
