@@ -1,6 +1,7 @@
 """Tasks of both eras: `bind_edition` becomes one where the client can follow it.
 
-Up to 2025-11-25 tasks are part of the core, in 2026-07-28 an extension. The SDK knows nothing of tasks, so the call is answered before it gets to the SDK's own handling.
+Up to 2025-11-25 tasks are part of the core, in 2026-07-28 an extension. The SDK knows nothing of either, so the call is
+answered before it gets to the SDK's own handling.
 """
 
 from __future__ import annotations
