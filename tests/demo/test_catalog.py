@@ -40,7 +40,7 @@ def test_every_page_of_every_list_arrives(era: str) -> None:
             first = await client.list_resources()
             second = await client.list_resources(cursor=first.next_cursor)
             third = await client.list_resources(cursor=second.next_cursor)
-            assert [len(page.resources) for page in (first, second, third)] == [8, 8, 5]
+            assert [len(page.resources) for page in (first, second, third)] == [8, 8, 6]
             assert third.next_cursor is None
             assert len((await client.list_resource_templates()).resource_templates) == 5
             assert len((await client.list_prompts()).prompts) == 4

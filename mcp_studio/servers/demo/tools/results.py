@@ -93,7 +93,7 @@ async def show_every_block(turn: Turn, args: Args) -> Result:
 
 @TOOLS.tool(
     "show_wrong_structure",
-    "Show content that breaks its schema",
+    "Show a broken structure",
     "Structured content that does not match the output schema. The studio marks each place.",
     inputs(),
     hints=READ,
