@@ -8,15 +8,14 @@ from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio import __version__
+from mcp_studio.call import late
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller
-from mcp_studio.call.completing import Completion, complete
 from mcp_studio.call.drafts import Drafts
 from mcp_studio.call.policy import Origin
-from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.fetch import Page, fetch_page
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
@@ -43,9 +42,13 @@ from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.make import make
 
+if TYPE_CHECKING:
+    from mcp_studio.call.completing import Completion
+    from mcp_studio.call.skills import SkillReading
+
 log = logging.getLogger(__name__)
 
-_MOMENT = 0.5
+_SERVERS = Timeouts()
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
 
@@ -147,7 +150,7 @@ class Studio:
         *,
         origin: Origin = "person",
         approved: bool = False,
-        timeouts: Timeouts = Timeouts(),  # noqa: B008
+        timeouts: Timeouts = _SERVERS,
         task: bool = False,
         ttl: float | None = None,
     ) -> Call:
@@ -162,17 +165,17 @@ class Studio:
             ref, arguments, origin=origin, approved=approved, timeouts=timeouts, task=task, ttl=ttl
         )
 
-    def read_resource(self, server: str, uri: str, *, fresh: bool = False) -> Call:
+    def read_resource(self, server: str, uri: str, *, fresh: bool = False, timeouts: Timeouts = _SERVERS) -> Call:
         """Read a resource by its URI, listed or not.
 
         An answer that the server calls fresh still may be given again (2026-07-28); `fresh` asks it all the same.
         """
         self.subscriptions.read(server, uri)
-        return self._caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, fresh=fresh)
+        return self._caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, timeouts, fresh)
 
-    def get_prompt(self, ref: Ref, arguments: Mapping[str, str]) -> Call:
+    def get_prompt(self, ref: Ref, arguments: Mapping[str, str], *, timeouts: Timeouts = _SERVERS) -> Call:
         """Get a prompt."""
-        return self._caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)})
+        return self._caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)}, timeouts)
 
     async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
         """Values that the server suggests for an argument of a prompt or template; nothing where it has none to give.
@@ -180,7 +183,7 @@ class Studio:
         Raises:
             StudioError: not connected, no answer, or a refusal.
         """
-        return await complete(self.manager, ref, argument, value, known)
+        return await late.complete(self.manager, ref, argument, value, known)
 
     async def skills(self, server: str) -> tuple[Skill, ...]:
         """The skills that a server lists, in its order; none of their files is read for that.
@@ -272,9 +275,7 @@ class Studio:
         async with Studio.open(alone, self.paths, can_ask=False) as studio:
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)
-            counts: dict[EntryKind, int] = {
-                kind: len(studio.catalog.listing(trial.name, kind).entries) for kind in KINDS
-            }
+            counts = {kind: len(studio.catalog.listing(trial.name, kind).entries) for kind in KINDS}
             return TestReport(status, counts, (asyncio.get_running_loop().time() - began) * 1000)
 
     async def put_server(self, server: ServerConfig, old_name: str = "") -> None:
@@ -289,12 +290,11 @@ class Studio:
     async def _end_tasks(self) -> None:
         """What still runs gets a moment to come to its end: memories being written, calls that were lost."""
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_MOMENT)
+            await asyncio.wait(self._tasks, timeout=0.5)
         for task in tuple(self._tasks):
             task.cancel()
 
     def _reap(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            if not isinstance(error, StudioError):
-                log.error("a task of the studio failed", exc_info=error)
+        if not task.cancelled() and (error := task.exception()) and not isinstance(error, StudioError):
+            log.error("a task of the studio failed", exc_info=error)

@@ -111,6 +111,7 @@ ACTIONS: tuple[Action, ...] = (
         ("call-copy", "y", "copy", "Copy the value under the cursor of the definition", ""),
         ("call-edit", "e", "edit", "Edit the arguments as JSON", ""),
         ("call-command", "c", "copy_command", "Copy the call as a command line", ""),
+        ("call-deadline", "alt+w", "deadline", "How long calls of this entry are waited for", ""),
         ("call-clear", "d", "clear", "Forget the typed arguments", ""),
         ("call-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -176,6 +176,13 @@ def save_dialog(ref: Ref, result: Json) -> ModalScreen[None]:
     from mcp_studio.tui.screens.save_dialog import SaveDialog
 
     return SaveDialog(ref, result)
+
+
+def choose(heading: str, options: Sequence[tuple[str, str]], now: str) -> ModalScreen[str]:
+    """One of a few words."""
+    from mcp_studio.tui.screens.choose import Choose
+
+    return Choose(heading, options, now)
 
 
 def picture(block: Block) -> ModalScreen[None]:

@@ -215,6 +215,10 @@ class CallPanel(Pane, scope="call"):
         """Watch the resource, or no longer."""
         self.post_message(self.Wanted("watch"))
 
+    def action_deadline(self) -> None:
+        """Choose how long calls of this entry are waited for."""
+        self.post_message(self.Wanted("deadline"))
+
     def action_clear(self) -> None:
         """Forget what was typed."""
         self.post_message(self.Wanted("clear"))

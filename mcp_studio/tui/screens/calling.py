@@ -18,6 +18,7 @@ from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.form.offer import Offer
 from mcp_studio.tui.kept import Kept
 from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.screens.patience import Patience
 
 if TYPE_CHECKING:
     from mcp_studio.catalog.changes import Change
@@ -33,6 +34,7 @@ class Calling:
         self._screen = screen
         self._studio = screen.studio
         self.opened: Opened | None = None
+        self._patience = Patience(screen)
         self._calls = Kept()
         self._refused: Json = None
         self._changes: dict[str, Change] = {}
@@ -215,15 +217,7 @@ class Calling:
         self._refused = (opened.value,)
 
     def _start(self, opened: Opened, fresh: bool) -> None:
-        ref = opened.entry.ref
-        match ref.kind:
-            case "tool":
-                arguments = opened.value if isinstance(opened.value, dict) else {}
-                call = self._studio.call_tool(ref, arguments, task=opened.as_task)
-            case "prompt":
-                call = self._studio.get_prompt(ref, opened.words())
-            case _:
-                call = self._studio.read_resource(ref.server, opened.uri(), fresh=fresh)
+        call = self._patience.start(opened, fresh)
         self._calls.put(opened.key, call)
         call.changed.connect(self._call_changed)
         self._studio.drafts.put(opened.key, opened.value)
@@ -238,6 +232,8 @@ class Calling:
                 self.cancel()
             case "command":
                 self.copy_command()
+            case "deadline":
+                self._patience.choose()
             case "clear":
                 self.clear()
             case "watch":
