@@ -77,3 +77,8 @@ def test_a_word_of_the_command_line_beats_the_file(words: list[str], era: str, v
 def test_an_unknown_version_is_no_version() -> None:
     with pytest.raises(UsageError):
         bent(ServerConfig("s"), parse(["list", "--protocol-version", "new"]))
+
+
+def test_doctor_declares_what_a_call_would() -> None:
+    done = raw("doctor")
+    assert done.code == 0 and "we declare   elicitation (form, url), sampling" in done.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -16,7 +17,7 @@ def run(plan: Plan, options: Options, out: Output) -> int:
     if not plan.pairs:
         raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
     out.server = plan.server
-    return execute(plan, out, lambda studio: _complete(studio, plan, out))
+    return execute(plan, out, lambda studio: _complete(studio, plan, out), asker=Asker())
 
 
 async def _complete(studio: Studio, plan: Plan, out: Output) -> int:

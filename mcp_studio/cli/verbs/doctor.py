@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from mcp_studio import __version__
 from mcp_studio.catalog.ref import KINDS
+from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.findings import exercise, findings, lines_of
 from mcp_studio.cli.options import Options
@@ -32,7 +33,7 @@ def run(plan: Plan, options: Options, out: Output) -> int:
     """Examine, and return the exit code: that of the first server that failed."""
     out.server = next(iter(plan.config.servers)) if len(plan.config.servers) == 1 else ""
     _surroundings(plan, out)
-    return execute(plan, out, lambda studio: _examine(studio, plan, out))
+    return execute(plan, out, lambda studio: _examine(studio, plan, out), asker=Asker())
 
 
 def _surroundings(plan: Plan, out: Output) -> None:

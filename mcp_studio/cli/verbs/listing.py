@@ -7,6 +7,7 @@ import shlex
 
 from mcp_studio.catalog.listing import Entry, problems_of, salvage
 from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -30,8 +31,9 @@ def run(plan: Plan, options: Options, out: Output) -> int:
                 "--page is about one list of one server.", hint="mcp-studio list tools --server NAME --page"
             )
         cursor = next(iter(options.values("--page")), None)
-        return execute(plan, out, lambda studio: _page(studio, plan.server, kinds[0], cursor, out))
-    return execute(plan, out, lambda studio: _listed(studio, kinds, plan, out))
+        return execute(plan, out, lambda studio: _page(studio, plan.server, kinds[0], cursor, out), asker=Asker())
+    # Servers list less to a client that can answer nothing: here as much is declared as for a call.
+    return execute(plan, out, lambda studio: _listed(studio, kinds, plan, out), asker=Asker())
 
 
 async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None, out: Output) -> int:
