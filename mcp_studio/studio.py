@@ -81,7 +81,7 @@ class Studio:
         self.rules = AnswerRules(settings.answers)
         self.catalog = Catalog()
         self.catalog.seen.redact = self.redactor.bytes
-        self.drafts = Drafts(paths.state / "drafts.json", self.redactor.text)
+        self.drafts = Drafts(paths.state / "drafts.json", self.redactor.text, self.redactor.is_secret)
         self._checker = Checker(settings.limits)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
@@ -275,8 +275,8 @@ class Studio:
         async with Studio.open(alone, self.paths, can_ask=False) as studio:
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)
-            counts = {kind: len(studio.catalog.listing(trial.name, kind).entries) for kind in KINDS}
-            return TestReport(status, counts, (asyncio.get_running_loop().time() - began) * 1000)
+            listing, ms = studio.catalog.listing, (asyncio.get_running_loop().time() - began) * 1000
+            return TestReport(status, {kind: len(listing(trial.name, kind).entries) for kind in KINDS}, ms)
 
     async def put_server(self, server: ServerConfig, old_name: str = "") -> None:
         """Take up a new or changed server; writing it to a file is the configuration's business."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from mcp_studio.call import late
 from mcp_studio.call.call import Call, Method, run
 from mcp_studio.call.outcome import Denied
 from mcp_studio.call.policy import Origin, judge
 from mcp_studio.call.reading import Reads
 from mcp_studio.call.sending import Sender
-from mcp_studio.call.skills import SkillReader
 from mcp_studio.call.structured import structured_problems
 from mcp_studio.call.tasked import TaskCalls
 from mcp_studio.catalog.catalog import Catalog
@@ -24,6 +25,9 @@ from mcp_studio.schema.worker import Checker
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.tasking import Tasks
+
+if TYPE_CHECKING:
+    from mcp_studio.call.skills import SkillReader
 
 
 class Caller:
@@ -51,9 +55,13 @@ class Caller:
         self._rules = rules
         self._spawn = spawn
         self._reads = Reads(manager)
-        self.skills = SkillReader(manager, catalog)
         self._sender = Sender(manager, TaskCalls(tasks, manager, limits), limits)
         self._running: dict[int, Call] = {}
+
+    @cached_property
+    def skills(self) -> SkillReader:
+        """Who loads skills."""
+        return late.skill_reader(self._manager, self._catalog)
 
     @property
     def running(self) -> tuple[Call, ...]:
@@ -99,7 +107,7 @@ class Caller:
         if not self._reads.answer(call):
             await run(call, self._sender.send(call, None))
             self._reads.keep(call)
-        call.found(*await self.skills.judge(call))
+        call.found(*(await self.skills.judge(call) if call.method == "resources/read" else ((), ())))
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
         if denied := await self._approve(call, origin, approved):

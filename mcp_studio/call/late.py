@@ -1,9 +1,19 @@
-"""What a call needs only for the file of a skill: imported then."""
+"""What only some calls need, skills and completion: imported for the first of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.catalog.skills import Skill, Verdict
 from mcp_studio.jsontext import Json
+from mcp_studio.session.manager import ConnectionManager
+
+if TYPE_CHECKING:
+    from mcp_studio.call.completing import Completion
+    from mcp_studio.call.skills import SkillReader
 
 
 def verify(skill: Skill, uri: str, result: Json) -> Verdict:
@@ -11,3 +21,19 @@ def verify(skill: Skill, uri: str, result: Json) -> Verdict:
     from mcp_studio.catalog.verifying import verify as check
 
     return check(skill, uri, result)
+
+
+def skill_reader(manager: ConnectionManager, catalog: Catalog) -> SkillReader:
+    """Who loads skills."""
+    from mcp_studio.call.skills import SkillReader
+
+    return SkillReader(manager, catalog)
+
+
+async def complete(
+    manager: ConnectionManager, ref: Ref, argument: str, value: str, known: Mapping[str, str]
+) -> Completion:
+    """See `completing.complete`."""
+    from mcp_studio.call import completing
+
+    return await completing.complete(manager, ref, argument, value, known)

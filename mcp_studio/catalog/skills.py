@@ -21,8 +21,9 @@ SkillState = Literal["", "unread", "verified", "unverifiable", "refused"]
 """No skill; not read yet; as its entry says; without digests to compare with; not as its entry says."""
 
 _MAIN = "/SKILL.md"
-_NAME = re.compile(r"(?!.*--)[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+# Patterns as texts: they are compiled for the first skill, not at every start.
+_NAME = r"(?!.*--)[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
+_DIGEST = r"sha256:[0-9a-f]{64}"
 _RESERVED = "io.modelcontextprotocol/"
 _MOST = 10
 _FILES = 10_000
@@ -141,7 +142,7 @@ def _files(listed: list[Json], main: str) -> tuple[tuple[SkillFile, ...], list[s
             errors.append(f"{short} is listed twice.")
         if uri != main and not uri.startswith(folder):
             errors.append(f"{short} is not in the skill's folder.")
-        if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        if not isinstance(digest, str) or not re.fullmatch(_DIGEST, digest):
             errors.append(f"The digest of {short} is not sha256: and 64 lower-case hexadecimal digits.")
             digest = ""
         if not isinstance(size, int) or isinstance(size, bool) or size < 0:
@@ -156,7 +157,7 @@ def _files(listed: list[Json], main: str) -> tuple[tuple[SkillFile, ...], list[s
 def _notes(frontmatter: dict[str, Json], files: tuple[SkillFile, ...]) -> list[str]:
     notes: list[str] = []
     name, metadata = frontmatter.get("name"), frontmatter.get("metadata")
-    if isinstance(name, str) and name and not _NAME.fullmatch(name):
+    if isinstance(name, str) and name and not re.fullmatch(_NAME, name):
         notes.append("Its name is not made of up to 64 lower-case letters, digits and single hyphens.")
     if isinstance(metadata, dict):
         reserved = [key for key in cast("dict[str, Json]", metadata) if key.startswith(_RESERVED)]

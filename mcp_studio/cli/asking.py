@@ -7,9 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from mcp_studio.cli.asking_form import fill
-from mcp_studio.cli.asking_page import visit
-from mcp_studio.cli.asking_sampling import sample
+from mcp_studio.cli import late
 from mcp_studio.cli.lines import EndOfInput, Lines, can_ask
 from mcp_studio.cli.telling import Left, frame, prompt, say
 from mcp_studio.config.answers import load_answers
@@ -125,14 +123,14 @@ class Asker:
         if request.note:
             say(f"  {safe(request.note)}")
         if request.kind == "url":
-            await visit(request, inbox, self._lines)
+            await late.visit(request, inbox, self._lines)
         elif request.kind == "sampling":
-            await sample(request, self._lines)
+            await late.sample(request, self._lines)
         else:
-            await fill(request, self._lines, self.redactor)
+            await late.fill(request, self._lines, self.redactor)
 
     async def _approve(self, request: InputRequest) -> None:
-        say(f"{safe(request.subject)} asks for approval: {', '.join(request.reasons)}")
+        say(f"{safe(request.subject)} asks for approval: {', '.join(safe(reason) for reason in request.reasons)}")
         frame(pretty(request.arguments))
         prompt("Run it? [y/N] ")
         answer = (await self._lines.read()).strip().lower()

@@ -10,7 +10,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.tasks import CLIENT_TASKS
-from mcp_studio.protocol.versions import EXTENSION_TASKS, INVALID_PARAMS, METHOD_NOT_FOUND, USER_REJECTED
+from mcp_studio.protocol.versions import EXTENSION_TASKS, INVALID_PARAMS, META_TASK, METHOD_NOT_FOUND, USER_REJECTED
 from mcp_studio.session import late
 from mcp_studio.session.declared import undeclared
 from mcp_studio.session.inbox import Answer, Inbox, InputRequest
@@ -23,6 +23,16 @@ class Refusal(NamedTuple):
     code: int
     message: str
     declined: bool = False
+
+
+def related(answer: Json | Refusal, task: str) -> Json | Refusal:
+    """A result marked as belonging to a task, as everything that does must be; a refusal has no place for that."""
+    if isinstance(answer, Refusal) or not isinstance(answer, dict):
+        return answer
+    known = cast("dict[str, Json]", answer)
+    meta = known.get("_meta")
+    own: dict[str, Json] = {META_TASK: {"taskId": task}}
+    return {**known, "_meta": {**(cast("dict[str, Json]", meta) if isinstance(meta, dict) else {}), **own}}
 
 
 class Channel(NamedTuple):

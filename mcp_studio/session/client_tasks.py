@@ -17,9 +17,9 @@ from typing import Any, cast
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.tasks import ENDED, TaskStatus, has
-from mcp_studio.protocol.versions import INTERNAL_ERROR, INVALID_PARAMS, META_TASK, METHOD_NOT_FOUND, at_least
+from mcp_studio.protocol.versions import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, at_least
 from mcp_studio.record import record
-from mcp_studio.session.answering import Refusal
+from mcp_studio.session.answering import Refusal, related
 from mcp_studio.session.connection import Connection
 
 _TTL = 3_600.0
@@ -162,16 +162,6 @@ class ClientTasks:
         for mine in tuple(self._mine.values()):
             if mine.status in ENDED and now > mine.created + mine.ttl:
                 del self._mine[mine.id]
-
-
-def related(answer: Json | Refusal, task: str) -> Json | Refusal:
-    """A result marked as belonging to a task, as everything that does must be; a refusal has no place for that."""
-    if isinstance(answer, Refusal) or not isinstance(answer, dict):
-        return answer
-    known = cast("dict[str, Json]", answer)
-    meta = known.get("_meta")
-    own: dict[str, Json] = {META_TASK: {"taskId": task}}
-    return {**known, "_meta": {**(cast("dict[str, Json]", meta) if isinstance(meta, dict) else {}), **own}}
 
 
 def _payload(mine: _Mine) -> Json | Refusal:

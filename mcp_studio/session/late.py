@@ -1,8 +1,19 @@
-"""What a session needs only once a server asks something: imported then, since schemas cost a tenth of the start."""
+"""What a session needs only once a server asks something, or a frame is written by hand: imported then.
+
+Schemas and TOML cost a tenth of the start.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.outgoing import Outgoing
+
+if TYPE_CHECKING:
+    from mcp_studio.session.client_tasks import ClientTasks, Spawn
+    from mcp_studio.session.connection import Connection
 
 
 def filled(schema: Json, given: Json) -> tuple[Json, str]:
@@ -17,3 +28,24 @@ def secrets(schema: Json) -> frozenset[str]:
     from mcp_studio.session import forms
 
     return forms.secrets(schema)
+
+
+def fingerprint(schema: Json) -> str:
+    """See `config.answers.fingerprint`."""
+    from mcp_studio.config import answers
+
+    return answers.fingerprint(schema)
+
+
+def client_tasks(connection: Connection, declared: Callable[[], Json], most: int, spawn: Spawn) -> ClientTasks:
+    """The tasks of ours that a connection has."""
+    from mcp_studio.session.client_tasks import ClientTasks
+
+    return ClientTasks(connection, declared, most, spawn)
+
+
+def modern_headers(out: Outgoing) -> list[tuple[str, str]]:
+    """See `transport.http_headers.modern_headers`."""
+    from mcp_studio.transport import http_headers
+
+    return http_headers.modern_headers(out)

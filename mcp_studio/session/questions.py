@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -12,9 +12,12 @@ from mcp_studio.protocol.events import Asked
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.tasks import related_task
 from mcp_studio.protocol.versions import INTERNAL_ERROR
-from mcp_studio.session.answering import Answerer, Refusal
-from mcp_studio.session.client_tasks import ClientTasks, related
+from mcp_studio.session import late
+from mcp_studio.session.answering import Answerer, Refusal, related
 from mcp_studio.session.connection import Connection
+
+if TYPE_CHECKING:
+    from mcp_studio.session.client_tasks import ClientTasks
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 _CANCELLED: dict[str, Json] = {"action": "cancel"}
@@ -33,7 +36,7 @@ class Questions:
         self._connection = connection
         self._most = most
         self._spawn = spawn
-        self._tasks = ClientTasks(connection, lambda: answerer.capabilities, most, spawn)
+        self._tasks: ClientTasks | None = None
         self._open: dict[RequestId, asyncio.Task[None]] = {}
         self._calls: dict[RequestId, set[RequestId]] = {}
         """The calls that were open when a question came: it belongs to one of them."""
@@ -56,7 +59,8 @@ class Questions:
 
     def given_up(self, call: RequestId) -> None:
         """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
-        self._tasks.given_up(call)
+        if self._tasks is not None:
+            self._tasks.given_up(call)
         for identity, calls in tuple(self._calls.items()):
             calls.discard(call)
             if not calls and (task := self._open.get(identity)):
@@ -72,14 +76,21 @@ class Questions:
         def ask() -> Coroutine[Any, Any, Json | Refusal]:
             return self._ask(event)
 
-        is_task = self._tasks.takes(event.method, event.params)
-        answer = await (self._tasks.answer(event.method, event.params, ask) if is_task else ask())
+        tasks = self._own_tasks()
+        is_task = tasks.takes(event.method, event.params)
+        answer = await (tasks.answer(event.method, event.params, ask) if is_task else ask())
         if identity := related_task(event.params):
             answer = related(answer, identity)
         if isinstance(answer, Refusal):
             self._connection.refuse(event.id, answer.code, answer.message)
         else:
             self._connection.respond(event.id, answer)
+
+    def _own_tasks(self) -> ClientTasks:
+        if self._tasks is None:
+            answerer = self._answerer
+            self._tasks = late.client_tasks(self._connection, lambda: answerer.capabilities, self._most, self._spawn)
+        return self._tasks
 
     async def _ask(self, event: Asked) -> Json | Refusal:
         self._connection.waiting.pause()

@@ -19,10 +19,10 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.message import Failure, Malformed, Message, Parsed, Response, parse
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import META_VERSION, NAMED, era_of
+from mcp_studio.session import late
 from mcp_studio.session.exchange import RawExchange
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Transport
-from mcp_studio.transport.http_headers import modern_headers
 
 SILENCE = 2.0
 """Seconds to wait for what comes back after a frame that nobody has to answer."""
@@ -132,7 +132,7 @@ class ByHand:
         if era_of(version) != "modern" and not self._core.modern:
             return ()
         target = str(params.get(NAMED.get(method, ""), ""))
-        return tuple(modern_headers(Outgoing(frame, "request", None, method, target, version, True)))
+        return tuple(late.modern_headers(Outgoing(frame, "request", None, method, target, version, True)))
 
     # ------------------------------------------------------------------ what comes back
 

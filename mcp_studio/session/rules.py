@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from mcp_studio.config.answers import fingerprint
 from mcp_studio.config.model import AnswerRule
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.session import late
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.signal import Signal
@@ -64,27 +63,36 @@ def fits(rule: AnswerRule, request: InputRequest) -> bool:
         and fnmatchcase(request.server, rule.server)
         and fnmatchcase(_called(request), rule.tool)
         and fnmatchcase(request.message, rule.message)
-        and (not rule.schema or rule.schema == fingerprint(request.schema))
+        and (not rule.schema or rule.schema == late.fingerprint(request.schema))
     )
 
 
-def rule_for(request: InputRequest, answer: Answer, *, tool: bool = False) -> AnswerRule:
+def rule_for(
+    request: InputRequest, answer: Answer, *, tool: bool = False, redact: Callable[[bytes], bytes] = bytes
+) -> AnswerRule:
     """The rule that would have answered a question as a person just did; values of secret fields are left out.
 
     Args:
         tool: for every question of the same call, instead of for every question with the same schema.
+        redact: takes secrets out of JSON; a value that it changes is left out, and a reply that it changes is none.
     """
     content = answer.content
     if request.kind == "elicitation" and isinstance(content, dict):
         secret = late.secrets(request.schema)
-        content = {name: value for name, value in content.items() if name not in secret}
+        content = {
+            name: value
+            for name, value in content.items()
+            if name not in secret and redact(frame := dumps({name: value})) == frame
+        }
+    elif redact(frame := dumps(content)) != frame:
+        content = None
     exact = request.kind == "elicitation" and not tool
     return AnswerRule(
         answer.action,
         server=_literal(request.server),
         kind=request.kind if request.kind != "approval" else "any",
         tool=_literal(_called(request)) if tool and request.subject else "*",
-        schema=fingerprint(request.schema) if exact else "",
+        schema=late.fingerprint(request.schema) if exact else "",
         content=_shortest(content) if answer.action == "accept" and request.kind != "url" else None,
         source="answers.toml",
     )

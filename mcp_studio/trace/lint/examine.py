@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
+from mcp_studio.trace import late
 from mcp_studio.trace.lint.catalogue import found
 from mcp_studio.trace.lint.finding import Finding, Spot
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.notes import attach
-from mcp_studio.trace.lint.typed import Job, check_all
 from mcp_studio.trace.message import WireMessage
 
 SIZE = 256 * 1024
@@ -41,21 +41,17 @@ class Examiner:
             wanted = [entry for entry in entries if self._wanted(entry)][:_TOGETHER]
             if not wanted:
                 return
-            jobs = [self._job(entry) for entry in wanted]
+            jobs = [(entry, self._ledger(entry.server).version_at(entry.number)) for entry in wanted]
             for entry in wanted:
                 self._done[entry.number] = None
             while len(self._done) > _REMEMBERED:
                 del self._done[next(iter(self._done))]
-            for entry, spots in zip(wanted, await asyncio.to_thread(check_all, jobs), strict=True):
+            for entry, spots in zip(wanted, await asyncio.to_thread(late.check_typed, jobs), strict=True):
                 self._add(entry, spots)
 
     def _wanted(self, entry: WireMessage) -> bool:
         kinds = ("request", "notification", "result")
         return entry.kind in kinds and 0 < len(entry.body) <= SIZE and entry.number not in self._done
-
-    def _job(self, entry: WireMessage) -> Job:
-        version = self._ledger(entry.server).version_at(entry.number)
-        return Job(entry.direction, entry.kind, entry.method, version, entry.body)
 
     def _add(self, entry: WireMessage, spots: Sequence[Spot]) -> None:
         ledger = self._ledger(entry.server)
