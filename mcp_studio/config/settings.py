@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from mcp_studio.config.answers import read_answers
 from mcp_studio.config.model import PolicyRule, Problem, Settings, Verdict
-from mcp_studio.config.table import Table, kind_of
+from mcp_studio.config.table import LONGEST, Table, kind_of
 from mcp_studio.limits import Limits
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgG]i?)?[bB]?\Z")
@@ -69,7 +69,7 @@ def _seconds(table: Table, key: str, value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
         table.problem(key, f"must be a number of seconds above 0, not {_shown(value)}.")
         return None
-    return float(value)
+    return float(min(value, LONGEST))
 
 
 def _shown(value: object) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 from mcp_studio.config.model import Problem
 from mcp_studio.config.nearest import nearest
 
+LONGEST = 1e9
+"""Seconds that are as good as endless: a number may have more digits than a float takes."""
 _WORDS = {
     str: "a string",
     bool: "true or false",
@@ -74,10 +76,11 @@ class Table:
 
     def take_seconds(self, key: str) -> float | None:
         """A duration in seconds above zero, or None where it is not given."""
-        value = self._typed(key, float, 0.0)
-        if value < 0 or (value == 0 and self.take(key) is not None):
+        value = self._typed(key, float, None)
+        if value is not None and not value > 0:
             self.problem(key, "must be a number of seconds above 0.")
-        return float(value) if value > 0 else None
+            return None
+        return None if value is None else float(min(value, LONGEST))
 
     def take_texts(self, key: str) -> tuple[str, ...]:
         """A list of strings."""

@@ -90,6 +90,7 @@ def test_nothing_there_is_no_problem() -> None:
         ),
         ('command = "x"\ntimeouts = { conect = 1 }', "timeouts.conect", "Did you mean `connect`?"),
         ('command = "x"\ntimeouts = { connect = 0 }', "timeouts.connect", "must be a number of seconds above 0."),
+        ('command = "x"\ntimeouts = { connect = nan }', "timeouts.connect", "must be a number of seconds above 0."),
         ('command = "x"\nenabled = "yes"', "enabled", "must be true or false, not a string."),
         ('command = "x"\ntrust = 1', "trust", "must be true or false, not a whole number."),
         ('command = "x"\npriority = true', "priority", "must be a whole number, not true or false."),
@@ -111,6 +112,12 @@ def test_a_wrong_server_costs_only_itself(entry: str, key: str, says: str) -> No
     assert problem.file == str(Paths.default().config_file)
     assert problem.key == ".".join(part for part in ("servers.bad", key) if part)
     assert says in str(problem)
+
+
+def test_numbers_of_absurd_length_do_no_harm() -> None:
+    huge = "9" * 400
+    config = load_user(f'[limits]\nanswer = {huge}\n[servers.a]\ncommand = "x"\ntimeouts = {{ idle = {huge} }}\n')
+    assert config.problems == () and config.servers["a"].timeouts.idle == config.settings.limits.answer == 1e9
 
 
 @pytest.mark.parametrize(
