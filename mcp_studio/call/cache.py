@@ -66,13 +66,14 @@ class ReadCache:
         while len(self._kept) > self._most or self._size > self._largest:
             self._pop(next(iter(self._kept)))
 
-    def on_notification(self, server: str, method: str, uri: Json) -> None:
-        """Forget what a notification makes out of date; an update may name a part of what was read."""
+    def on_notification(self, server: str, method: str, uri: Json) -> bool:
+        """Forget what a notification makes out of date, an update may name a part of what was read; whether it can."""
         if method not in _DROPS:
-            return
+            return False
         for owner, known in tuple(self._kept):
             if owner == server and (not isinstance(uri, str) or _covers(known, uri) or method == _DROPS[0]):
                 self._pop((owner, known))
+        return True
 
     def forget(self, server: str) -> None:
         """The connection is another one, or is gone."""

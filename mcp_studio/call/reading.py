@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from mcp_studio.call.cache import ReadCache
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import Succeeded
@@ -16,6 +18,8 @@ class Reads:
 
     def __init__(self, manager: ConnectionManager) -> None:
         self.cache = ReadCache()
+        self._changes: dict[str, float] = {}
+        """When each server last told of a change (monotonic)."""
         self._manager = manager
         manager.notified.connect(self._notified)
         manager.changed.connect(self._changed)
@@ -33,7 +37,8 @@ class Reads:
     def keep(self, call: Call) -> None:
         """Note what the server says about keeping a result, and keep it.
 
-        A result that needed rounds of input is never kept, nor is one that something is wrong with.
+        A result that needed rounds of input is never kept, nor is one that something is wrong with, nor one of which
+        nobody knows whether it is older than a change that was told while it was under way.
         """
         outcome = call.outcome
         if call.method != "resources/read" or not self._modern(call.ref.server):
@@ -43,7 +48,7 @@ class Reads:
             self.cache.put(server, uri, None, 0, None)
             return
         hint = hint_of(outcome.result)
-        usable = call.sendings == 1 and not outcome.problems
+        usable = call.sendings == 1 and not outcome.problems and self._changes.get(server, 0.0) < call.started
         self.cache.put(server, uri, outcome.result, outcome.size, hint if usable else None)
         call.said(hint)
 
@@ -55,7 +60,8 @@ class Reads:
 
     def _notified(self, heard: tuple[str, str, dict[str, Json]]) -> None:
         server, method, params = heard
-        self.cache.on_notification(server, method, params.get("uri"))
+        if self.cache.on_notification(server, method, params.get("uri")):
+            self._changes[server] = time.monotonic()
 
     def _changed(self, server: str) -> None:
         if server not in self._manager.names() or self._manager.status(server).state != "ready":

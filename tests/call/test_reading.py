@@ -108,6 +108,15 @@ def test_a_changed_list_forgets_what_was_read() -> None:
     run(go())
 
 
+def test_what_changes_while_it_is_read_is_not_kept() -> None:
+    async def go() -> None:
+        async with opened(server("--ttl", "60000")) as studio:
+            await read(studio, "raw://moving")
+            assert (await read(studio, "raw://moving")).cached is None
+
+    run(go())
+
+
 def test_a_new_connection_forgets_what_was_read_over_the_old_one() -> None:
     async def go() -> None:
         async with opened(server("--ttl", "60000")) as studio:

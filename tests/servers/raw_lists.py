@@ -4,7 +4,7 @@
 
 LISTS_VERSION=2 begins with the lists as the tool `change` makes them; `--restless` says all the time that they changed.
 Completions: `many` (100 of 250), `slow` (after the text `slow`), `refused`. The resource `raw://fragile` asks first,
-`raw://bad` is refused. `raw://count` says how often it was read.
+`raw://bad` is refused. `raw://count` says how often it was read. `raw://moving` changes while it is read.
 """
 
 from __future__ import annotations
@@ -125,6 +125,9 @@ class Lists(RawServer):
             question = {"mode": "form", "message": "May I?", "requestedSchema": FORM}
             wanted = {"may": {"method": "elicitation/create", "params": question}}
             return {"resultType": "input_required", "inputRequests": wanted}
+        if params["uri"] == "raw://moving":
+            changed = {"uri": params["uri"]}
+            self.send({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": changed})
         return {"contents": [{"uri": params["uri"], "text": f"read {self.reads}"}]}
 
     def complete(self, request, params):
