@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, cast
@@ -16,6 +15,7 @@ from mcp_studio.protocol.events import Answered
 from mcp_studio.protocol.tasks import NOTIFICATIONS, TaskKind, has, read_state
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.task_early import Early
 from mcp_studio.session.task_file import Kept, TaskFile, address_of
 from mcp_studio.session.task_follower import Follower
 from mcp_studio.session.task_keeper import TaskKeeper
@@ -24,10 +24,7 @@ from mcp_studio.session.tasks import Task, TaskStore
 
 _SELDOM = 2.0
 """Seconds between two questions from which on the server is asked to tell by itself."""
-_EARLY = 50
-_ID = 1_000
-_MEMBERS = 12
-_TEXT = 1_000
+_REMOVED = "Its server is not configured any more."
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
@@ -48,9 +45,7 @@ class Tasks(TaskStore):
         self._followers: dict[tuple[str, str], tuple[Connection, Follower]] = {}
         self._earlier: list[Kept] | None = None
         self._listing = False
-        self._early: OrderedDict[tuple[str, str], dict[str, Json] | None] = OrderedDict()
-        """News of tasks that are not known yet: they may overtake the answer that makes them known. Large ones are
-        not kept: the task is asked for instead."""
+        self._early = Early()
         manager.changed.connect(self._server_changed)
         manager.notified.connect(self._notified)
         self.changed.connect(self._keep)
@@ -74,8 +69,7 @@ class Tasks(TaskStore):
                 self.remove(server, old.id)
                 task = task.wrong(("The server used the id of an earlier task again.",))
         self.put(task)
-        heard = task.key in self._early
-        early = self._early.pop(task.key, None)
+        heard, early = self._early.take(task.key)
         self._follow(task, now=task.ended or (heard and early is None))
         if early is not None:
             self._told(task, early)
@@ -228,7 +222,7 @@ class Tasks(TaskStore):
         if name not in self._manager.names():
             self._connections.pop(name, None)
             for task in self.all(name):
-                self.put(replace(task, gone=task.gone or "Its server is not configured any more."))
+                self.put(replace(task, gone=task.gone or _REMOVED))
             return
         connection = self._manager.supervisor(name).connection
         if connection is None or connection is self._connections.get(name):
@@ -239,6 +233,9 @@ class Tasks(TaskStore):
             if self._listing:
                 self._spawn(self._list(name))
         for task in self.all(name):
+            if task.gone == _REMOVED:  # it was configured anew, which is removing it and adding it again
+                task = replace(task, gone="")
+                self.put(task)
             if task.followed and not task.done:
                 self._follow(task, now=True)
 
@@ -264,9 +261,7 @@ class Tasks(TaskStore):
             return
         task = self.get(server, identity)
         if task is None:
-            self._early[server, identity[:_ID]] = params if _small(params) else None
-            while len(self._early) > _EARLY:
-                self._early.popitem(last=False)
+            self._early.hear(server, identity, params)
         elif task.kind == kind:
             self._told(task, params)
 
@@ -287,13 +282,3 @@ class Tasks(TaskStore):
     async def close(self) -> None:
         """Write what has not been written yet, if the disk takes it soon."""
         await self._keeper.close()
-
-
-def _small(params: dict[str, Json]) -> bool:
-    """Whether a notice of a task holds nothing but a few short texts and numbers."""
-    if len(params) > _MEMBERS:
-        return False
-    return all(
-        len(value) < _TEXT if isinstance(value, str) else not isinstance(value, (dict, list))
-        for value in params.values()
-    )

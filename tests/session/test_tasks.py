@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.protocol.tasks import TaskState, read_state
+from mcp_studio.redact import Redactor
+from mcp_studio.session.task_file import TaskFile
 from mcp_studio.session.tasks import Task, TaskStore
 from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio, text
@@ -397,6 +400,24 @@ def test_a_task_survives_the_end_of_its_servers_process(era: tuple[str, ...], tm
 
 
 @BOTH
+def test_a_task_goes_on_when_its_server_is_configured_anew(era: tuple[str, ...], tmp_path: Path) -> None:
+    async def main() -> None:
+        async with served(*era, "--state", str(tmp_path / "state.json")) as studio:
+            call = start(studio, "forever")
+            await wait_until(lambda: call.as_task is not None)
+            call.leave()
+            await call.wait()
+            known = only(studio)
+            await studio.manager.replace(replace(studio.manager.config("s"), log_level="error"))
+            task = await studio.tasks.until("s", known.id, lambda task: task.seen > known.seen)
+            assert not task.gone and task.status == "working"
+            await studio.manager.remove("s")
+            assert "not configured" in only(studio).gone
+
+    run(main(), 60)
+
+
+@BOTH
 def test_the_next_studio_goes_on_with_what_had_not_ended(era: tuple[str, ...], tmp_path: Path) -> None:
     async def main() -> None:
         state = ("--state", str(tmp_path / "state.json"))
@@ -446,3 +467,22 @@ def test_a_server_that_is_switched_off_ends_the_waiting() -> None:
             assert isinstance(outcome, Lost) and "was disconnected" in outcome.error.message
 
     check(main)
+
+
+@pytest.mark.parametrize("kind", ["core", "extension"])
+@pytest.mark.parametrize("number", [10**400, -(10**400), 1e999, 1e308, -1, 0, True, "NaN", [1]])
+def test_no_number_of_a_task_is_too_large_to_be_read(kind: Any, number: Any) -> None:
+    raw = {"taskId": "t", "status": "working", "ttl": number, "ttlMs": number}
+    state = read_state(raw | {"pollInterval": number, "pollIntervalMs": number}, kind)
+    assert (state.ttl, state.poll, state.status) == (None, None, "working")
+
+
+def test_what_a_task_says_is_kept_on_the_disk_without_secrets(tmp_path: Path) -> None:
+    redactor = Redactor()
+    redactor.learn("known-to-be-secret")
+    file = TaskFile(tmp_path / "tasks.json", redactor.bytes)
+    task = Task("s", "t1", "core", message="took known-to-be-secret", arguments={"a": "known-to-be-secret"})
+    kept = file.record(task, stdio(["x"]))
+    file.write({kept.key: kept}, ())
+    assert b"known-to-be" not in (tmp_path / "tasks.json").read_bytes()
+    assert [one.raw["id"] for one in file.read()] == ["t1"]
