@@ -178,7 +178,9 @@ class Inbox:
         self._open.remove(request)
         held = self._held.get(request.server)
         while held and self._count(request.server) < self._limits.prompts:
-            self._show(held.popleft())
+            following = held.popleft()
+            if not following.reply.done():  # it may be answered unseen, by `decline_all`
+                self._show(following)
         if not held:
             self._held.pop(request.server, None)
         self.changed.emit(request)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.events import Asked
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.tasks import related_task
-from mcp_studio.protocol.versions import INTERNAL_ERROR
+from mcp_studio.protocol.versions import INTERNAL_ERROR, USER_REJECTED
 from mcp_studio.session import late
 from mcp_studio.session.answering import Answerer, Refusal, related
 from mcp_studio.session.connection import Connection
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 _CANCELLED: dict[str, Json] = {"action": "cancel"}
+
+
+class _Question(NamedTuple):
+    method: str
+    calls: set[RequestId]
+    """The calls that were open when it came: it belongs to one of them."""
+    task: asyncio.Task[None]
 
 
 class Questions:
@@ -37,9 +44,7 @@ class Questions:
         self._most = most
         self._spawn = spawn
         self._tasks: ClientTasks | None = None
-        self._open: dict[RequestId, asyncio.Task[None]] = {}
-        self._calls: dict[RequestId, set[RequestId]] = {}
-        """The calls that were open when a question came: it belongs to one of them."""
+        self._open: dict[RequestId, _Question] = {}
 
     def asked(self, event: Asked) -> None:
         """A question came."""
@@ -47,30 +52,34 @@ class Questions:
             message = f"Too many open requests ({self._most})"
             self._connection.refuse(event.id, INTERNAL_ERROR, message)
             return
-        if calls := self._connection.waiting.calls:
-            self._calls[event.id] = calls
-        task = self._open[event.id] = self._spawn(self._answer(event))
+        task = self._spawn(self._answer(event))
+        self._open[event.id] = _Question(event.method, self._connection.waiting.calls, task)
         task.add_done_callback(lambda _: self._forget(event.id, task))
 
     def withdrawn(self, identity: RequestId) -> None:
         """The server no longer wants an answer."""
-        if task := self._open.get(identity):
-            task.cancel()
+        if question := self._open.get(identity):
+            question.task.cancel()
 
     def given_up(self, call: RequestId) -> None:
         """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
         if self._tasks is not None:
             self._tasks.given_up(call)
-        for identity, calls in tuple(self._calls.items()):
-            calls.discard(call)
-            if not calls and (task := self._open.get(identity)):
-                task.cancel()
+        for identity, question in tuple(self._open.items()):
+            if call not in question.calls:
+                continue
+            question.calls.discard(call)
+            if question.calls:
+                continue
+            question.task.cancel()
+            if question.method == "elicitation/create":
                 self._connection.respond(identity, _CANCELLED)
+            else:  # only elicitation has a result that says so
+                self._connection.refuse(identity, USER_REJECTED, "The call that needed it was cancelled")
 
     def _forget(self, identity: RequestId, task: asyncio.Task[None]) -> None:
-        if self._open.get(identity) is task:
+        if (question := self._open.get(identity)) and question.task is task:
             del self._open[identity]
-            self._calls.pop(identity, None)
 
     async def _answer(self, event: Asked) -> None:
         def ask() -> Coroutine[Any, Any, Json | Refusal]:

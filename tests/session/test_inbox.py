@@ -74,8 +74,11 @@ def test_everything_of_one_server_can_be_declined_at_once() -> None:
         tasks = [asyncio.create_task(inbox.ask(InputRequest("elicitation", "s", "m"))) for _ in range(5)]
         approval = asyncio.create_task(inbox.ask(InputRequest("approval", "s", "m")))
         await wait_until(lambda: inbox.held == 3)
+        shown: list[bool] = []
+        inbox.changed.connect(lambda request: shown.append(request in inbox.pending))
         inbox.decline_all("s")
         assert [answer.action for answer in await asyncio.gather(*tasks)] == ["decline"] * 5
+        assert not any(shown)  # those that waited their turn come into nobody's sight
         assert [request.kind for request in inbox.pending] == ["approval"]
         approval.cancel()
 

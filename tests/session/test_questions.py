@@ -55,6 +55,20 @@ def test_a_question_goes_with_the_call_that_was_cancelled() -> None:
     run(go(), 20)
 
 
+def test_a_sampling_request_of_a_cancelled_call_is_refused_since_no_result_says_so() -> None:
+    async def go() -> None:
+        async with opened(stdio(python_server("raw_asks"), era="legacy")) as studio:
+            handle = studio.call_tool(Ref("tool", "s", "sample"), {}, approved=True)
+            await wait_until(lambda: studio.inbox.pending)
+            handle.cancel()
+            await handle.wait()
+            await wait_until(lambda: [e for e in studio.trace if e.direction == "out" and e.kind == "error"])
+            (refusal,) = [e for e in studio.trace if e.direction == "out" and e.kind == "error"]
+            assert b'"code":-1,' in refusal.body and not studio.inbox.pending
+
+    run(go(), 20)
+
+
 def test_a_question_stays_while_another_call_may_have_caused_it() -> None:
     async def go() -> None:
         async with opened(CALM) as studio:
