@@ -1,6 +1,7 @@
-"""Data classes that are cheap to make: `dataclasses` compiles up to eight functions for a class, this compiles one.
+"""Data classes that are cheap to make: `dataclasses` compiles up to eight functions for a class at once, this compiles
+one, and that when the first object of the class is made.
 
-Twenty of them are made at every start. They are data classes for `dataclasses.fields`, `replace` and `match`.
+Dozens of them are made at every start. They are data classes for `dataclasses.fields`, `replace` and `match`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ def record(*, frozen: bool = False, eq: bool = True) -> Callable[[type[T]], type
 
 def _made(kind: type[T], frozen: bool, eq: bool) -> type[T]:
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(kind)
-    made.__init__ = _init(made, frozen)
+
+    def first(one: Any, *given: Any, **named: Any) -> None:
+        made.__init__ = _init(made, frozen)
+        made.__init__(one, *given, **named)
+
+    made.__init__ = first
     if "__repr__" not in vars(made):
         made.__repr__ = _repr
     if eq:

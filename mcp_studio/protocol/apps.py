@@ -14,7 +14,8 @@ from mcp_studio.jsontext import Json
 
 MIME = "text/html;profile=mcp-app"
 _MOST = 50
-_ORIGIN = re.compile(r"(?:https?|wss?)://(?:\*\.)?[A-Za-z0-9.-]+(?::[0-9]{1,5}|:\*)?\Z")
+_ORIGIN = r"(?:https?|wss?)://(?:\*\.)?[A-Za-z0-9.-]+(?::[0-9]{1,5}|:\*)?\Z"
+"""A text: compiled for the first page, not at every start."""
 
 
 class Reach(NamedTuple):
@@ -50,8 +51,8 @@ def reach_of(contents: dict[str, Json]) -> Reach:
     ui = _mapping(_mapping(contents.get("_meta")).get("ui"))
     csp = _mapping(ui.get("csp"))
     declared = {key: _words(csp.get(key)) for key in ("connectDomains", "resourceDomains", "frameDomains")}
-    good = {key: tuple(word for word in words if _ORIGIN.match(word)) for key, words in declared.items()}
-    bad = tuple(word for words in declared.values() for word in words if not _ORIGIN.match(word))
+    good = {key: tuple(word for word in words if re.match(_ORIGIN, word)) for key, words in declared.items()}
+    bad = tuple(word for words in declared.values() for word in words if not re.match(_ORIGIN, word))
     permissions = tuple(list(_mapping(ui.get("permissions")))[:_MOST])
     return Reach(good["connectDomains"], good["resourceDomains"], good["frameDomains"], permissions, bad)
 

@@ -16,10 +16,11 @@ _LONGEST = 8_192
 _NAME, _LABEL, _LONG = 253, 63, 60
 """Characters of a host and of one label (RFC 1035), and those from which on a person is warned."""
 _DOTS = str.maketrans({"\u3002": ".", "\uff0e": ".", "\uff61": "."})
-_HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?\Z")
-_NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\.?\Z")
-_BRACKETS = re.compile(r"\[[^\]]*\](?::[0-9]*)?\Z")
-_KEPT = re.compile("[\u00df\u03c2]")
+# Patterns as texts: they are compiled for the first address, not at every start.
+_HOST = r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?\Z"
+_NUMBER = r"(?:[0-9]+|0x[0-9a-f]*)\.?\Z"
+_BRACKETS = r"\[[^\]]*\](?::[0-9]*)?\Z"
+_KEPT = "\u00df\u03c2"
 """Letters that older rules for names turn into others, and browsers keep (ß, ς)."""
 _LIKE_SIGNS = frozenset("\u01c3\u02d0\u02d1")
 _MIDDLE = frozenset("\u00b7\u30fb\u05f3\u05f4\u0375")
@@ -75,13 +76,13 @@ def judge(url: str) -> Page:
 def _wrong_host(shown: str, network: str, netloc: str) -> str:
     """Why a host cannot be trusted to be the one that it looks like."""
     if "[" in netloc:
-        whole = _BRACKETS.match(netloc) and "%" not in network and isinstance(_address(network), IPv6Address)
+        whole = re.match(_BRACKETS, netloc) and "%" not in network and isinstance(_address(network), IPv6Address)
         return "" if whole or _mapped(network) else "The host is no address of the network that browsers agree on."
     if "%" in network:
         return "The name of the host is escaped with %, which hides what it is."
-    if not _HOST.match(network) or any(len(label) > _LABEL for label in network.split(".")) or len(network) > _NAME:
+    if not re.match(_HOST, network) or any(len(label) > _LABEL for label in network.split(".")) or len(network) > _NAME:
         return "The name of the host is none that the network knows."
-    if _NUMBER.match(network.rstrip(".").rpartition(".")[2]) and not (_address(network) and shown == network):
+    if re.match(_NUMBER, network.rstrip(".").rpartition(".")[2]) and not (_address(network) and shown == network):
         return "The host is a number in a spelling that hides which one it is."
     if any(_like_sign(character) for character in shown):
         return "The name of the host has signs in it that look like parts of an address."
@@ -124,7 +125,7 @@ def _both_forms(host: str) -> tuple[str, str]:
 
 def _ascii_label(label: str) -> str:
     """A label as browsers send it: they keep ß and ς, which IDNA 2003 does not (UTS 46, non-transitional)."""
-    if _KEPT.search(label):
+    if any(letter in _KEPT for letter in label):
         return "xn--" + unicodedata.normalize("NFKC", label).lower().encode("punycode").decode("ascii")
     return label.encode("idna").decode("ascii") if label else ""
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from mcp_studio.call.call import Call
 from mcp_studio.config.model import Timeouts
 from mcp_studio.tui import late
-from mcp_studio.tui.opened import Opened
 
 if TYPE_CHECKING:
+    from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.screens.main import MainScreen
 
 _OWN = "0"

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mcp_studio.safetext import safe
-from mcp_studio.schema.uritemplate import TemplateError
 from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.tui import watched
 
@@ -119,5 +118,5 @@ class Watching:
             return None
         try:
             return self._studio.subscriptions.get(opened.entry.ref.server, opened.uri())
-        except TemplateError:
+        except ValueError:  # the template is not filled in yet
             return None
