@@ -15,6 +15,8 @@ from mcp_studio.session.manager import ConnectionManager
 
 MOST = 100
 """Values of one answer; the specification allows no more."""
+_COUNTABLE = 10**12
+"""A larger total is none that anybody has counted."""
 
 
 @record(frozen=True)
@@ -72,7 +74,7 @@ def _read(result: Json) -> Completion:
     if not isinstance(values, list):
         raise ProtocolError("The answer to completion/complete has no array 'values'.")
     texts = [item for item in cast("list[Json]", values) if isinstance(item, str)]
-    usable = isinstance(total, int) and not isinstance(total, bool) and total >= 0
+    usable = isinstance(total, int) and not isinstance(total, bool) and 0 <= total <= _COUNTABLE
     return Completion(
         tuple(texts[:MOST]),
         int(cast("int", total)) if usable else None,

@@ -26,12 +26,17 @@ class Drafts:
     Args:
         file: where they are kept.
         redact: takes secrets out of a text; what it changes is not written at all.
+        hides: whether values of a field of this name are secret.
     """
 
-    def __init__(self, file: Path, redact: Callable[[str], str] = str) -> None:
+    def __init__(
+        self, file: Path, redact: Callable[[str], str] = str, hides: Callable[[str], bool] = is_secret_name
+    ) -> None:
         self._file = file
         self._redact = redact
+        self._hides = hides
         self._values: dict[str, Json] = _read(file)
+        self._hidden: dict[str, frozenset[str]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._saving: asyncio.Task[None] | None = None
 
@@ -39,8 +44,16 @@ class Drafts:
         """The draft, or None."""
         return self._values.get(key)
 
-    def put(self, key: str, value: Json) -> None:
-        """Keep a draft; None forgets it. It is written shortly afterwards."""
+    def put(self, key: str, value: Json, *, hidden: frozenset[str] = frozenset()) -> None:
+        """Keep a draft; None forgets it. It is written shortly afterwards.
+
+        Args:
+            hidden: members that are secret whatever their names are; they stay in memory.
+        """
+        if hidden:
+            self._hidden[key] = hidden
+        else:
+            self._hidden.pop(key, None)
         if self._values.get(key) == value and key in self._values:
             return
         self._values.pop(key, None)
@@ -61,13 +74,15 @@ class Drafts:
 
     def _save(self) -> None:
         self._timer = None
-        frames = {key: frame for key, value in self._values.items() if (frame := self._frame(value))}
+        frames = {key: frame for key, value in self._values.items() if (frame := self._frame(key, value))}
         body = b",".join(dumps(key) + b":" + frame for key, frame in frames.items())
         data = b'{"version":%d,"drafts":{%b}}' % (_FORMAT, body)
         self._saving = asyncio.get_running_loop().create_task(self._write(data, self._saving))
 
-    def _frame(self, value: Json) -> bytes:
+    def _frame(self, key: str, value: Json) -> bytes:
         """A draft as it is written; nothing where it is too large, or no JSON."""
+        if isinstance(value, dict) and (hidden := self._hidden.get(key)):
+            value = {name: item for name, item in value.items() if name not in hidden}
         try:
             frame = dumps(self._without_secrets(value))
         except (ValueError, TypeError, RecursionError):
@@ -88,7 +103,7 @@ class Drafts:
             return {
                 key: self._without_secrets(item)
                 for key, item in known.items()
-                if not (is_secret_name(key) or self._secret(item))
+                if not (self._hides(key) or self._secret(item))
             }
         if isinstance(value, list):
             return [self._without_secrets(item) for item in cast("list[Json]", value) if not self._secret(item)]

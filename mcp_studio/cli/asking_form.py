@@ -26,7 +26,7 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -
     frame(request.message)
     form = build(request.schema, strict=True)
     for problem in form.problems:
-        say(problem)
+        say(safe(problem))
     say(_HELP)
     value: dict[str, Json] = {}
     fields = list(form.fields)

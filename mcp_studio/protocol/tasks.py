@@ -134,7 +134,8 @@ def _seconds(known: dict[str, Json], key: str, problems: list[str]) -> float | N
     value = known.get(key)
     if value is None:
         return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 and math.isfinite(value):
+    # Compared, not converted: an integer may have hundreds of digits, which no float takes.
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf:
         return value / 1000 if value < _LONGEST * 1000 else None
     problems.append(f"The task's {key} is no positive number of milliseconds.")
     return None

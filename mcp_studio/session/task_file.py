@@ -23,6 +23,8 @@ _MOST = 1_000
 _LARGEST = 8 * 1024 * 1024
 _OLDEST = 30 * 86_400.0
 """Seconds after which a task without a time to live is forgotten."""
+_ENDLESS = 1e12
+"""Seconds; a number in a file may have more digits than a float takes."""
 
 Address = tuple[str, str]
 """Server, as its configuration says where it is, and task id."""
@@ -90,11 +92,12 @@ class TaskFile:
             arguments = loads(self._redact(dumps(task.arguments)))
         except (JsonProblem, ValueError, TypeError, RecursionError):
             arguments = None
+        message = self._redact(task.message.encode("utf-8", "replace")).decode("utf-8", "replace")
         raw: dict[str, Json] = {
             "server": task.server, "address": address_of(config), "id": task.id, "kind": task.kind,
             "method": task.method, "what": task.ref.kind if task.ref else "tool",
             "name": task.ref.name if task.ref else None, "arguments": arguments, "ttl": task.ttl,
-            "started": task.started, "message": task.message[:200],
+            "started": task.started, "message": message[:200],
         }  # fmt: skip
         return _kept(raw)
 
@@ -119,4 +122,5 @@ def _fresh(kept: Kept) -> bool:
 
 
 def _number(value: Json) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 else None
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+    return float(min(value, _ENDLESS)) if usable else None

@@ -85,7 +85,8 @@ def annotation_words(value: Json) -> str:
     parts = [f"for {' and '.join(names)}"] if names else []
     priority = known.get("priority")
     if isinstance(priority, (int, float)) and not isinstance(priority, bool):
-        parts.append(f"priority {priority:g}")
+        # An integer may have hundreds of digits.
+        parts.append(f"priority {safe(priority, 12) if isinstance(priority, int) else f'{priority:g}'}")
     if modified := _text(known, "lastModified"):
         parts.append(f"changed {modified}")
     return safe(", ".join(parts), 200)

@@ -55,6 +55,11 @@ class Opened:
         """What running it means."""
         return {"tool": "call", "resource": "read", "template": "read", "prompt": "get"}[self.entry.ref.kind]
 
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The fields whose values are shown to nobody and written nowhere."""
+        return frozenset(field.name for field in self.form.fields if isinstance(field, Text) and field.secret)
+
     def problems(self) -> tuple[SchemaProblem, ...]:
         """What the fields alone know to be wrong."""
         found = quick(self.form, self.value)

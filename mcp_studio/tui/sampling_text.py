@@ -11,6 +11,7 @@ from typing import cast
 from mcp_studio.jsontext import Json, pretty
 from mcp_studio.safetext import safe
 from mcp_studio.tui import blocks, describe
+from mcp_studio.tui.views.glyphs import glyphs
 
 Part = str | tuple[str, str]
 _TEXT, _MESSAGES, _TOOLS = 10_000, 100, 50
@@ -70,7 +71,7 @@ def _preferences(value: Json) -> Iterator[tuple[str, str]]:
 def _system(params: dict[str, Json]) -> Iterator[Part]:
     if isinstance(params.get("systemPrompt"), str):
         yield ("system\n", "b $accent")
-        yield safe(params["systemPrompt"], _TEXT, lines=True) + "\n"
+        yield _said(params["systemPrompt"])
 
 
 def _messages(params: dict[str, Json]) -> Iterator[Part]:
@@ -89,11 +90,11 @@ def _block(item: Json) -> Iterator[Part]:
     known = _mapping(item)
     match known.get("type"):
         case "text" if isinstance(known.get("text"), str):
-            yield safe(known["text"], _TEXT, lines=True) + "\n"
+            yield _said(known["text"])
         case "tool_use":
             yield (f"uses {safe(known.get('name'), 100)}", "b")
             yield (f"  {safe(known.get('id'), 60)}\n", "$quiet")
-            yield safe(pretty(known.get("input")), _TEXT, lines=True) + "\n"
+            yield _said(pretty(known.get("input")))
         case "tool_result":
             failed = " failed" if known.get("isError") is True else ""
             yield (f"result{failed} of {safe(known.get('toolUseId'), 60)}\n", "b")
@@ -101,7 +102,7 @@ def _block(item: Json) -> Iterator[Part]:
             for block in cast("list[Json]", inner) if isinstance(inner, list) else []:
                 yield from _block(block)
             if "structuredContent" in known:
-                yield safe(pretty(known["structuredContent"]), _TEXT, lines=True) + "\n"
+                yield _said(pretty(known["structuredContent"]))
         case _:
             yield from _other(item)
 
@@ -110,7 +111,7 @@ def _other(item: Json) -> Iterator[Part]:
     """Images, sounds, resources: what they are and how large; anything else as JSON."""
     for block in blocks.blocks_of({"content": [item]}):
         if block.kind == "text":
-            yield safe(block.text, _TEXT, lines=True) + "\n"
+            yield _said(block.text)
         elif block.kind == "unknown":
             yield f"{safe(item, 4_000)}\n"
         elif block.kind == "link":
@@ -131,6 +132,12 @@ def _tools(params: dict[str, Json]) -> Iterator[Part]:
         arguments = _mapping(_mapping(tool.get("inputSchema")).get("properties"))
         if arguments:
             yield (f"  takes {safe(', '.join(arguments), 300)}\n", "$quiet")
+
+
+def _said(text: str) -> str:
+    """Foreign text behind a bar on every line: a server cannot write what looks like our words above it."""
+    bar = f"{glyphs().bar} "
+    return bar + safe(text, _TEXT, lines=True).replace("\n", f"\n{bar}") + "\n"
 
 
 def _quoted(value: Json) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_studio.call.completing import _read as read
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.errors import ProtocolError
 from mcp_studio.studio import Studio
@@ -72,3 +73,9 @@ def test_a_server_that_declares_none_is_not_asked() -> None:
             assert not found.declared and found.values == () and asked(studio) == []
 
     run(go())
+
+
+@pytest.mark.parametrize("total", [10**400, -1, True, "many", 1.5])
+def test_a_total_that_nobody_has_counted_is_left_out(total: Any) -> None:
+    found = read({"completion": {"values": ["a", 7], "total": total, "hasMore": True}})
+    assert (found.values, found.total, found.count) == (("a",), None, "1 and more")

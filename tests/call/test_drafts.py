@@ -96,3 +96,16 @@ def test_the_newest_state_is_what_stays_on_the_disk(tmp_path: Path, monkeypatch:
 
     run(go())
     assert b"newer" in written[-1] and len(written) == 2
+
+
+def test_fields_that_are_secret_by_their_schema_or_the_settings_stay_in_memory(tmp_path: Path) -> None:
+    async def go() -> None:
+        redactor = Redactor(["pin"])
+        drafts = Drafts(tmp_path / "d.json", redactor.text, redactor.is_secret)
+        drafts.put("k", {"pin": "1234", "code": "hush-hush", "x": 1}, hidden=frozenset({"code"}))
+        assert drafts.get("k") == {"pin": "1234", "code": "hush-hush", "x": 1}
+        await drafts.close()
+
+    run(go())
+    assert Drafts(tmp_path / "d.json").get("k") == {"x": 1}
+    assert b"hush" not in (tmp_path / "d.json").read_bytes()

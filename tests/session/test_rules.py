@@ -8,6 +8,7 @@ import pytest
 
 from mcp_studio.config.answers import fingerprint
 from mcp_studio.config.model import AnswerRule
+from mcp_studio.redact import Redactor
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import AnswerRules, rule_for
 from tests.support import run
@@ -116,5 +117,19 @@ def test_names_with_pattern_characters_are_taken_literally() -> None:
         rule = rule_for(asked, Answer("decline"), tool=True)
         assert AnswerRules([rule]).match(asked)
         assert not AnswerRules([rule]).match(InputRequest("elicitation", "sx1", "m", schema=SCHEMA, subject="sx1.tt"))
+
+    run(go())
+
+
+def test_what_the_redactor_knows_gets_into_no_rule() -> None:
+    async def go() -> None:
+        redactor = Redactor()
+        redactor.learn("known-to-be-secret")
+        given = Answer("accept", {"name": "Ada known-to-be-secret", "ok": "Bearer abcdef123456"})
+        assert rule_for(request(), given, redact=redactor.bytes).content == {}
+        reply = Answer("accept", {"role": "assistant", "content": {"type": "text", "text": "known-to-be-secret"}})
+        asked = InputRequest("sampling", "s", "m")
+        assert rule_for(asked, reply, redact=redactor.bytes).content is None
+        assert rule_for(asked, reply).content is not None
 
     run(go())

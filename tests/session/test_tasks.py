@@ -18,6 +18,7 @@ from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.protocol.tasks import TaskState, read_state
 from mcp_studio.redact import Redactor
 from mcp_studio.session.task_file import TaskFile
+from mcp_studio.session.task_file import TaskFile
 from mcp_studio.session.tasks import Task, TaskStore
 from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio, text
@@ -437,6 +438,16 @@ def test_the_next_studio_goes_on_with_what_had_not_ended(era: tuple[str, ...], t
             assert studio.tasks.all() == ()
 
     run(main(), 60)
+
+
+def test_a_file_with_numbers_of_absurd_length_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.json"
+    huge = "9" * 400
+    item = f'{{"address": "a", "id": "t", "kind": "core", "ttl": {huge}, "started": {huge}}}'
+    file.write_text(f'{{"version": 1, "tasks": [{item}]}}')
+    (kept,) = TaskFile(file).read()
+    task = kept.task("s")
+    assert task is not None and task.id == "t"
 
 
 def test_what_a_server_lists_is_taken_in_but_not_followed() -> None:

@@ -117,7 +117,12 @@ def _report(exchange: RawExchange, out: Output) -> Json:
             out.data(message if isinstance(message, str) else pretty(message))
             came.append({"kind": entry.kind, "message": message})
     sent = exchange.frame.decode("utf-8", "replace")
-    return {"sent": sent, "answered": bool(exchange.answers), "problem": exchange.problem or None, "came": came}
+    return {
+        "sent": out.redactor.text(sent),
+        "answered": bool(exchange.answers),
+        "problem": exchange.problem or None,
+        "came": came,
+    }
 
 
 def _json(body: bytes, text: str) -> Json:

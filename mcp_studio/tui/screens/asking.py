@@ -196,7 +196,7 @@ class Asking:
                 self._app.say(f"{describe.plural(declined, 'question')} of {safe(server, 60)} declined.")
 
         count = describe.plural(self._inbox.waiting(server), "question")
-        text = f"Decline {count} of {server}? Each of them is answered with no."
+        text = f"Decline {count} of {safe(server, 60)}? Each of them is answered with no."
         self._screen.app.push_screen(late.confirm("Decline all", text), answered)
 
     def _close(self) -> None:

@@ -92,8 +92,10 @@ class Calling:
         if self.opened is not None:
             self.opened.value = value
             self._refused = None
-            self._studio.drafts.put(self.opened.key, value)
-            self._studio.drafts.put(f"text:{self.opened.key}", dict(pending) or None)
+            hidden = self.opened.secrets
+            self._studio.drafts.put(self.opened.key, value, hidden=hidden)
+            unread = frozenset(pending) if hidden else frozenset[str]()
+            self._studio.drafts.put(f"text:{self.opened.key}", dict(pending) or None, hidden=unread)
 
     def _look(self, opened: Opened) -> None:
         """The person sees the entry as it is now: it is marked no more, but what has changed is still told."""
@@ -220,7 +222,7 @@ class Calling:
         call = self._patience.start(opened, fresh)
         self._calls.put(opened.key, call)
         call.changed.connect(self._call_changed)
-        self._studio.drafts.put(opened.key, opened.value)
+        self._studio.drafts.put(opened.key, opened.value, hidden=opened.secrets)
         self._show_result()
 
     def wanted(self, what: str) -> None:

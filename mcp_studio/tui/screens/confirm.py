@@ -11,6 +11,9 @@ from textual.widgets import Static
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Dialog
 
+_LONGEST = 20_000
+"""Characters; what is agreed to is shown whole."""
+
 
 class Confirm(Dialog[bool], scope="confirm"):
     """Answers True for yes."""
@@ -28,7 +31,7 @@ class Confirm(Dialog[bool], scope="confirm"):
 
     def body(self) -> Iterable[Widget]:
         """The question."""
-        yield Static(Content(safe(self._question, lines=True)))
+        yield Static(Content(safe(self._question, _LONGEST, lines=True)))
 
     def action_yes(self) -> None:
         """Yes."""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mcp_studio.tui.blocks import Block
     from mcp_studio.tui.screens.main import MainScreen
 
+_LONGEST = 8_192
+"""Characters of an address that can be opened."""
+
 
 class Handling:
     """Acts on the content blocks of the result that is shown."""
@@ -56,7 +59,8 @@ class Handling:
             if page.refusal:
                 app.say(safe(page.refusal, 300), "warning")
                 return
-            lines = (safe(block.uri, 2_000), "", f"It leads to {safe(page.host)}.", *page.warnings)
+            both = [f"The network knows it as {safe(page.ascii_host, 300)}."] if page.ascii_host != page.host else []
+            lines = (f"It leads to {safe(page.host, 300)}.", *both, *page.warnings, "", safe(block.uri, _LONGEST))
             if await self._agreed("Open this page in the browser?", "\n".join(lines)):
                 self._told(await open_page(page.url), "The page")
         elif block.kind in ("image", "audio"):

@@ -119,7 +119,8 @@ class ImportDialog(Dialog[ServerConfig], scope="import"):
         row = self._list.row
         lines = [_NOTHING] if row is None else [_what(row.server), f"from {row.server.source.file}"]
         lines += [f"left out: {problem}" for problem in problems]
-        self._note.update(Content(safe("\n".join(lines), 4_000, lines=True)))
+        # Each on one line: nothing in a file can write a line that looks like one of ours.
+        self._note.update(Content("\n".join(safe(line, 2_000) for line in lines[:50])))
 
     def _draw(self, found: Found, width: int, selected: bool) -> Line:
         box = "[x] " if id(found) in self._marked else "    " if found.taken else "[ ] "

@@ -40,8 +40,8 @@ class Page(AskedDialog, scope="page"):
         yield from self.above()
         yield Static(Content.assemble(*_address(page)), classes="gap")
         if self.request.message:
-            words = safe(self.request.message, 4_000, lines=True)
-            yield Static(Content.assemble(("It says:\n", "$quiet"), words), classes="gap")
+            yield Static(Content("It says:"), classes="quiet gap")
+            yield Static(Content(safe(self.request.message, 4_000, lines=True)), classes="foreign")
         self._state = Static(classes="gap")
         yield self._state
         yield self.note

@@ -38,7 +38,7 @@ class Question(AskedDialog, scope="question"):
     def body(self) -> Iterable[Widget]:
         """Its words, warnings of ours, and the form."""
         yield from self.above()
-        yield Static(Content(safe(self.request.message, 4_000, lines=True)), classes="gap")
+        yield Static(Content(safe(self.request.message, 4_000, lines=True)), classes="gap foreign")
         yield from self._warnings()
         yield self._form
         yield self.note

@@ -94,7 +94,7 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
     def rule(self) -> AnswerRule:
         """The rule as it is chosen."""
         value = cast("dict[str, Json]", self._form.value)
-        made = rule_for(self._request, self._answer, tool=value.get("for") == _TOOL)
+        made = rule_for(self._request, self._answer, tool=value.get("for") == _TOOL, redact=self._studio.redactor.bytes)
         wait = value.get("wait")
         action = next((known for known in _ACTIONS if known == value.get("action")), made.action)
         return made._replace(
@@ -123,6 +123,8 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
         if errors:
             self._form.show_problems(errors)
             self._note.update(Content(f"Not made: {safe(errors[0].place)} {safe(errors[0].message)}"))
+        elif self._request.kind == "sampling" and self.rule.action == "accept" and self.rule.content is None:
+            self._note.update(Content("Not made: the reply has something secret in it, which is written to no file."))
         else:
             self.run_worker(self._save(self.rule), exclusive=True)
 

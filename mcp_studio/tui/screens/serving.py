@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_studio.errors import StudioError
+from mcp_studio.safetext import safe
 from mcp_studio.tui import describe, late
 
 if TYPE_CHECKING:
@@ -100,11 +101,11 @@ class Serving:
             if yes:
                 self._screen.run_worker(self._forget(name), group="servers")
 
-        source = self._studio.manager.config(name).source
+        source, shown = self._studio.manager.config(name).source, safe(name, 60)
         if source.origin in ("file", "project"):
-            text = f"Put {name} away until the next start? Its entry stays in {source.file}."
+            text = f"Put {shown} away until the next start? Its entry stays in {source.file}."
         else:
-            text = f"Remove {name}?" + (f" Its entry goes from {source.file}." if source.file else "")
+            text = f"Remove {shown}?" + (f" Its entry goes from {source.file}." if source.file else "")
         self._app.push_screen(late.confirm("Remove a server", text), answered)
 
     async def _forget(self, name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -24,6 +23,8 @@ ROWS_MOST = 20_000
 PICTURE_ROWS = 18
 """Rows that a picture takes at most; chosen, it is drawn larger."""
 PICTURE_MOST = 16 * 1024 * 1024
+PICTURES_MOST = 20
+"""Pictures drawn by themselves; the others are drawn when they are chosen."""
 
 
 class Item(NamedTuple):
@@ -66,6 +67,8 @@ class ContentView(VirtualView):
         self._rows: list[_Row] = []
         self._drawn: dict[int, list[list[Piece]]] = {}
         self._trouble: dict[int, str] = {}
+        self._wrapped: dict[int, list[Sequence[Piece]]] = {}
+        """Texts as they are wrapped at this width: each picture that is drawn has all rows built again."""
         self._picture_rows = picture_rows
         self._built = 0
         self._version = 0
@@ -73,7 +76,7 @@ class ContentView(VirtualView):
     def show(self, items: Sequence[Item]) -> None:
         """Show other blocks, from the first one on."""
         self._items = items
-        self._drawn, self._trouble = {}, {}
+        self._drawn, self._trouble, self._wrapped = {}, {}, {}
         self._built = 0
         if self.is_attached and self.row_width:
             self._build(keep=False)
@@ -105,7 +108,7 @@ class ContentView(VirtualView):
         """Wrap and draw anew at another width."""
         super().resized()
         if self.row_width and self._built != self.row_width:
-            self._drawn = {}
+            self._drawn, self._wrapped = {}, {}
             self._build(keep=True)
             self._draw_soon()
 
@@ -147,7 +150,7 @@ class ContentView(VirtualView):
         self.rows_changed(None if keep else 0, cursor=cursor)
 
     def _draw_soon(self) -> None:
-        if any(item.picture and index not in self._drawn for index, item in enumerate(self._items)):
+        if any(item.picture for item in self._items):
             self.run_worker(self._draw_pictures(), group="pictures", exclusive=True)
 
     def _lines(self, index: int, item: Item) -> list[Sequence[Piece]]:
@@ -163,13 +166,19 @@ class ContentView(VirtualView):
             if trouble := self._trouble.get(index):
                 lines.append([(f"  {safe(trouble, 300)}", "dim")])
         if item.text:
-            data = item.text.encode("utf-8", "backslashreplace")
-            wrapped = WrappedText(data[:TEXT_MOST], self.row_width)
-            while not wrapped.advance(1.0):
-                pass
-            lines += [[(wrapped.row(number), "")] for number in range(wrapped.rows)]
-            if len(data) > TEXT_MOST:
-                lines.append([("There is more of this text; the raw result has all of it.", "warn")])
+            if index not in self._wrapped:
+                self._wrapped[index] = self._text_lines(item.text)
+            lines += self._wrapped[index]
+        return lines
+
+    def _text_lines(self, text: str) -> list[Sequence[Piece]]:
+        data = text[: TEXT_MOST + 1].encode("utf-8", "backslashreplace")
+        wrapped = WrappedText(data[:TEXT_MOST], self.row_width)
+        while not wrapped.advance(1.0):
+            pass
+        lines: list[Sequence[Piece]] = [[(wrapped.row(number), "")] for number in range(wrapped.rows)]
+        if len(data) > TEXT_MOST:
+            lines.append([("There is more of this text; the raw result has all of it.", "warn")])
         return lines
 
     async def _draw_pictures(self) -> None:
@@ -177,14 +186,12 @@ class ContentView(VirtualView):
         items, width = self._items, self.row_width
         height = self._picture_rows or max(1, self.size.height - 1)
         plain = glyphs() is ASCII
-        for index, item in enumerate(items):
-            if item.picture is None or index in self._drawn:
+        waiting = [(index, item.picture) for index, item in enumerate(items) if item.picture is not None]
+        for index, picture in waiting[:PICTURES_MOST]:
+            if index in self._drawn:
                 continue
             try:
-                data = item.picture()
-                if len(data) > PICTURE_MOST:
-                    raise NoPicture("it is too large to be drawn here")
-                rows = await asyncio.to_thread(partial(draw, data, width, height, ascii=plain))
+                rows = await asyncio.to_thread(_draw, picture, width, height, plain)
             except (NoPicture, ValueError) as problem:
                 self._drawn[index], self._trouble[index] = [], str(problem)
             else:
@@ -192,3 +199,10 @@ class ContentView(VirtualView):
             if items is not self._items or width != self.row_width:
                 return  # something else is shown by now
             self._build(keep=True)
+
+
+def _draw(picture: Callable[[], bytes], width: int, height: int, ascii: bool) -> list[list[Piece]]:
+    data = picture()
+    if len(data) > PICTURE_MOST:
+        raise NoPicture("it is too large to be drawn here")
+    return draw(data, width, height, ascii=ascii)

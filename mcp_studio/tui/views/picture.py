@@ -11,8 +11,14 @@ from rich.style import Style
 from mcp_studio.tui.views.line import Piece
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-_PIXELS = 50_000_000
-"""Larger pictures are not decoded: a few hundred bytes can stand for gigabytes."""
+_PIXELS = 25_000_000
+"""Larger pictures are not decoded: a few hundred bytes can stand for gigabytes. Most decoders take 4 bytes a pixel."""
+_PIXELS_WEBP = 10_000_000
+"""The same where the decoder takes 14 bytes a pixel."""
+_PIXELS_JPEG = 50_000_000
+"""The same where the decoder gives an eighth of the size at once."""
+_FINER = 4
+"""Points taken of a picture for each pixel drawn, across and down."""
 _RAMP = " .:-=+*#%@"
 _UPPER = "▀"
 
@@ -30,7 +36,7 @@ def draw(data: bytes, width: int, height: int, *, ascii: bool = False) -> list[l
     image = _opened(data)
     try:
         across, down = _fitting(image.size, width, height)
-        small = image.convert("RGBA").resize((across, down * 2))
+        small = _thinned(image, across, down * 2).convert("RGBA").resize((across, down * 2))
     except (OSError, ValueError, SyntaxError, MemoryError) as problem:
         raise NoPicture(f"it cannot be drawn: {problem}") from None
     pixels = small.load()
@@ -43,18 +49,32 @@ def _opened(data: bytes) -> Any:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise NoPicture("pip install 'mcp-studio[images]' draws it here") from None
+    # Its own bound warns on standard error and is not ours; the sizes are looked at below.
+    Image.MAX_IMAGE_PIXELS = None
     try:
         # Only these decoders see what a server sends.
         image = Image.open(io.BytesIO(data), formats=FORMATS)
     except UnidentifiedImageError:
         raise NoPicture("it is no picture that can be drawn") from None
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
+    except (OSError, ValueError, SyntaxError) as problem:
         raise NoPicture(f"it cannot be drawn: {problem}") from None
-    if image.width * image.height > _PIXELS:
+    if image.width * image.height > _most(image):
         raise NoPicture(f"it is too large to be drawn: {image.width} x {image.height}")
     if image.format == "JPEG":
         image.draft("RGB", (1_024, 1_024))
     return image
+
+
+def _most(image: Any) -> int:
+    if image.format == "JPEG" and not image.info.get("progressive"):
+        return _PIXELS_JPEG
+    return _PIXELS_WEBP if image.format == "WEBP" else _PIXELS
+
+
+def _thinned(image: Any, across: int, down: int) -> Any:
+    """Some points of a large picture, in the colours as they are stored: quick, and no second copy in memory."""
+    finer = (min(image.width, across * _FINER), min(image.height, down * _FINER))
+    return image if finer == image.size else image.resize(finer, 0)
 
 
 def _fitting(size: tuple[int, int], width: int, height: int) -> tuple[int, int]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import random
 import struct
+import subprocess
+import sys
 import zlib
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from mcp_studio.tui.views.picture import NoPicture, draw
+from tests.support import ROOT
 
 
 def png(width: int, height: int, colour: tuple[int, int, int] = (255, 0, 0)) -> bytes:
@@ -49,20 +54,49 @@ def test_with_plain_signs_brightness_becomes_letters() -> None:
     assert (bright, dark) == (("@", ""), (" ", ""))
 
 
-def bomb() -> bytes:
-    """A head that promises 60,000 x 60,000 pixels."""
+def bomb(width: int = 60_000, height: int = 60_000, rows: bytes = zlib.compress(b"\0" * 100)) -> bytes:
+    """A head that promises many pixels, and the rows that come."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    head = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
-    )
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 @pytest.mark.parametrize("data", [b"", b"no picture", png(8, 8)[:40], b"%!PS-Adobe-3.0 EPSF-3.0\n", bomb()])
 def test_what_cannot_be_drawn_says_why(data: bytes) -> None:
     with pytest.raises(NoPicture, match=r"[a-z]{3}"):
         draw(data, 80, 24)
+
+
+def test_a_few_bytes_that_stand_for_many_pixels_take_bounded_memory(tmp_path: Path) -> None:
+    packer = zlib.compressobj(9)
+    rows = b"".join(packer.compress(b"\0" * (1 + 4_990 * 3)) for _ in range(4_990)) + packer.flush()
+    (tmp_path / "bomb.png").write_bytes(bomb(4_990, 4_990, rows))
+    program = (
+        "import resource, sys; from pathlib import Path; from mcp_studio.tui.views.picture import draw\n"
+        "assert len(draw(Path(sys.argv[1]).read_bytes(), 80, 40)) == 40\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    argv = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "bomb.png")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, cwd=ROOT)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert int(done.stdout) // 1024 < 200, "megabytes at most"
+
+
+def test_damaged_pictures_raise_nothing_else() -> None:
+    chance = random.Random(7)
+    seeds: list[bytes] = []
+    for kind, mode in (("PNG", "P"), ("PNG", "I;16"), ("JPEG", "CMYK"), ("GIF", "P"), ("WEBP", "RGBA"), ("BMP", "1")):
+        out = io.BytesIO()
+        Image.radial_gradient("L").resize((40, 30)).convert(mode).save(out, kind)
+        seeds.append(out.getvalue())
+    for _ in range(600):
+        data = bytearray(chance.choice(seeds))
+        for _ in range(chance.choice((1, 2, 20))):
+            data[chance.randrange(min(len(data), chance.choice((40, 4_000))))] = chance.randrange(256)
+        try:
+            assert draw(bytes(data), 20, 10)
+        except NoPicture as problem:
+            assert str(problem)
