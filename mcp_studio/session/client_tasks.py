@@ -122,7 +122,7 @@ class ClientTasks:
         wish = cast("dict[str, Json]", params["task"]).get("ttl")
         ttl = _TTL
         if isinstance(wish, (int, float)) and not isinstance(wish, bool) and wish > 0:
-            ttl = min(wish / 1000, _TTL)
+            ttl = min(wish, _TTL * 1000) / 1000
         mine = _Mine(ttl, self._connection.waiting.calls)
         self._mine[mine.id] = mine
         mine.doing = self._spawn(self._do(mine, ask))

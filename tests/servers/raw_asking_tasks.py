@@ -1,5 +1,7 @@
 """A server of 2025-11-25 that asks its client by tasks of the client, and tells what it was answered.
 
+    raw_asking_tasks.py [--ttl MS]
+
 Tools: `ask` goes the whole way, `regret` cancels its question. The result is a JSON object of all answers.
 """
 
@@ -8,11 +10,13 @@ from __future__ import annotations
 import copy
 import json
 import queue
+import sys
 import threading
 
 from raw_server import FORM, RawServer, text_result, tool
 
-PARAMS = {"mode": "form", "message": "Who?", "requestedSchema": FORM, "task": {"ttl": 60_000}}
+TTL = int(sys.argv[2]) if sys.argv[1:2] == ["--ttl"] else 60_000
+PARAMS = {"mode": "form", "message": "Who?", "requestedSchema": FORM, "task": {"ttl": TTL}}
 
 
 class AskingServer(RawServer):

@@ -72,6 +72,17 @@ def test_a_question_as_a_task_is_polled_fetched_and_told() -> None:
     run(main(), 20)
 
 
+def test_a_time_to_live_of_absurd_length_is_as_long_as_ours() -> None:
+    async def main() -> None:
+        async with opened(stdio(python_server("raw_asking_tasks", "--ttl", "9" * 400))) as studio:
+            call = studio.call_tool(Ref("tool", "s", "ask"), {}, approved=True)
+            await wait_until(lambda: studio.inbox.pending, 10, "a question")
+            studio.inbox.pending[0].answer("decline")
+            assert json.loads(text(await call.wait()))["created"]["task"]["ttl"] == 3_600_000
+
+    run(main(), 20)
+
+
 def test_a_server_cancels_its_question() -> None:
     async def main() -> None:
         async with opened(stdio(python_server("raw_asking_tasks"))) as studio:

@@ -18,7 +18,6 @@ from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.protocol.tasks import TaskState, read_state
 from mcp_studio.redact import Redactor
 from mcp_studio.session.task_file import TaskFile
-from mcp_studio.session.task_file import TaskFile
 from mcp_studio.session.tasks import Task, TaskStore
 from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio, text
