@@ -60,15 +60,16 @@ def load_answers(file: Path, problems: list[Problem]) -> tuple[AnswerRule, ...]:
     except (OSError, UnicodeDecodeError) as problem:
         problems.append(Problem(str(file), "", f"cannot be read: {getattr(problem, 'strerror', None) or problem}."))
         return ()
+    is_json = _json(file, text)
     try:
-        values = loads(text.encode(), exact=True) if text.lstrip()[:1] in ("{", "[") and _json(file) else None
+        values = loads(text.encode(), exact=True) if text.lstrip()[:1] in ("{", "[") and is_json else None
         document: Any = values if values is not None else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, JsonProblem) as problem:
-        problems.append(Problem(str(file), "", f"is no valid {'JSON' if _json(file) else 'TOML'}: {problem}."))
+        problems.append(Problem(str(file), "", f"is no valid {'JSON' if is_json else 'TOML'}: {problem}."))
         return ()
     if isinstance(document, list):
         document = {"answer": document}
-    if _json(file) and isinstance(document, dict) and not isinstance(document.get("answer"), list):
+    if is_json and isinstance(document, dict) and not isinstance(document.get("answer"), list):
         return (AnswerRule("accept", kind="elicitation", content=document, source=file.name),)
     table = Table(document, str(file), "", problems)
     rules = read_answers(table)
@@ -152,8 +153,9 @@ def _kind(word: str) -> RuleKind:
     return "any"
 
 
-def _json(file: Path) -> bool:
-    return file.suffix.lower() == ".json"
+def _json(file: Path, text: str) -> bool:
+    """Whether a file is JSON: by its name, or, as a pipe has none, for it begins as no TOML does."""
+    return file.suffix.lower() == ".json" or text.lstrip().startswith("{")
 
 
 def _sorted(value: Any) -> Any:

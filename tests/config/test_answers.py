@@ -63,6 +63,15 @@ def test_json_holds_rules_or_one_value_for_every_form(tmp_path: Path) -> None:
     assert read(file)[0] == (AnswerRule("accept", kind="elicitation", content={"name": "Ada"}, source="a.json"),)
 
 
+def test_json_is_known_without_its_ending_as_pipes_have_none(tmp_path: Path) -> None:
+    file = tmp_path / "63"
+    file.write_text(' {"name": "Ada"}')
+    ((rule,), problems) = read(file)
+    assert (rule.action, rule.content, problems) == ("accept", {"name": "Ada"}, [])
+    file.write_text('{"name": ')
+    assert "is no valid JSON" in str(read(file)[1][0])
+
+
 def test_a_new_rule_comes_first_and_the_old_text_stays(tmp_path: Path) -> None:
     file = tmp_path / "config" / "answers.toml"
     append_answer(file, AnswerRule("decline", server="a"))
