@@ -14,15 +14,18 @@ Servers are the configured ones, or:
   --transport KIND     how it is spoken to, if not as the URL says: http, sse (HTTP+SSE of 2024-11-05) or websocket
   -- COMMAND ARGS…     the server that this command starts (last on the line)
 """
-OPTIONS = """\
-Options:
-  --server NAME        only this server
+SPEAKING = """\
   --header 'K: V'      send this header to servers at a URL (may be repeated; ${ENV} is replaced)
   --era ERA            protocol era: legacy, auto or modern
   --protocol-version V the only protocol version to offer, such as 2025-06-18
   --capabilities JSON  the client capabilities to declare instead of our own; @FILE reads a file
   --client-info JSON   who to be instead of mcp-studio; @FILE reads a file
   --timeout SECONDS    give up connecting, and waiting for an answer, after this long
+"""
+OPTIONS = f"""\
+Options:
+  --server NAME        only this server
+{SPEAKING}\
   --json               print one JSON object: {"ok", "result" or "error", "server", "ms"}
   --quiet, -q          say nothing on standard error but errors
 """
@@ -55,6 +58,8 @@ Verbs (mcp-studio VERB --help):
 {chr(10).join(f"  {verb:<11}{what}" for verb, what in VERBS.items())}
 
 {TARGETS}
+Options:
+{SPEAKING}
 {CODES}""",
     "list": f"""\
 mcp-studio list [{_LISTS}] [options] [-- COMMAND ARGS…]
@@ -87,6 +92,7 @@ mcp-studio read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]
 
 Reads a resource, listed or not. A URI template such as `file:///{{path}}` is filled with the values given.
 
+  --args JSON          all values as one JSON object; @FILE reads a file, - standard input
   --output FILE, -o    write the content, byte for byte, to a new file
   --fresh              ask the server, though it calls an earlier answer fresh still
 {LOGS}{ANSWERS}
@@ -98,6 +104,7 @@ mcp-studio get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]
 
 Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.
 
+  --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
 {LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
@@ -107,6 +114,7 @@ mcp-studio complete SERVER.PROMPT ARGUMENT=START [key=value…] [options] [-- CO
 mcp-studio complete URI-TEMPLATE VARIABLE=START [key=value…] [options] [-- COMMAND ARGS…]
 
 Prints the values that a server suggests for an argument, a line each; the other pairs are what is known already.
+--server NAME and --prompt NAME name server and prompt apart.
 
 {TARGETS}
 {OPTIONS}
@@ -200,7 +208,7 @@ mcp-studio config import [FILE]                servers of other clients: which f
 mcp-studio demo
 
 Opens the studio on the bundled demo server: everything to try, nothing to install. For the other verbs it is
-`-- python -m mcp_studio.servers.demo`.
+`-- python -m mcp_studio.servers.demo`. Takes --era, --protocol-version, --capabilities and --client-info as they do.
 """,
     "completion": """\
 mcp-studio completion bash|zsh|fish

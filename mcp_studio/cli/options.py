@@ -17,7 +17,7 @@ BENDING = ("--era", "--protocol-version", "--capabilities", "--client-info")
 """Options that every verb with a server takes: how to speak to it."""
 _BENDING = " ".join(BENDING)
 _COMMON = f"--config --url --transport --header --timeout --server --json --quiet {_BENDING}"
-_ALLOWED = {
+ALLOWED = {
     "": f"--config --url --transport --header --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
     "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach",
@@ -32,6 +32,7 @@ _ALLOWED = {
     "config": "--config --name --yes --json --quiet",
     "demo": _BENDING,
 }
+"""Verb -> the options that it takes; the empty one is the studio itself."""
 _SENDING = ("--no-stamp", "--notification", "--newlines", "--no-handshake")
 _FLAGS = {"--json", "--quiet", "--yes", "--unchecked", "--fresh", "--read", "--logs", "--task", "--detach", *_SENDING}
 _OPTIONAL = {"--page"}
@@ -122,7 +123,7 @@ def parse(argv: Sequence[str]) -> Options:
     """
     words = list(argv)
     options = Options(words.pop(0) if words and words[0] in VERBS else "")
-    allowed = _ALLOWED.get(options.verb, "").split()
+    allowed = ALLOWED.get(options.verb, "").split()
     while words:
         word = words.pop(0)
         if word == "--":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from mcp_studio.cli.help import USAGE, show
-from mcp_studio.cli.options import BENDING
+from mcp_studio.cli.options import ALLOWED
 from mcp_studio.cli.words import VERBS
 from mcp_studio.config.target import REMOTE
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
@@ -16,40 +16,17 @@ _KINDS = {
     "config": "show path keys add remove set trust import",
     "completion": "bash zsh fish",
 }
-_COMMON = ["--config", "--url", "--transport", "--header", *BENDING, "--timeout", "--server", "--json", "--quiet"]
-_MORE = {
-    "call": ["--tool", "--args", "--yes", "--unchecked", "--answer", "--log-level", "--task", "--ttl", "--detach"],
-    "tasks": ["--answer"],
-    "list": ["--page"],
-    "skills": ["--answer"],
-    "read": ["--output", "--args", "--fresh", "--answer", "--log-level"],
-    "get": ["--prompt", "--args", "--answer", "--log-level"],
-    "complete": ["--prompt"],
-    "send": [
-        *("--params", "--id", "--meta", "--no-stamp", "--notification"),
-        *("--frame", "--newlines", "--wait", "--no-handshake"),
-    ],
-    "watch": ["--read", "--logs", "--log-level"],
+_VALUES = {
+    "--era": "legacy auto modern",
+    "--protocol-version": " ".join(VERSIONS),
+    "--transport": " ".join(REMOTE),
+    "--log-level": " ".join(LOG_LEVELS),
 }
-
-
-_FISH = {
-    "--era": " -xa 'legacy auto modern'",
-    "--protocol-version": f" -xa '{' '.join(VERSIONS)}'",
-    "--transport": f" -xa '{' '.join(REMOTE)}'",
-    "--log-level": f" -xa '{' '.join(LOG_LEVELS)}'",
-    "--config": " -rF",
-    "--output": " -rF",
-}
-"""What fish is told of the values of some options."""
+_FILES = ("--config", "--output", "-o", "--answer")
 
 
 def _options(verb: str) -> str:
-    if verb == "config":
-        return "--config --name --yes --json --quiet --help"
-    if verb in ("demo", "completion"):
-        return "--help"
-    return " ".join([*_COMMON, *_MORE.get(verb, []), "--help"])
+    return f"{ALLOWED.get(verb, '')} --help".strip()
 
 
 def answer(words: list[str]) -> int:
@@ -71,18 +48,20 @@ def _bash() -> str:
         f'    {verb}) words="{_options(verb)}"; [ "$COMP_CWORD" -eq 2 ] && words="{_KINDS.get(verb, "")} $words" ;;'
         for verb in VERBS
     )
+    values = "\n".join(
+        f'    {option}) COMPREPLY=($(compgen -W "{known}" -- "$current")); return ;;'
+        for option, known in _VALUES.items()
+    )
     return f"""\
 _mcp_studio() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
   case "$before" in
-    --era) COMPREPLY=($(compgen -W "legacy auto modern" -- "$current")); return ;;
-    --protocol-version) COMPREPLY=($(compgen -W "{" ".join(VERSIONS)}" -- "$current")); return ;;
-    --transport) COMPREPLY=($(compgen -W "{" ".join(REMOTE)}" -- "$current")); return ;;
-    --config|--output|-o) COMPREPLY=($(compgen -f -- "$current")); return ;;
+{values}
+    {"|".join(_FILES)}) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   case "${{COMP_WORDS[1]}}" in
 {cases}
-    *) words="{" ".join(VERBS)} --config --url --transport --header {" ".join(BENDING)} --timeout --help --version" ;;
+    *) words="{" ".join(VERBS)} {_options("")} --version" ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
@@ -96,6 +75,7 @@ def _zsh() -> str:
         f"    {verb}) known=({_options(verb)}); (( CURRENT == 3 )) && known=({_KINDS.get(verb, '')} $known) ;;"
         for verb in VERBS
     )
+    values = "\n".join(f"    {option}) compadd {known}; return ;;" for option, known in _VALUES.items())
     return f"""\
 #compdef mcp-studio
 _mcp_studio() {{
@@ -104,13 +84,12 @@ _mcp_studio() {{
 {verbs}
   )
   case "$words[CURRENT-1]" in
-    --era) compadd legacy auto modern; return ;;
-    --protocol-version) compadd {" ".join(VERSIONS)}; return ;;
-    --config|--output|-o) _files; return ;;
+{values}
+    {"|".join(_FILES)}) _files; return ;;
   esac
   if (( CURRENT == 2 )); then
     _describe verb verbs
-    compadd -- --config --url --help --version
+    compadd -- {_options("")} --version
     return
   fi
   case "$words[2]" in
@@ -130,6 +109,6 @@ def _fish() -> str:
         if verb in _KINDS:
             lines.append(f"complete -c mcp-studio -n {seen} -a '{_KINDS[verb]}'")
         for option in _options(verb).split():
-            rest = _FISH.get(option, "")
+            rest = " -rF" if option in _FILES else f" -xa '{_VALUES[option]}'" if option in _VALUES else ""
             lines.append(f"complete -c mcp-studio -n {seen} -l {option[2:]}{rest}")
     return "\n".join(lines) + "\n"

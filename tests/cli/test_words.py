@@ -10,7 +10,7 @@ import pytest
 
 from mcp_studio import __version__
 from mcp_studio.cli.help import USAGE
-from mcp_studio.cli.options import parse
+from mcp_studio.cli.options import ALLOWED, parse
 from mcp_studio.cli.words import VERBS
 from mcp_studio.errors import UsageError
 from tests.cli.kit import cli, raw
@@ -27,6 +27,11 @@ def test_every_verb_has_help(verb: str) -> None:
     assert verb in USAGE
     done = cli(verb, "--help")
     assert (done.code, done.err) == (0, "") and done.out.startswith(f"mcp-studio {verb}")
+
+
+@pytest.mark.parametrize("verb", ALLOWED)
+def test_help_knows_every_option(verb: str) -> None:
+    assert [name for name in ALLOWED[verb].split() if f"{name} " not in USAGE[verb].replace(",", " ")] == []
 
 
 def test_help_behind_two_dashes_belongs_to_the_command() -> None:
@@ -110,6 +115,8 @@ def test_completion_scripts_are_what_the_shell_can_read(shell: str) -> None:
         ("mcp-studio list to", "tools"),
         ("mcp-studio list tools --era le", "legacy"),
         ("mcp-studio list tools --transport we", "websocket"),
+        ("mcp-studio watch --logs --log-level no", "notice"),
+        ("mcp-studio demo --cl", "--client-info"),
         ("mcp-studio call x --unch", "--unchecked"),
     ],
 )
