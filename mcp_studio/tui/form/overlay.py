@@ -67,6 +67,7 @@ class Overlay:
             self._open_area(text, _LOWEST if isinstance(field, JsonField) else 1)
             return
         self.editor = self.line
+        self.line.suggester = None  # the one of the field before would ask for its own field with this text
         with self.line.prevent(Input.Changed):
             self.line.value = text
         self.line.cursor_position = len(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_studio.call.call import Call
@@ -112,14 +113,14 @@ class Calling:
     def _completing(self, opened: Opened) -> Complete | None:
         """What asks the server while something is typed; only where it can be asked."""
         ref = opened.entry.ref
-        return self._complete if ref.kind in ("prompt", "template") else None
+        return partial(self._complete, opened) if ref.kind in ("prompt", "template") else None
 
-    async def _complete(self, argument: str, value: str) -> Offer:
+    async def _complete(self, opened: Opened, argument: str, value: str) -> Offer:
         """Ask the server; why it does not answer is said once, not with every letter."""
-        if self.opened is None:
-            return Offer()
-        ref = self.opened.entry.ref
-        known = {name: text for name, text in self.opened.words().items() if name != argument and text}
+        if opened is not self.opened:
+            return Offer()  # another entry has been opened meanwhile
+        ref = opened.entry.ref
+        known = {name: text for name, text in opened.words().items() if name != argument and text}
         if ref.server not in self._studio.manager.names() or self._studio.manager.status(ref.server).state != "ready":
             return Offer()
         try:

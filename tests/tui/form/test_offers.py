@@ -136,6 +136,21 @@ def test_typing_on_cancels_the_question_and_a_late_answer_counts_for_nothing() -
     run(test())
 
 
+def test_the_text_of_the_next_field_is_not_asked_about_as_that_of_the_one_before() -> None:
+    async def test() -> None:
+        server = Server()
+        properties: dict[str, Any] = {"city": CITY, "other": {"type": "string"}}
+        app = FormApp(build({"properties": properties}), {"city": "b", "other": "xyz"}, complete=server.complete)
+        async with app.run_test(size=(60, 24)) as pilot:
+            await pilot.press("tab", "down")
+            await app.workers.wait_for_complete()
+            assert server.asked == []
+            await pilot.press("w")
+            await wait_until(lambda: server.asked == [("other", "xyzw")])
+
+    run(test())
+
+
 def test_going_to_another_field_ends_the_question() -> None:
     async def test() -> None:
         server = Server()
