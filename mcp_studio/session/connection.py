@@ -44,7 +44,7 @@ class Connection:
         *,
         probe: float,
         on_event: Callable[[ev.Event], None],
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         inflight: InFlight,
         server: str,
     ) -> None:

@@ -49,7 +49,7 @@ class ByHand:
         *,
         ended: asyncio.Future[StudioError | None],
         handle: Callable[[ev.Event], None],
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self._transport = transport
         self._core = core
@@ -91,7 +91,8 @@ class ByHand:
         if wait is None:
             wait = self._limits.call_idle if exchange.wants_answer else SILENCE
         self._running.append(exchange)
-        self._spawn(self._run(exchange, wait, newlines))
+        # A task that is cancelled before its first step never runs: its end is the only thing to rely on.
+        self._spawn(self._run(exchange, wait, newlines)).add_done_callback(lambda _: self._over(exchange))
         return exchange
 
     async def _run(self, exchange: RawExchange, wait: float, newlines: bool) -> None:
@@ -106,12 +107,12 @@ class ByHand:
             await self._collect(exchange, wait)
         except StudioError as error:
             exchange.error = self._tap.cleaned(error)
-        finally:
-            # Also when this task is cancelled, as the end of the connection does.
-            if self._ended.done() and exchange.error is None and not exchange.answered.is_set():
-                exchange.error = self._ended.result() or ConnectionLost("The connection was closed.")
-            self._running.remove(exchange)
-            exchange.end()
+
+    def _over(self, exchange: RawExchange) -> None:
+        if self._ended.done() and exchange.error is None and not exchange.answered.is_set():
+            exchange.error = self._ended.result() or ConnectionLost("The connection was closed.")
+        self._running.remove(exchange)
+        exchange.end()
 
     async def _collect(self, exchange: RawExchange, wait: float) -> None:
         answered = asyncio.ensure_future(exchange.answered.wait())
@@ -178,7 +179,10 @@ class ByHand:
         return False
 
     def _answer(self, queue: deque[RawExchange], identity: RequestId, frame: bytes) -> None:
-        queue.popleft().answer(frame, identity)
+        # One that waited in vain has left its place for an answer that comes late.
+        exchange = next((one for one in queue if not one.done), queue[0])
+        queue.remove(exchange)
+        exchange.answer(frame, identity)
         if not queue:
             del self._expected[identity]
 

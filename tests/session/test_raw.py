@@ -325,6 +325,33 @@ def test_a_question_of_the_server_waits_there_for_an_answer_by_hand() -> None:
     run(go(), 20)
 
 
+def test_an_id_that_was_used_in_vain_can_be_used_again() -> None:
+    async def go() -> None:
+        config = stdio(RAW, enabled=False)
+        async with opened(config) as studio:
+            bare = await studio.open_raw(config)
+            first = bare.send(frame(id=1, method="tools/call", params={"name": "ask"}), wait=0.1)
+            await first.wait()
+            second = bare.send(frame(id=1, method="ping"), wait=5)
+            await second.wait()
+            assert not first.answers and answers(second) == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
+
+    run(go(), 20)
+
+
+def test_a_frame_that_is_sent_as_the_connection_closes_comes_to_an_end() -> None:
+    async def go() -> None:
+        config = stdio(RAW, enabled=False)
+        async with opened(config) as studio:
+            bare = await studio.open_raw(config)
+            exchange = bare.send(frame(id=1, method="ping"))
+            await studio.close_raw(bare)
+            await exchange.wait()
+            assert not exchange.answers
+
+    run(go(), 20)
+
+
 def test_over_http_a_handshake_by_hand_keeps_its_session() -> None:
     async def go(url: str) -> None:
         config = http(url, enabled=False)
