@@ -64,10 +64,15 @@ async def complete(
     event = (await connection.request("completion/complete", params)).event
     if not isinstance(event, Answered):
         raise ProtocolError(f"The server refused completion/complete: {event.message} ({event.code}).")
-    return _read(event.result)
+    return read(event.result)
 
 
-def _read(result: Json) -> Completion:
+def read(result: Json) -> Completion:
+    """The values in a result.
+
+    Raises:
+        ProtocolError: there are none.
+    """
     found = result.get("completion") if isinstance(result, dict) else None
     known = cast("dict[str, Json]", found) if isinstance(found, dict) else {}
     values, total = known.get("values"), known.get("total")

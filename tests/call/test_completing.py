@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.completing import _read as read
+from mcp_studio.call.completing import read
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.errors import ProtocolError
 from mcp_studio.studio import Studio

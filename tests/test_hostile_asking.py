@@ -1,0 +1,138 @@
+"""A server that is hostile in all that it asks and tells by itself, on every screen: the bytes that reach the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.harmless import copied, live_in
+from tests.support import python_server
+from tests.test_hostile import Walked, click
+from tests.walker import Walker, studio
+
+WALKS = [((80, 24), False), ((120, 36), True), ((200, 60), False)]
+"""Sizes, and whether the server speaks the newer era."""
+MARK = r"␛\[31m"
+
+
+def call(walker: Walker, name: str, *shown: str) -> None:
+    """Open a tool by the filter, and run it."""
+    walker.go("esc esc f6", "enter Open")
+    walker.go("/", "│ filter")
+    walker.paste(f"Does {name}.", r"\b1 of \d+")
+    walker.go("enter", rf"3 target\.{name}\b")
+    walker.go("esc esc f2 ^j", *shown)
+
+
+def forms(walker: Walker) -> None:
+    """Every kind of field, walked through, refused, accepted, put off; and a rule of it."""
+    call(walker, "forms", "target asks", f"words.*{MARK}|FORGED")
+    click(walker, "click me")
+    walker.go("tab down tab down tab down space tab down space tab down space tab x ^j", "Not sent|✗ ")
+    walker.go("pgdn pgdn end home pgup")
+    walker.go("alt+d", gone="target asks")
+    walker.go("alt+r", "Make a rule")
+    walker.go("esc", gone="Make a rule")
+    call(walker, "long", "target asks", "long long")
+    walker.go("pgdn pgdn alt+c", gone="target asks")
+
+
+def pages(walker: Walker) -> None:
+    """Pages that are asked for, and that a call needs; nothing is opened."""
+    call(walker, "visit", "target asks you to", "xn--bcher-kva.example", "b\u00fccher.example")
+    lines = [line for line in walker.text().split("\n") if "host     bank.example" in line]
+    assert all(line.partition("host ")[0].rstrip().endswith("│ │") for line in lines), "a bar stands before each line"
+    walker.go("pgdn")
+    click(walker, "click me")
+    walker.go("d", gone="target asks you to")
+    call(walker, "odd", "blanks, control characters")
+    walker.go("o", "Not opened")
+    walker.go("d", gone="target asks you to")
+    call(walker, "locked")
+    walker.drain(0.2)
+    if "target asks you to" in walker.text():
+        walker.go("c", gone="target asks you to")
+
+
+def models(walker: Walker) -> None:
+    """Requests for a reply of a model."""
+    for name in ("sample", "huge"):
+        call(walker, name, "reply of a model", f"system|{MARK}")
+        click(walker, "click me")
+        walker.go("alt+u alt+j alt+j")
+        walker.go("alt+d", gone="reply of a model")
+
+
+def told(walker: Walker) -> None:
+    """What is told: log messages, progress, updates, tasks; what a result has besides text."""
+    call(walker, "talk", "talked")
+    walker.go("f3", "Log", MARK)
+    walker.go("down enter", MARK)
+    walker.go("esc esc", gone="Log messages")
+    call(walker, "work")
+    walker.drain(0.3)
+    call(walker, "draw", "✓ ok")
+    walker.go("f5 n n n n n N N", MARK)
+    walker.go("o")
+    walker.go("n esc")
+    click(walker, "click me")
+    for key in ("f12", "f4", "^p"):
+        walker.go(key)
+        walker.go("down enter")
+        walker.go("esc esc")
+
+
+def lists(walker: Walker) -> None:
+    """Every list, page by page, its changes, what is completed, and what is watched."""
+    walker.go("esc esc f6", "enter Open")
+    for _ in range(5):
+        walker.go("]")
+        walker.go("enter")
+        walker.go("A")
+        walker.drain(0.2)
+        walker.go("down enter esc f6 s a p")
+        walker.drain(0.2)
+        walker.go("] esc f6")
+    walker.go("1 l", "Log")
+    walker.go("esc 1 f", "Roots")
+    walker.go("esc 1 e", "Edit")
+    walker.go("esc 1 enter")
+    walker.go("pgdn pgdn end esc")
+    walker.go("f8 end enter ] ] ] esc up enter ] ] esc esc")
+
+
+PARTS = (forms, pages, models, told, lists)
+
+
+def walk(size: tuple[int, int], modern: bool, home: Path) -> Walked:
+    """Walk through everything, and leave."""
+    browser = home / "browser"
+    browser.write_text(f"#!/bin/sh\necho $1 >> {home}/opened\n")
+    browser.chmod(0o755)
+    env = {"MCP_STUDIO_HOME": str(home), "BROWSER": f"{browser} %s", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    argv = ("--", *python_server("raw_poison_asks", *(["--modern"] if modern else [])))
+    with studio(*argv, columns=size[0], rows=size[1], env=env) as walker:
+        walker.shows("1/1 servers", "enter Open")
+        walker.drain(0.3)
+        for part in PARTS:
+            part(walker)
+        code = walker.leave()
+    return Walked(walker.written(), code, b"", (home / "opened").exists())
+
+
+@pytest.fixture(scope="module")
+def walks(tmp_path_factory: pytest.TempPathFactory) -> Generator[list[Future[Walked]]]:
+    """All walks, at the same time: most of a walk is waiting."""
+    with ThreadPoolExecutor(len(WALKS)) as pool:
+        yield [pool.submit(walk, size, modern, tmp_path_factory.mktemp("walk")) for size, modern in WALKS]
+
+
+@pytest.mark.parametrize("which", range(len(WALKS)), ids=[f"{size[0]}x{size[1]}" for size, _ in WALKS])
+def test_nothing_that_a_hostile_server_asks_or_tells_acts(walks: list[Future[Walked]], which: int) -> None:
+    walked = walks[which].result(timeout=120)
+    assert live_in(walked.written, clipboard=len(copied(walked.written))) == []
+    assert walked.code == 0, "it was left by the quit key and nothing else"
+    assert not walked.opened, "no address was opened without consent"
