@@ -6,7 +6,7 @@ import gc
 import json
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.limits import DEFAULT
@@ -15,9 +15,18 @@ from mcp_studio.safetext import escape_live
 Json = Any
 """What `json.loads` makes: dict, list, str, int, float, bool or None."""
 
-
 _LARGE = 1_000_000
 """Characters of a text that is read with the garbage collector at rest."""
+
+
+def mapping(value: Json) -> dict[str, Json]:
+    """The value where it is an object, else an empty one."""
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def items_of(value: Json) -> list[Json]:
+    """The value where it is an array, else an empty one."""
+    return cast("list[Json]", value) if isinstance(value, list) else []
 
 
 class JsonProblem(ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.late import verify
@@ -12,7 +12,7 @@ from mcp_studio.call.outcome import CallOutcome, Succeeded
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.skills import Skill, SkillState, Verdict, offered, read_entry
 from mcp_studio.errors import ProtocolError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import Answered
 from mcp_studio.session.manager import ConnectionManager
@@ -87,7 +87,7 @@ class SkillReader:
         if not isinstance(reply.event, Answered):
             raise UsageError(f"{server} has no skill at {uri}: {reply.event.message} ({reply.event.code}).")
         result: Json = reply.event.result
-        known = cast("dict[str, Json]", result) if isinstance(result, dict) else {}
+        known = mapping(result)
         skill = read_entry(server, known.get("skill"))
         if skill.uri != uri:
             raise ProtocolError(f"The answer to skills/get is not about {uri}.")

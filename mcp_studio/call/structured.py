@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import Succeeded
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import mapping
 from mcp_studio.limits import MB
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.worker import Checker
@@ -21,7 +19,7 @@ async def structured_problems(call: Call, tool: ToolView | None, tap: ServerTap,
     outcome = call.outcome
     if tool is None or tool.output_schema is None or not isinstance(outcome, Succeeded):
         return ()
-    result = cast("dict[str, Json]", outcome.result) if isinstance(outcome.result, dict) else {}
+    result = mapping(outcome.result)
     if "structuredContent" not in result:
         missing = "The tool has an outputSchema, but the result has no structuredContent."
         tap.judged(outcome.request_id, [("", missing)])

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import field
-from typing import cast
 
 from mcp_studio.catalog.listing import METHODS
 from mcp_studio.catalog.ref import EntryKind
 from mcp_studio.errors import ProtocolError, StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.caching import Hint, hint_of, narrowest
 from mcp_studio.record import record
@@ -61,7 +60,7 @@ async def fetch_page(kind: EntryKind, ask: Ask, cursor: str | None = None) -> Pa
     began = time.perf_counter()
     result = await ask(method, {} if cursor is None else {"cursor": cursor})
     ms = (time.perf_counter() - began) * 1000
-    page: dict[str, Json] = cast("dict[str, Json]", result) if isinstance(result, dict) else {}
+    page: dict[str, Json] = mapping(result)
     items, following = page.get(key), page.get("nextCursor")
     if not isinstance(items, list):
         raise ProtocolError(f"The answer to {method} has no array {key!r}.")

@@ -10,7 +10,7 @@ from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.catalog.skills import Skill, SkillState, Verdict, read_entry
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ResourceView
 
@@ -37,7 +37,7 @@ async def fetch_skills(server: str, ask: Callable[[str, dict[str, Json]], Awaita
             result = await ask("skills/list", {} if cursor is None else {"cursor": cursor})
         except StudioError as error:
             return Skills(tuple(found), error.message)
-        page = cast("dict[str, Json]", result) if isinstance(result, dict) else {}
+        page = mapping(result)
         items = page.get("skills")
         if not isinstance(items, list):
             return Skills(tuple(found), "The answer to skills/list has no array 'skills'.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple, cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 
 EXTENSION = "io.modelcontextprotocol/skills"
 FILES = 512
@@ -86,17 +86,17 @@ class Verdict(NamedTuple):
 
 def offered(capabilities: Json) -> bool:
     """Whether a server declares the extension; nothing is asked of one that does not."""
-    known = cast("dict[str, Json]", capabilities) if isinstance(capabilities, dict) else {}
+    known = mapping(capabilities)
     extensions = known.get("extensions")
     return isinstance(extensions, dict) and isinstance(cast("dict[str, Json]", extensions).get(EXTENSION), dict)
 
 
 def read_entry(server: str, raw: Json) -> Skill:
     """An entry of `skills/list` or `skills/get`; never raises, what is wrong is in `errors` and `notes`."""
-    entry = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
+    entry = mapping(raw)
     uri, front, listed = entry.get("uri"), entry.get("frontmatter"), entry.get("resources")
     address = uri if isinstance(uri, str) else ""
-    frontmatter = cast("dict[str, Json]", front) if isinstance(front, dict) else {}
+    frontmatter = mapping(front)
     errors = _heading_errors(address, frontmatter)
     files: tuple[SkillFile, ...] = ()
     if isinstance(listed, list):
@@ -132,7 +132,7 @@ def _files(listed: list[Json], main: str) -> tuple[tuple[SkillFile, ...], list[s
     if len(listed) > _FILES:
         errors.append(f"It lists more than {_FILES:,} files.")
     for item in listed[:_FILES]:
-        known = cast("dict[str, Json]", item) if isinstance(item, dict) else {}
+        known = mapping(item)
         uri, digest, size = known.get("uri"), known.get("digest"), known.get("size")
         if not isinstance(uri, str) or not uri:
             errors.append("One of its files has no uri.")

@@ -10,7 +10,7 @@ from typing import cast
 from mcp_studio.catalog.frontmatter import differences, parse
 from mcp_studio.catalog.skills import Skill, SkillFile, Verdict
 from mcp_studio.catalog.yamltext import YamlProblem
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 
 _MOST = 10
 
@@ -54,8 +54,8 @@ def _frontmatter_problems(skill: Skill, data: bytes) -> list[str]:
 
 def _bytes(uri: str, result: Json) -> tuple[bytes | None, str]:
     """The bytes that a result has for an address, or why there are none."""
-    contents = cast("dict[str, Json]", result).get("contents") if isinstance(result, dict) else None
-    items = cast("list[Json]", contents) if isinstance(contents, list) else []
+    contents = mapping(result).get("contents")
+    items = items_of(contents)
     found = [cast("dict[str, Json]", item) for item in items if isinstance(item, dict)]
     own = [item for item in found if item.get("uri") == uri]
     if len(own) != 1:

@@ -8,7 +8,7 @@ from typing import cast
 from mcp_studio.cli.content import blocks_text
 from mcp_studio.cli.lines import Lines
 from mcp_studio.cli.telling import frame, leave, prompt, say
-from mcp_studio.jsontext import Json, JsonProblem, loads, pretty
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.rules import message_result
@@ -43,14 +43,14 @@ def show(params: dict[str, Json]) -> None:
     if isinstance(prompt_text := params.get("systemPrompt"), str):
         frame(f"system: {prompt_text}")
     messages = params.get("messages")
-    for message in cast("list[Json]", messages) if isinstance(messages, list) else []:
-        known = cast("dict[str, Json]", message) if isinstance(message, dict) else {}
+    for message in items_of(messages):
+        known = mapping(message)
         content = known.get("content")
         blocks = cast("list[Json]", content) if isinstance(content, list) else [content]
         frame(f"{known.get('role', '?')}: {blocks_text(blocks)}")
     tools = params.get("tools")
-    for tool in cast("list[Json]", tools) if isinstance(tools, list) else []:
-        known = cast("dict[str, Json]", tool) if isinstance(tool, dict) else {}
+    for tool in items_of(tools):
+        known = mapping(tool)
         frame(f"tool {known.get('name', '?')}: {known.get('description', '')}")
     more = {key: params[key] for key in _SHOWN if key in params}
     if more:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
-from mcp_studio.jsontext import Json, pretty
+from mcp_studio.jsontext import Json, items_of, mapping, pretty
 
 
 def result_text(result: Json) -> str:
     """A tool's result: its content blocks; the structured content where no text says it already."""
-    known = _mapping(result)
-    blocks = [block_text(block) for block in _list(known.get("content"))]
+    known = mapping(result)
+    blocks = [block_text(block) for block in items_of(known.get("content"))]
     structured = known.get("structuredContent")
-    if structured is not None and not any(_mapping(b).get("type") == "text" for b in _list(known.get("content"))):
+    if structured is not None and not any(mapping(b).get("type") == "text" for b in items_of(known.get("content"))):
         blocks.append(pretty(structured))
     return "\n".join(block.removesuffix("\n") for block in blocks)
 
 
 def block_text(block: Json) -> str:
     """One content block (specification, server/tools); what cannot be shown as text is named with its size."""
-    known = _mapping(block)
+    known = mapping(block)
     match known.get("type"):
         case "text" if isinstance(known.get("text"), str):
             return known["text"]
@@ -41,7 +40,7 @@ def blocks_text(blocks: list[Json]) -> str:
 
 def contents_text(item: Json) -> str:
     """One embedded or read resource."""
-    known = _mapping(item)
+    known = mapping(item)
     if isinstance(known.get("text"), str):
         return known["text"]
     return f"[{_word(known, 'mimeType') or 'binary'} {_word(known, 'uri')}{_size(known.get('blob'))}]"
@@ -50,8 +49,8 @@ def contents_text(item: Json) -> str:
 def messages_text(result: Json) -> str:
     """The messages of a prompt, each under the role that says it."""
     rows: list[str] = []
-    for message in _list(_mapping(result).get("messages")):
-        known = _mapping(message)
+    for message in items_of(mapping(result).get("messages")):
+        known = mapping(message)
         content = known.get("content")
         blocks = content if isinstance(content, list) else [content]
         rows += [f"{_word(known, 'role') or '?'}:", *("  " + line for block in blocks for line in _lines(block))]
@@ -60,14 +59,6 @@ def messages_text(result: Json) -> str:
 
 def _lines(block: Json) -> Iterator[str]:
     yield from block_text(block).split("\n")
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
-
-
-def _list(value: Json) -> list[Json]:
-    return cast("list[Json]", value) if isinstance(value, list) else []
 
 
 def _word(known: dict[str, Json], key: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import cast
 
 from mcp_studio.call.outcome import Rejected, Succeeded, TimedOut
 from mcp_studio.cli.content import contents_text
 from mcp_studio.cli.output import Output
 from mcp_studio.errors import StudioError, Unreachable
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.studio import Studio
 
@@ -139,8 +138,8 @@ class Watcher:
                     self._out.warn(f"{one.uri} could not be read")
 
     def _show(self, one: Subscription, result: Json) -> None:
-        found = cast("dict[str, Json]", result).get("contents") if isinstance(result, dict) else None
-        contents = cast("list[Json]", found) if isinstance(found, list) else []
+        found = mapping(result).get("contents")
+        contents = items_of(found)
         if self._out.json:
             now = round(time.time(), 3)
             self._out.line("", {"read": one.uri, "server": one.server, "time": now, "contents": contents})

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 
 MIME = "text/html;profile=mcp-app"
 _MOST = 50
@@ -34,8 +34,8 @@ class Reach(NamedTuple):
 
 def app_of(tool: dict[str, Json]) -> str:
     """The `ui://` address of a tool's page, or an empty string; the older flat key counts, too."""
-    meta = _mapping(tool.get("_meta"))
-    address = _mapping(meta.get("ui")).get("resourceUri") or meta.get("ui/resourceUri")
+    meta = mapping(tool.get("_meta"))
+    address = mapping(meta.get("ui")).get("resourceUri") or meta.get("ui/resourceUri")
     return address if isinstance(address, str) and address.startswith("ui://") else ""
 
 
@@ -48,12 +48,12 @@ def is_app(contents: dict[str, Json]) -> bool:
 
 def reach_of(contents: dict[str, Json]) -> Reach:
     """What the page of an app may reach."""
-    ui = _mapping(_mapping(contents.get("_meta")).get("ui"))
-    csp = _mapping(ui.get("csp"))
+    ui = mapping(mapping(contents.get("_meta")).get("ui"))
+    csp = mapping(ui.get("csp"))
     declared = {key: _words(csp.get(key)) for key in ("connectDomains", "resourceDomains", "frameDomains")}
     good = {key: tuple(word for word in words if re.match(_ORIGIN, word)) for key, words in declared.items()}
     bad = tuple(word for words in declared.values() for word in words if not re.match(_ORIGIN, word))
-    permissions = tuple(list(_mapping(ui.get("permissions")))[:_MOST])
+    permissions = tuple(list(mapping(ui.get("permissions")))[:_MOST])
     return Reach(good["connectDomains"], good["resourceDomains"], good["frameDomains"], permissions, bad)
 
 
@@ -93,9 +93,5 @@ def reach_lines(reach: Reach) -> list[str]:
 
 
 def _words(value: Json) -> Iterable[str]:
-    items = cast("list[Json]", value) if isinstance(value, list) else []
+    items = items_of(value)
     return [item for item in items[:_MOST] if isinstance(item, str)]
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 
 LONGEST = 24 * 3600.0
 """Seconds; a result is kept no longer, whatever the server says."""
@@ -34,7 +34,7 @@ def hint_of(result: Json) -> Hint | None:
 
     A lifetime that is negative or no integer counts as 0, and one above a day as a day; an unknown scope as private.
     """
-    known = cast("dict[str, Json]", result) if isinstance(result, dict) else {}
+    known = mapping(result)
     if "ttlMs" not in known and "cacheScope" not in known:
         return None
     ttl, first = _ttl(known)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 
 _KEY = "x-mcp-header"
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -63,7 +63,7 @@ def param_headers(schema: Json, arguments: dict[str, Json]) -> tuple[tuple[str, 
         name = node[_KEY]
         value: Json = arguments
         for step in path or ():
-            value = cast("dict[str, Json]", value).get(step) if isinstance(value, dict) else None
+            value = mapping(value).get(step)
         if path and isinstance(name, str) and isinstance(value, (str, int, float)):
             text = str(value).lower() if isinstance(value, bool) else str(value)
             found.append((f"Mcp-Param-{name}", encode_value(text)))

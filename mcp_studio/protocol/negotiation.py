@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal, cast
 
 from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, StudioError, Unreachable
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.caching import hint_of
 from mcp_studio.protocol.events import Answered, Broken, Event, Fault, NegotiationFailed, Ready, Refused
 from mcp_studio.protocol.outgoing import RequestId
@@ -124,9 +124,9 @@ class Negotiation:
             if self._era == "modern":
                 return self._fail(_no_common(supported))
             return self._older(answer)
-        meta = _mapping(result.get("_meta"))
+        meta = mapping(result.get("_meta"))
         version = self._pin if self._pin in common else common[-1]
-        info = _mapping(meta.get(META_SERVER)) or _mapping(result.get("serverInfo"))
+        info = mapping(meta.get(META_SERVER)) or mapping(result.get("serverInfo"))
         return self._ready(answer, version, True, info)
 
     def _on_initialize(self, answer: Answer) -> list[Event]:
@@ -135,7 +135,7 @@ class Negotiation:
             version = result.get("protocolVersion")
             if version not in HANDSHAKE_VERSIONS:
                 return self._newer(_no_common([str(version)[:40]] if version is not None else []))
-            return self._ready(answer, str(version), False, _mapping(result.get("serverInfo")))
+            return self._ready(answer, str(version), False, mapping(result.get("serverInfo")))
         if isinstance(answer, Refused) and self._retry_initialize(answer):
             return []
         return self._newer(self._refused("initialize", answer))
@@ -166,12 +166,12 @@ class Negotiation:
 
     def _ready(self, answer: Answered, version: str, modern: bool, info: dict[str, Json]) -> list[Event]:
         self.settled = True
-        result = _mapping(answer.result)
+        result = mapping(answer.result)
         instructions = result.get("instructions")
         text = instructions if isinstance(instructions, str) else ""
         offered = self._pin or self._offers.get(answer.id, "")
         hint = hint_of(result) if modern else None
-        ready = Ready(version, modern, _mapping(result.get("capabilities")), info, text, offered, hint)
+        ready = Ready(version, modern, mapping(result.get("capabilities")), info, text, offered, hint)
         if self._pin and version != self._pin:
             return [Fault(f"speaks protocol version {version}, though only {self._pin} was offered"), ready]
         return [ready]
@@ -203,12 +203,8 @@ def _says_nothing_of_the_era(error: StudioError) -> bool:
     return isinstance(error, (SignInNeeded, Unreachable)) and not isinstance(error, ConnectionLost)
 
 
-def _mapping(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
-
-
 def _strings(value: Json, key: str) -> list[str]:
-    items = _mapping(value).get(key)
+    items = mapping(value).get(key)
     return [item for item in cast("list[Json]", items) if isinstance(item, str)] if isinstance(items, list) else []
 
 

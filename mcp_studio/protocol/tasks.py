@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple, cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, META_TASK, at_least, era_of
 
 TaskKind = Literal["core", "extension"]
@@ -55,7 +55,7 @@ class TaskState(NamedTuple):
 
 def read_state(raw: Json, kind: TaskKind) -> TaskState:
     """Read a task object; never raises, whatever it is."""
-    known = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
+    known = mapping(raw)
     problems: list[str] = []
     ttl_key, poll_key = _KEYS[kind]
     identity = known.get("taskId")
@@ -98,8 +98,8 @@ def support_of(tool: Json, version: str, capabilities: Json) -> Support:
         return "server" if has(capabilities, "extensions", EXTENSION_TASKS) else ""
     if not at_least(version, "2025-11-25") or not has(capabilities, "tasks", "requests", "tools", "call"):
         return ""
-    execution = cast("dict[str, Json]", tool).get("execution") if isinstance(tool, dict) else None
-    said = cast("dict[str, Json]", execution).get("taskSupport") if isinstance(execution, dict) else None
+    execution = mapping(tool).get("execution")
+    said = mapping(execution).get("taskSupport")
     return "required" if said == "required" else "optional" if said == "optional" else ""
 
 
@@ -112,15 +112,15 @@ def has(capabilities: Json, *path: str) -> bool:
     """Whether capabilities have an object at this path."""
     value = capabilities
     for step in path:
-        value = cast("dict[str, Json]", value).get(step) if isinstance(value, dict) else None
+        value = mapping(value).get(step)
     return isinstance(value, dict)
 
 
 def related_task(params: dict[str, Json]) -> str:
     """The id of the task that a message belongs to by its `_meta`, or an empty string."""
     meta = params.get("_meta")
-    related = cast("dict[str, Json]", meta).get(META_TASK) if isinstance(meta, dict) else None
-    identity = cast("dict[str, Json]", related).get("taskId") if isinstance(related, dict) else None
+    related = mapping(meta).get(META_TASK)
+    identity = mapping(related).get("taskId")
     return identity if isinstance(identity, str) else ""
 
 

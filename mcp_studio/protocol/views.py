@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from typing import cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 
 
 def _text(raw: dict[str, Json], key: str) -> str:
     value = raw.get(key)
     return value if isinstance(value, str) else ""
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 class View:
@@ -66,7 +62,7 @@ class ToolView(View):
     @property
     def annotations(self) -> dict[str, Json]:
         """The annotations object."""
-        return _mapping(self.raw.get("annotations"))
+        return mapping(self.raw.get("annotations"))
 
     @property
     def read_only(self) -> bool:
@@ -145,7 +141,7 @@ class PromptView(View):
     def arguments(self) -> tuple[dict[str, Json], ...]:
         """Its arguments as raw objects with `name`, `description`, `required`."""
         found = self.raw.get("arguments")
-        return tuple(_mapping(item) for item in cast("list[Json]", found)) if isinstance(found, list) else ()
+        return tuple(mapping(item) for item in cast("list[Json]", found)) if isinstance(found, list) else ()
 
 
 AnyView = ToolView | ResourceView | TemplateView | PromptView

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.tasks import CLIENT_TASKS
 from mcp_studio.protocol.versions import EXTENSION_TASKS, INVALID_PARAMS, META_TASK, METHOD_NOT_FOUND, USER_REJECTED
@@ -32,7 +32,7 @@ def related(answer: Json | Refusal, task: str) -> Json | Refusal:
     known = cast("dict[str, Json]", answer)
     meta = known.get("_meta")
     own: dict[str, Json] = {META_TASK: {"taskId": task}}
-    return {**known, "_meta": {**(cast("dict[str, Json]", meta) if isinstance(meta, dict) else {}), **own}}
+    return {**known, "_meta": {**(mapping(meta)), **own}}
 
 
 class Channel(NamedTuple):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import INVALID_PARAMS, METHOD_NOT_FOUND
 
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
@@ -16,13 +14,13 @@ def undeclared(capabilities: Json, method: str, params: dict[str, Json]) -> tupl
     Specification: client/elicitation (an undeclared mode is -32602), client/sampling (tools need `sampling.tools`),
     client/roots (-32601). Methods that need no capability are not judged.
     """
-    known = _mapping(capabilities)
+    known = mapping(capabilities)
     need = "tasks" if method.startswith("tasks/") else _NEEDS.get(method, "")
     if not need:
         return None
     if need not in known:
         return METHOD_NOT_FOUND, f"This client has not declared {need}, so it does not answer {method}"
-    inner = _mapping(known[need])
+    inner = mapping(known[need])
     if need == "elicitation":
         mode = str(params.get("mode") or "form")
         # Before 2025-11-25 there were no modes: a bare object stands for forms.
@@ -31,7 +29,3 @@ def undeclared(capabilities: Json, method: str, params: dict[str, Json]) -> tupl
     if need == "sampling" and params.get("tools") is not None and "tools" not in inner:
         return INVALID_PARAMS, "This client has not declared sampling with tools"
     return None
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

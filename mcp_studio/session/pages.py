@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused
 from mcp_studio.protocol.versions import URL_ELICITATION_REQUIRED
@@ -55,7 +55,7 @@ def pages_of(reply: Reply) -> list[dict[str, Json]]:
     if not isinstance(event, Refused) or event.code != URL_ELICITATION_REQUIRED or not isinstance(event.data, dict):
         return []
     asked = cast("dict[str, Json]", event.data).get("elicitations")
-    items = cast("list[Json]", asked) if isinstance(asked, list) else []
+    items = items_of(asked)
     found = [cast("dict[str, Json]", item) for item in items if isinstance(item, dict)]
     return [item for item in found if item.get("mode", "url") == "url" and isinstance(item.get("url"), str)][:_MOST]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
 from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
@@ -125,9 +125,9 @@ class ByHand:
 
     def _headers(self, frame: bytes) -> tuple[tuple[str, str], ...]:
         """HTTP headers that agree with a frame that is stamped by hand, where the connection itself says otherwise."""
-        message = _mapping(_value(frame))
-        params, method = _mapping(message.get("params")), message.get("method")
-        version = _mapping(params.get("_meta")).get(META_VERSION)
+        message = mapping(_value(frame))
+        params, method = mapping(message.get("params")), message.get("method")
+        version = mapping(params.get("_meta")).get(META_VERSION)
         if not isinstance(version, str) or not isinstance(method, str) or version == self._core.version:
             return ()
         if era_of(version) != "modern" and not self._core.modern:
@@ -188,7 +188,7 @@ class ByHand:
 
     def _shake_hands(self, frame: bytes) -> None:
         """A handshake that was made by hand settles the version for the transport's headers."""
-        version = _mapping(_mapping(_value(frame)).get("result")).get("protocolVersion")
+        version = mapping(mapping(_value(frame)).get("result")).get("protocolVersion")
         if isinstance(version, str) and era_of(version) == "legacy":
             self._transport.negotiated(version)
 
@@ -198,7 +198,7 @@ def _raw_id(frame: bytes, index: int, batch: bool) -> tuple[bool, Json]:
     item = _value(frame)
     if batch and isinstance(item, list):
         item = cast("list[Json]", item)[index] if index < len(cast("list[Json]", item)) else None
-    known = _mapping(item)
+    known = mapping(item)
     return bool(known) and "method" not in known, known.get("id")
 
 
@@ -207,7 +207,3 @@ def _value(frame: bytes) -> Json:
         return loads(frame)
     except (JsonProblem, LimitExceeded):
         return None
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

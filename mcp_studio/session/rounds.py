@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 from mcp_studio.errors import LimitExceeded, ProtocolError, StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Answered
 from mcp_studio.session.answering import Answerer, Refusal
@@ -31,7 +31,7 @@ async def drive(params: dict[str, Json], send: Send, answerer: Answerer, limits:
 
     Raises:
         ProtocolError: it asked for something that was not offered, or for nothing at all.
-        LimitExceeded: it asked for more than `limits.rounds` rounds.
+        LimitExceeded: it asked for more than `limits.rounds` rounds, or for too many things at once.
     """
     current = params
     for round in range(limits.rounds + 1):
@@ -41,6 +41,11 @@ async def drive(params: dict[str, Json], send: Send, answerer: Answerer, limits:
             return reply
         if round == limits.rounds:
             break  # nobody is to be asked for what is not sent any more
+        if _asked(needed) > limits.server_requests:
+            raise LimitExceeded(
+                f"The server asks for {_asked(needed):,} things at once (limits.server_requests).",
+                limit="server_requests",
+            )
         current = await _next_round(params, needed, answerer, subject)
     raise LimitExceeded(f"The server asked for more than {limits.rounds} rounds of input.", limit="rounds")
 
@@ -51,6 +56,11 @@ def _input_required(reply: Reply) -> dict[str, Json] | None:
         return None
     known = cast("dict[str, Json]", result)
     return known if known.get("resultType") == "input_required" else None
+
+
+def _asked(needed: dict[str, Json]) -> int:
+    asked = needed.get("inputRequests")
+    return len(asked) if isinstance(asked, dict) else 0
 
 
 async def _next_round(
@@ -72,11 +82,9 @@ async def _next_round(
 async def _answer_all(asked: dict[str, Json], answerer: Answerer, subject: str) -> dict[str, Json]:
     answers: dict[str, Json] = {}
     for key, request in asked.items():
-        body: dict[str, Json] = cast("dict[str, Json]", request) if isinstance(request, dict) else {}
+        body: dict[str, Json] = mapping(request)
         method, params = str(body.get("method", "")), body.get("params")
-        answer = await answerer.answer(
-            method, cast("dict[str, Json]", params) if isinstance(params, dict) else {}, subject
-        )
+        answer = await answerer.answer(method, mapping(params), subject)
         if isinstance(answer, Refusal):
             if answer.declined:
                 raise Declined(f"The call needs {method}, which was declined.")

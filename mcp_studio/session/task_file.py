@@ -15,7 +15,7 @@ from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.catalog.remembered import memory_file
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads
 from mcp_studio.session.tasks import Task
 
 _FORMAT = 1
@@ -83,7 +83,7 @@ class TaskFile:
         except (OSError, JsonProblem, StudioError):
             return []
         found = value.get("tasks") if isinstance(value, dict) and value.get("version") == _FORMAT else None
-        items = cast("list[Json]", found) if isinstance(found, list) else []
+        items = items_of(found)
         return [_kept(cast("dict[str, Json]", item)) for item in items if isinstance(item, dict)]
 
     def record(self, task: Task, config: ServerConfig) -> Kept:

@@ -6,10 +6,9 @@ import asyncio
 import time
 from collections import deque
 from dataclasses import replace
-from typing import cast
 
 from mcp_studio.errors import ConnectionLost, StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Answered
 from mcp_studio.protocol.tasks import read_state
@@ -222,7 +221,7 @@ class Follower:
 
 def _with_result(task: Task, raw: Json, reply: Reply | None) -> Task:
     """An extension task with the result or error that stands in it (2026-07-28, tasks/get)."""
-    known = cast("dict[str, Json]", raw) if isinstance(raw, dict) else {}
+    known = mapping(raw)
     if reply is not None:
         task = replace(task, size=reply.size, request_id=reply.request_id)
     if task.status == "completed":
@@ -231,7 +230,7 @@ def _with_result(task: Task, raw: Json, reply: Reply | None) -> Task:
         return replace(task, result=known.get("result"), has_result=True)
     if task.status == "failed":
         error = known.get("error")
-        body = cast("dict[str, Json]", error) if isinstance(error, dict) else {}
+        body = mapping(error)
         if not body:
             task = task.wrong(("It has failed, but has no error.",))
         code, message = body.get("code"), body.get("message")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import cast
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.session.answering import Answerer, Refusal
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.tasks import Task, TaskStore
@@ -31,8 +30,8 @@ class TaskInput:
 
     def wanted(self, raw: Json) -> None:
         """A message says that the task waits for input; what was asked before is not asked again."""
-        asked = cast("dict[str, Json]", raw).get("inputRequests") if isinstance(raw, dict) else None
-        found = cast("dict[str, Json]", asked) if isinstance(asked, dict) else {}
+        asked = mapping(raw).get("inputRequests")
+        found = mapping(asked)
         task = self._store.get(*self._key)
         if not found and task is not None:
             self._store.put(task.wrong(("It waits for input, but does not say for which.",)))
@@ -64,13 +63,13 @@ class TaskInput:
             return
         finally:
             self._mark(asking=False)
-        if not hasattr(reply.event, "result"):
-            self._note(f"The server refused the answer: {reply.event}")
+        if isinstance(reply.event, Refused):
+            self._note(f"The server refused the answer: {reply.event.message[:500]} ({reply.event.code})")
 
     async def _one(self, request: Json) -> Json:
-        body: dict[str, Json] = cast("dict[str, Json]", request) if isinstance(request, dict) else {}
+        body: dict[str, Json] = mapping(request)
         method, params = str(body.get("method", "")), body.get("params")
-        given = cast("dict[str, Json]", params) if isinstance(params, dict) else {}
+        given = mapping(params)
         task = self._store.get(*self._key)
         answer = await self._answerer.answer(method, given, task.subject if task else "")
         if not isinstance(answer, Refusal):

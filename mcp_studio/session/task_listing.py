@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from mcp_studio.errors import ProtocolError, StudioError, Unreachable
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused
 from mcp_studio.session.connection import Connection
@@ -25,9 +23,9 @@ async def list_tasks(connection: Connection, limits: Limits) -> list[Json]:
         if isinstance(reply.event, Refused):
             raise ProtocolError(f"The server refused tasks/list: {reply.event.message} ({reply.event.code}).")
         result: Json = reply.event.result
-        page = cast("dict[str, Json]", result) if isinstance(result, dict) else {}
+        page = mapping(result)
         tasks = page.get("tasks")
-        found += cast("list[Json]", tasks) if isinstance(tasks, list) else []
+        found += items_of(tasks)
         cursor = page.get("nextCursor")
         if not isinstance(cursor, str) or len(found) >= limits.tasks:
             break

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal, Protocol, cast
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused
 from mcp_studio.session.connection import Connection
@@ -211,7 +211,7 @@ class ModernLink:
         """Each resource has the state of the stream, and is refused where the server left it out."""
         stream = self._resources.stream
         agreed = stream.honoured.get("resourceSubscriptions") if stream.honoured is not None else None
-        honoured = cast("list[Json]", agreed) if isinstance(agreed, list) else []
+        honoured = items_of(agreed)
         asked = cast("list[Json]", stream.asked.get("resourceSubscriptions") or [])
         for uri in self._wanted:
             if stream.state in ("refused", "lost"):

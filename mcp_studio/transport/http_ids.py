@@ -69,7 +69,7 @@ def named(body: bytes) -> tuple[str, str]:
         value = jsontext.loads(body)
     except (jsontext.JsonProblem, LimitExceeded):
         return "", ""
-    message = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    message = jsontext.mapping(value)
     method, params = message.get("method"), message.get("params")
     if not isinstance(method, str):
         return "", ""

@@ -16,7 +16,7 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.schema.form import template_fields
 from mcp_studio.schema.uritemplate import TemplateError, expand
 from mcp_studio.studio import Studio
@@ -69,8 +69,8 @@ def _owner(studio: Studio, plan: Plan) -> str:
 
 
 def _contents(result: Json) -> list[dict[str, Json]]:
-    found = cast("dict[str, Json]", result).get("contents") if isinstance(result, dict) else None
-    items = cast("list[Json]", found) if isinstance(found, list) else []
+    found = mapping(result).get("contents")
+    items = items_of(found)
     return [cast("dict[str, Json]", item) for item in items if isinstance(item, dict)]
 
 

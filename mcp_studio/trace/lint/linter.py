@@ -9,7 +9,7 @@ from functools import partial
 from typing import cast
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import META_CAPABILITIES, META_LOG_LEVEL, META_VERSION, MODERN_VERSIONS, VERSIONS
@@ -265,8 +265,8 @@ class Linter:
 
 
 def _inside(value: Json, key: str) -> dict[str, Json]:
-    inner = cast("dict[str, Json]", value).get(key) if isinstance(value, dict) else None
-    return cast("dict[str, Json]", inner) if isinstance(inner, dict) else {}
+    inner = mapping(value).get(key)
+    return mapping(inner)
 
 
 def _items(result: dict[str, Json]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.headers import header_problem
 from mcp_studio.protocol.versions import at_least
 from mcp_studio.trace.lint.content import check_annotations, check_icons, check_meta, check_uri
@@ -66,7 +66,7 @@ def check_list(method: str, result: dict[str, Json], version: str, names: Names)
         text = f"nextCursor is {kind_of(cursor)}; it must be a string, or be left out."
         spots.append(Spot("cursor-type", text, "/result/nextCursor"))
     for index, raw in enumerate(look.items(listed.key)):
-        identity: Json = cast("dict[str, Json]", raw).get(listed.identity) if isinstance(raw, dict) else None
+        identity: Json = mapping(raw).get(listed.identity)
         name = f"the {listed.word} {quoted(identity)}" if isinstance(identity, str) else f"a {listed.word}"
         item = look.item(listed.key, index, raw, name)
         if item is None:

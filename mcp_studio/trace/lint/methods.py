@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, VERSIONS, at_least
 from mcp_studio.trace.lint.finding import Spot
 from mcp_studio.trace.lint.words import quoted
@@ -159,10 +159,10 @@ def check_use(method: str, version: str, capabilities: Json) -> list[Spot]:
 
 def declares(capabilities: Json, name: str, part: str = "") -> bool:
     """Whether capabilities name one, and the part of it: an object or true."""
-    found = cast("dict[str, Json]", capabilities).get(name) if isinstance(capabilities, dict) else None
+    found = mapping(capabilities).get(name)
     if not part:
         return found is not None
-    inner = cast("dict[str, Json]", found).get(part) if isinstance(found, dict) else None
+    inner = mapping(found).get(part)
     return inner is not None and inner is not False
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.protocol.versions import LOG_LEVELS, META_SUBSCRIPTION
 from mcp_studio.trace.lint.finding import Spot
 from mcp_studio.trace.lint.requests import Requests, Running
@@ -73,7 +71,7 @@ def check_change(
 def _on_subscription(method: str, params: dict[str, Json], requests: Requests) -> list[Spot]:
     where = "/params/_meta"
     meta = params.get("_meta")
-    identity = cast("dict[str, Json]", meta).get(META_SUBSCRIPTION) if isinstance(meta, dict) else None
+    identity = mapping(meta).get(META_SUBSCRIPTION)
     if identity is None:
         return [Spot("subscription-id", f"{method} does not say to which subscription it belongs.", where)]
     running = requests.listening().get(identity) if isinstance(identity, (int, str)) else None
@@ -98,6 +96,6 @@ def _asked_for(method: str, params: dict[str, Json], running: Running) -> bool:
     wanted = running.filter.get(_FILTERS[method])
     if method != "notifications/resources/updated":
         return wanted is True
-    uris = cast("list[Json]", wanted) if isinstance(wanted, list) else []
+    uris = items_of(wanted)
     uri = str(params.get("uri"))
     return any(isinstance(other, str) and uri.startswith(other) for other in uris)

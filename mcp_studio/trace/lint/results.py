@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import META_SERVER, RESULT_TYPES, VERSIONS, at_least
 from mcp_studio.trace.lint.content import check_block, check_icons, check_meta, check_resource
 from mcp_studio.trace.lint.finding import Spot
@@ -67,13 +67,13 @@ def _interim(look: Look, method: str, client: Json) -> bool:
 def _input_requests(look: Look, asked: dict[str, Json], client: Json) -> None:
     for key, request in list(asked.items())[:_COMPLETIONS]:
         where = f"inputRequests/{escaped(key)}"
-        body = cast("dict[str, Json]", request) if isinstance(request, dict) else {}
+        body = mapping(request)
         method, params = body.get("method"), body.get("params")
         if method not in ("elicitation/create", "sampling/createMessage", "roots/list"):
             what = quoted(method) if isinstance(method, str) else "no method"
             look.say("input-required", f"An input request has {what}, which cannot be asked for.", where)
             continue
-        known = cast("dict[str, Json]", params) if isinstance(params, dict) else {}
+        known = mapping(params)
         look.spots += check_asking(cast("str", method), known, client, f"/result/{where}")
 
 

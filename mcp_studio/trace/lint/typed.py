@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol.versions import META_VERSION, VERSIONS
 from mcp_studio.trace.lint.arms import Flaw, meant, placed
 from mcp_studio.trace.lint.finding import Spot
@@ -87,13 +87,13 @@ def _is_task(result: dict[str, Json]) -> bool:
 
 def _version(job: Job, content: Json) -> str:
     """Messages of the negotiation say their version themselves."""
-    known: dict[str, Json] = cast("dict[str, Json]", content) if isinstance(content, dict) else {}
+    known: dict[str, Json] = mapping(content)
     said: Json = job.version
     if job.method == "initialize":
         said = known.get("protocolVersion")
     elif job.method == "server/discover":
         meta = known.get("_meta")
-        said = cast("dict[str, Json]", meta).get(META_VERSION) if isinstance(meta, dict) else None
+        said = mapping(meta).get(META_VERSION)
         said = said or VERSIONS[-1]
     return said if isinstance(said, str) and said in VERSIONS else ""
 
