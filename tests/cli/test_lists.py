@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.kit import Done, cli
 from tests.support import python_server
+from tests.support_servers import http_server
 
 
 def lists(*words: str, options: tuple[str, ...] = ()) -> Done:
@@ -63,3 +64,11 @@ def test_completions_that_are_not_there_are_told_apart_from_none() -> None:
 def test_a_read_can_insist_on_the_server() -> None:
     done = lists("read", "raw://count", "--fresh", options=("--ttl", "-1"))
     assert (done.code, done.out) == (0, "read 1\n") and "ttlMs is negative" in done.err
+
+
+def test_what_is_only_remembered_has_no_heading() -> None:
+    with http_server("--token", "let-me-in") as url:
+        first = cli("list", "--url", url, "--header", "Authorization: Bearer let-me-in")
+        assert first.code == 0 and first.out.startswith("tools\n")
+        refused = cli("list", "--url", url)
+    assert (refused.code, refused.out) == (3, "")

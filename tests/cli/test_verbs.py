@@ -277,10 +277,12 @@ def test_a_server_that_wants_a_sign_in_is_exit_3() -> None:
         thread.start()
         try:
             done = cli("list", "--url", f"http://127.0.0.1:{server.server_port}/mcp", "--json")
+            report = cli("doctor", "--url", f"http://127.0.0.1:{server.server_port}/mcp")
         finally:
             server.shutdown()
             thread.join()
     assert done.code == 3 and done.json["error"]["kind"] == "sign_in_needed"
+    assert report.code == 3 and "✗ target  needs a sign-in" in report.out
 
 
 def test_a_list_that_cannot_be_read_is_exit_1_and_the_others_are_listed() -> None:

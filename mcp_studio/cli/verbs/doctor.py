@@ -132,7 +132,7 @@ def _warnings(studio: Studio, name: str, status: Status) -> list[str]:
 
 def _text(report: dict[str, Json]) -> Iterator[str]:
     good = report["state"] == "ready"
-    yield f"{'✓' if good else '✗'} {report['server']}  {report['state']}"
+    yield f"{'✓' if good else '✗'} {report['server']}  {str(report['state']).replace('needs_auth', 'needs a sign-in')}"
     if report["source"]:
         yield f"  from         {report['source']}"
     if "url" in report:
