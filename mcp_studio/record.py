@@ -67,7 +67,7 @@ def _init(kind: Any, frozen: bool) -> Any:
 
 
 def _compared(kind: Any, frozen: bool) -> None:
-    names = [one.name for one in fields(kind)]
+    names = [one.name for one in fields(kind) if one.compare]
     values: Callable[[Any], Any] = attrgetter(*names)
 
     def same(one: Any, other: Any) -> bool:

@@ -39,6 +39,14 @@ class Walker:
     steps: int = 0
 
 
+@record(frozen=True)
+class Note:
+    """What is said counts, when it was is beside it."""
+
+    text: str
+    when: float = field(default=0.0, compare=False)
+
+
 @record(eq=False)
 class Stone:
     """Each is another."""
@@ -103,3 +111,8 @@ def test_they_are_replaced_copied_matched_and_inherited_from() -> None:
             assert (name, height) == ("a", 3.0)
         case _:
             pytest.fail("not matched")
+
+
+def test_fields_that_are_not_compared_are_not() -> None:
+    assert Note("a", 1) == Note("a", 2) != Note("b", 2)
+    assert hash(Note("a", 1)) == hash(Note("a", 2))
