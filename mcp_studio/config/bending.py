@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mcp_studio.config.model import Era, Root
@@ -66,4 +67,5 @@ def json_problem(value: object, where: str) -> str:
         return next((bad for key, inner in value.items() if (bad := json_problem(inner, f"{where}.{key}"))), "")
     if isinstance(value, list):
         return next((bad for index, inner in enumerate(value) if (bad := json_problem(inner, f"{where}[{index}]"))), "")
-    return "" if value is None or isinstance(value, (str, int, float)) else where
+    known = value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
+    return "" if known else where

@@ -91,6 +91,8 @@ def test_nothing_there_is_no_problem() -> None:
         ('command = "x"\ntimeouts = { conect = 1 }', "timeouts.conect", "Did you mean `connect`?"),
         ('command = "x"\ntimeouts = { connect = 0 }', "timeouts.connect", "must be a number of seconds above 0."),
         ('command = "x"\ntimeouts = { connect = nan }', "timeouts.connect", "must be a number of seconds above 0."),
+        ('command = "x"\ncapabilities = { a = { b = nan } }', "capabilities.a.b", "is no JSON value."),
+        ('command = "x"\nclient_info = { when = 2026-01-01 }', "client_info.when", "is no JSON value."),
         ('command = "x"\nenabled = "yes"', "enabled", "must be true or false, not a string."),
         ('command = "x"\ntrust = 1', "trust", "must be true or false, not a whole number."),
         ('command = "x"\npriority = true', "priority", "must be a whole number, not true or false."),
