@@ -19,6 +19,8 @@ SMALL_READ = 64 * 1024
 """The size of a pipe, and of one read from it, until that was once full."""
 LARGE_READ = 256 * 1024
 LARGE_PIPE = 1024 * 1024
+GATHERED = 16 * 1024
+"""Bytes that are held back until the end of a turn of the loop, to leave in one write."""
 F_SETPIPE_SZ = 1031
 """Linux's fcntl to resize a pipe; `fcntl` has its name on Linux only."""
 
@@ -108,6 +110,10 @@ class PipeWriter:
         self._patience = patience
         self._turn = asyncio.Lock()
         self._rest = memoryview(b"")
+        self._gathered: list[bytes] | None = None
+        """Small messages that follow another one in the same turn of the loop; None when there was none yet."""
+        self._held = 0
+        self._queued = 0
         self._written: asyncio.Future[None] | None = None
         self._progress = 0.0
         self._closed = False
@@ -120,27 +126,53 @@ class PipeWriter:
     async def write(self, data: bytes) -> None:
         """Write all of `data`, in the order of the calls; it is completed even if the caller is cancelled.
 
+        The first message of a turn of the loop is written at once. Small ones that follow in the same turn are taken
+        and leave together at its end: waking the reader for each of them costs more than all the rest.
+
         Raises:
             WriterClosed: the pipe is closed, or nothing could be written for `patience` seconds.
         """
-        async with self._turn:
-            if self._written is not None:
-                await asyncio.shield(self._written)  # one whose caller was cancelled
-            if not self._closed:
-                self._rest = memoryview(data)
-                self._flush()
-            if self._rest:
-                await self._drain()
-            if self._closed:
-                raise WriterClosed
+        if self._gathered is not None and not self._queued and self._held + len(data) <= GATHERED:
+            self._gathered.append(data)
+            self._held += len(data)
+            return
+        self._queued += 1
+        try:
+            async with self._turn:
+                await self._write_now(data)
+        finally:
+            self._queued -= 1
 
-    async def _drain(self) -> None:
-        self._written = self._loop.create_future()
+    async def _write_now(self, data: bytes) -> None:
+        self._write_gathered()
+        if self._written is not None:
+            await asyncio.shield(self._written)  # one whose caller was cancelled, or what was gathered
+        if not self._closed:
+            self._rest = memoryview(data)
+            self._flush()
+        if self._rest:
+            await asyncio.shield(self._drain())
+        if self._closed:
+            raise WriterClosed
+        self._gathered, self._held = [], 0
+        self._loop.call_soon(self._write_gathered)
+
+    def _write_gathered(self) -> None:
+        """Write what has been held back; what the pipe does not take follows when it does, before anything else."""
+        gathered, self._gathered = self._gathered, None
+        if gathered:
+            self._rest = memoryview(b"".join(gathered))
+            self._flush()
+            if self._rest:
+                self._drain()
+
+    def _drain(self) -> asyncio.Future[None]:
+        written = self._written = self._loop.create_future()
         self._progress = monotonic()
         enlarge(self._fd)
         self._loop.add_writer(self._fd, self._flush)
-        self._loop.call_later(self._patience, self._check, self._written)
-        await asyncio.shield(self._written)
+        self._loop.call_later(self._patience, self._check, written)
+        return written
 
     def _flush(self) -> None:
         try:
@@ -179,6 +211,7 @@ class PipeWriter:
 
     def close(self) -> None:
         """Close the pipe; who waits to write gets WriterClosed. Any number of times."""
+        self._write_gathered()
         self._closed = True
         if self._fd >= 0:
             self._loop.remove_reader(self._fd)
