@@ -53,6 +53,11 @@ def is_live(char: str) -> bool:
     return _LIVE.match(char) is not None
 
 
+def hidden_in(text: str) -> bool:
+    """Whether `safe` shows some of this text as signs; line breaks and tabs do not count."""
+    return not text.isprintable() and _LINES_LIVE.search(text.replace("\t", " ").replace("\r\n", "\n")) is not None
+
+
 def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
     """Make foreign text visible and harmless.
 

@@ -54,6 +54,8 @@ class Span:
     response: WireMessage | None = None
     parent: Span | None = None
     """For a request of the server: our call that was open at that time."""
+    asked: bool = False
+    """The server asked something meanwhile, so that a person's time may be in its own."""
     outcome: Literal["open", "ok", "tool error", "error", "cancelled", "lost"] = "open"
     follows: Span | None = None
     """The earlier round of the same conversation: the server wanted input before it went on."""

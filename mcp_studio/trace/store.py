@@ -23,6 +23,8 @@ _OVERHEAD = 200
 """Bytes that an entry costs besides its body."""
 _GONE = WireMessage(0, 0.0, "", "none", "note", b"", 0)
 """Stands where an entry was dropped, until the list is compacted: nothing else may keep the entry alive."""
+_GREETINGS = frozenset({"initialize", "server/discover", "subscriptions/listen"})
+"""Requests whose time says how long a server takes to start, or stays open, not how long it takes to answer."""
 _PATIENCE = 0.3
 """Seconds before a large body is redacted: the result in it is shown first, which needs the interpreter too."""
 
@@ -43,7 +45,7 @@ class TraceStore:
         self.revision = 0
         """Changes with every entry and every answer."""
         self.durations: deque[float] = deque(maxlen=_DURATIONS)
-        """Milliseconds of the newest answered requests of ours."""
+        """Milliseconds of the newest answered requests of ours; handshakes and waiting for a person do not count."""
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
         """The server on which the lint has found its first error or warning."""
@@ -94,6 +96,8 @@ class TraceStore:
             request.number, request.server, request.direction, request.method, request.target, request, parent=parent
         )
         request.span = span
+        if parent is not None:
+            parent.asked = True
         return span
 
     def settled(self, span: Span, response: WireMessage, failed: bool) -> None:
@@ -102,7 +106,7 @@ class TraceStore:
         span.response = response
         span.outcome = "error" if failed else "ok"
         response.span, response.method, response.target = span, span.method, span.target
-        if span.direction == "out" and span.ms is not None:
+        if span.direction == "out" and span.ms is not None and not span.asked and span.method not in _GREETINGS:
             self.durations.append(span.ms)
 
     def ledger(self, server: str) -> Ledger:

@@ -14,7 +14,7 @@ from textual.filter import LineFilter
 from textual.theme import Theme
 
 from mcp_studio.errors import ConfigError, StudioError
-from mcp_studio.safetext import safe
+from mcp_studio.safetext import hidden_in, safe
 from mcp_studio.tui import actions, clipboard, late, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.driver import prompt_driver
@@ -154,7 +154,8 @@ class StudioApp(App[int]):
     def copy(self, text: str) -> None:
         """Put text on the person's clipboard and say so."""
         self._clipboard = text
-        self.say(clipboard.copy(text, super().copy_to_clipboard))
+        told = clipboard.copy(text, super().copy_to_clipboard)
+        self.say(f"{told} Characters that are shown as signs here are copied as they are." if hidden_in(text) else told)
 
     def copy_to_clipboard(self, text: str) -> None:
         """What inputs and text areas copy goes the same way."""
@@ -174,6 +175,8 @@ class StudioApp(App[int]):
         """Everything that can be done, with its key."""
         if self.screen is self.main:
             self.push_screen(late.palette(self.keys), self._perform)
+        else:
+            self.say(f"Commands are for the main screen; this dialog has keys of its own: {self.spell('help')}.")
 
     async def _perform(self, action: actions.Action | None) -> None:
         if action is None:

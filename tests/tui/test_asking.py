@@ -141,7 +141,7 @@ def test_a_destructive_tool_is_run_only_after_yes() -> None:
             await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
             await stage.press("escape")
             await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-            await stage.shows("It waits for your approval")
+            await stage.shows("It waits for your answer")
             await stage.press("f4")
             await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
             await stage.press("y")

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.events import Resize
 from textual.message import Message
+from textual.widget import Widget
 
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
@@ -101,6 +102,10 @@ class CatalogPanel(Pane, scope="catalog"):
         yield self.filter
         yield self.list
         yield self.tasks
+
+    def entry_point(self) -> Widget:
+        """The list, also while a filter stands above it."""
+        return self.tasks if self.on_tasks else self.list
 
     def on_mount(self) -> None:
         """Draw the tabs before anything is known."""

@@ -238,7 +238,7 @@ class ResultPanel(Pane, scope="result"):
 
 def _running(call: Call) -> list[str | tuple[str, str]]:
     if call.asking:
-        return [(f"{glyphs().waiting} ", "b $accent"), "It waits for your approval: F4 opens the question."]
+        return [(f"{glyphs().waiting} ", "b $accent"), "It waits for your answer: F4 opens the question."]
     parts: list[str | tuple[str, str]] = [(f"{glyphs().half} running ", "$state-busy"), f"{call.seconds:.1f} s"]
     if call.progress:
         parts += [f" {glyphs().dot} ", _progress(call)]

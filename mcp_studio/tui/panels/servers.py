@@ -77,7 +77,10 @@ class ServersPanel(Pane, scope="servers"):
         super().__init__(id="servers")
         self._servers: Sequence[Server] = ()
         self.list: VirtualList[_Row] = VirtualList(
-            self._draw_row, key=lambda row: (row.server.status.server, row.line), empty=EMPTY
+            self._draw_row,
+            key=lambda row: (row.server.status.server, row.line),
+            stops=lambda row: not row.line,
+            empty=EMPTY,
         )
 
     def compose(self) -> ComposeResult:

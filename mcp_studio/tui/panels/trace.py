@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.panels.trace_detail import TraceDetail
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
+_NONE = "No message has all of this; esc ends the filter."
 
 
 class TracePanel(Pane, scope="trace"):
@@ -101,6 +102,7 @@ class TracePanel(Pane, scope="trace"):
         """Show only what the text wants."""
         event.stop()
         self.table.set_filter(event.text)
+        self.table.empty = _NONE if event.text else _EMPTY
         self._tell()
 
     def on_filter_line_left(self, event: FilterLine.Left) -> None:
@@ -108,6 +110,11 @@ class TracePanel(Pane, scope="trace"):
         event.stop()
         self.filter.display = bool(self.filter.text)
         self.screen.set_focus(self.table)
+
+    async def end_filter(self) -> None:
+        """Show everything again."""
+        await self.filter.clear()
+        self.filter.display = False
 
     async def action_filter(self) -> None:
         """Start typing a filter."""

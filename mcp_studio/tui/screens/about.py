@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 import mcp_studio
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.views.hanging import Hanging
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -37,7 +37,7 @@ class About(Dialog[None], scope="dialog"):
 
     def body(self) -> Iterable[Widget]:
         """One text."""
-        yield Static(self._content)
+        yield Hanging(self._content)
 
     def action_copy(self) -> None:
         """Copy it all."""

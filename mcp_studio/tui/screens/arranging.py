@@ -52,6 +52,13 @@ class Arranging:
         # Not `focus()`, which waits in a queue: the next key may be there already.
         screen.set_focus(pane.entry_point())
 
+    def leave_trace(self) -> None:
+        """Put the trace away, or out of its zoom first."""
+        if self._screen.has_class("-zoom"):
+            self.zoom(None)
+        else:
+            self.go_to(self._screen.calling.home)
+
     def focus_moved(self) -> None:
         """The trace goes when something else has the focus; the footer shows the keys that act here."""
         screen = self._screen

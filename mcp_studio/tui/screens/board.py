@@ -35,7 +35,9 @@ class Board(Dialog[Chosen], scope="board"):
         super().__init__()
         self._studio = studio
         self._asking = asking
-        self._list: VirtualList[Row] = VirtualList(board_rows.draw, key=lambda row: row.key)
+        self._list: VirtualList[Row] = VirtualList(
+            board_rows.draw, key=lambda row: row.key, stops=lambda row: row.kind != "head"
+        )
         self._detail = Static(classes="detail")
         self._drawn: object = None
         self._touched = False

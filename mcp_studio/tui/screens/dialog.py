@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
+from mcp_studio.tui import late
 from mcp_studio.tui.actions import Scope, scoped, spell
 from mcp_studio.tui.bindings import bindings
 
@@ -44,6 +45,7 @@ class Dialog(ModalScreen[T]):
     """
 
     CSS_PATH = Path(__file__).with_name("dialogs.tcss")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f1,question_mark", "help_here", show=False, id="help")]
     scope: ClassVar[Scope] = "dialog"
     reads = False
     """It is all text, so that the keys scroll it."""
@@ -87,6 +89,10 @@ class Dialog(ModalScreen[T]):
                 key = cast("StudioApp", self.app).key_of(action.id)
                 parts += ["   " if parts else "", (spell(key), "b $primary"), f" {action.short}"]
         return Content.assemble(*parts)
+
+    def action_help_here(self) -> None:
+        """All keys of this dialog: the border has room for few."""
+        self.app.push_screen(late.help_for(self.scope, cast("StudioApp", self.app).keys))
 
     def retitle(self, heading: Content) -> None:
         """Change what stands in the top border."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from mcp_studio.tui.actions import Scope, scoped, spell_all
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.hanging import Hanging
 
 _WORDS: Mapping[str, str] = {
     "servers": "Servers are started and watched here. {on} is connected, {half} on its way, {off} off, {bad} failed; "
@@ -32,11 +33,12 @@ _WORDS: Mapping[str, str] = {
 }
 _TITLES: Mapping[str, str] = {
     "servers": "Servers", "catalog": "Catalog", "tasks": "Tasks", "call": "Call", "result": "Result", "trace": "Trace",
+    "detail": "Detail",
 }  # fmt: skip
 
 
 class Help(Dialog[None], scope="dialog"):
-    """Shown over the pane that has the focus."""
+    """Shown over the pane that has the focus, or over a dialog: `pane` is its name, or the scope of the dialog."""
 
     reads = True
 
@@ -48,7 +50,7 @@ class Help(Dialog[None], scope="dialog"):
 
     def heading(self) -> Content:
         """Which pane it is about."""
-        return Content(f"Help: {_TITLES.get(self._pane, 'everywhere')}")
+        return Content(f"Help: {_TITLES.get(self._pane, 'everywhere' if not self._pane else 'keys here')}")
 
     def body(self) -> Iterable[Widget]:
         """Words, then keys."""
@@ -73,22 +75,27 @@ class Help(Dialog[None], scope="dialog"):
             parts += [words.format(**{name: getattr(signs, name) for name in names}), "\n"]
         for title, scopes in self._sections():
             parts.append((f"\n{title}\n", "b $accent"))
-            for action in scoped(*scopes):
-                keys = spell_all(self._keys.get(action.id, action.keys))
-                parts += [(f"  {keys:<26}", "$primary"), f" {action.title}\n"]
+            rows = ((spell_all(self._keys.get(action.id, action.keys)), action.title) for action in scoped(*scopes))
+            for keys, words in dict.fromkeys(rows):
+                parts += [(f"  {keys:<26}", "$primary"), f" {words}\n"]
         content = Content.assemble(*parts)
         self._text = content.plain
-        yield Static(content)
+        yield Hanging(content)
 
     def _sections(self) -> list[tuple[str, tuple[Scope, ...]]]:
         found: list[tuple[str, tuple[Scope, ...]]] = []
-        for name in ("servers", "catalog", "tasks", "call", "result", "trace"):
-            if name == self._pane:
-                found.append(("In this pane", (name,)))
+        if self._pane and self._pane not in _TITLES:
+            return [("In this dialog", (cast("Scope", self._pane),)), ("In lists and viewers", ("list", "viewer"))]
+        if self._pane:
+            found.append(("In this pane", (cast("Scope", self._pane),)))
         lists: tuple[Scope, ...] = (
             ("list",) if self._pane in ("servers", "catalog", "tasks", "trace") else ("list", "viewer")
         )
         return [*found, ("In lists and viewers", lists), ("Everywhere", ("main", "app"))]
+
+    def action_help_here(self) -> None:
+        """The key that opened it closes it."""
+        self.dismiss(None)
 
     def action_close(self) -> None:
         """Leave."""

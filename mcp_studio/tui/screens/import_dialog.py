@@ -49,6 +49,7 @@ class ImportDialog(Dialog[ServerConfig], scope="import"):
         super().__init__()
         self._studio = studio
         self._marked: set[int] = set()
+        self._problems: tuple[str, ...] = ()
         self._list: VirtualList[Found] = VirtualList(
             self._draw,
             key=id,
@@ -70,13 +71,14 @@ class ImportDialog(Dialog[ServerConfig], scope="import"):
 
     async def _look(self) -> None:
         found, problems = await asyncio.to_thread(_find, self._studio)
+        self._problems = problems
         self._list.set_rows(found)
-        self._show_note(problems)
+        self._show_note()
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
         """Show what it starts."""
         event.stop()
-        self._show_note(())
+        self._show_note()
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """Mark it."""
@@ -115,10 +117,10 @@ class ImportDialog(Dialog[ServerConfig], scope="import"):
         """Leave."""
         self.dismiss(None)
 
-    def _show_note(self, problems: Iterable[str]) -> None:
+    def _show_note(self) -> None:
         row = self._list.row
-        lines = [_NOTHING] if row is None else [_what(row.server), f"from {row.server.source.file}"]
-        lines += [f"left out: {problem}" for problem in problems]
+        lines = [_what(row.server), f"from {row.server.source.file}"] if row else _NOTHING.splitlines()
+        lines += [f"left out: {problem}" for problem in self._problems]
         # Each on one line: nothing in a file can write a line that looks like one of ours.
         self._note.update(Content("\n".join(safe(line, 2_000) for line in lines[:50])))
 

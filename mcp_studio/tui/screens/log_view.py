@@ -225,7 +225,10 @@ class LogView(Dialog[None], scope="log"):
     def action_open(self) -> None:
         """Show the message in the trace, where it is kept."""
         row, trace = self._list.row, self._studio.trace
-        place = row.entry - trace.first_number if row is not None else -1
+        if row is None:
+            self._app.say("There is no message to open yet.", "warning")
+            return
+        place = row.entry - trace.first_number
         if 0 <= place < len(trace):
             self._app.push_screen(late.trace_dialog(trace, trace[place]))
         else:
@@ -236,9 +239,13 @@ class LogView(Dialog[None], scope="log"):
         if self._list.row is not None:
             self._app.copy(self._list.row.text)
 
-    def action_close(self) -> None:
-        """Leave."""
-        self.dismiss(None)
+    async def action_close(self) -> None:
+        """End the filter, or leave."""
+        if self._filter.text:
+            await self._filter.clear()
+            self._filter.display = False
+        else:
+            self.dismiss(None)
 
     def _choose(self, heading: str, options: list[tuple[str, str]], now: str, then: Callable[[str], None]) -> None:
         def chosen(value: str | None) -> None:

@@ -225,7 +225,7 @@ class MainScreen(Screen[None]):
         """Go to a pane; the trace overlay goes away when it is already there."""
         pane = self.pane(name)
         if pane is self.trace and self.focused_pane is pane:
-            self.action_back()
+            self.arranging.leave_trace()
         else:
             self.go_to(pane)
 
@@ -250,8 +250,10 @@ class MainScreen(Screen[None]):
             self.arranging.zoom(None)
         elif pane is self.detail:
             self.go_to(self.trace)
+        elif pane is self.trace and self.trace.filter.text:
+            self.run_worker(self.trace.end_filter())
         elif pane is self.trace:
-            self.go_to(self.calling.home)
+            self.arranging.leave_trace()
         elif self.calling.running and pane in (self.call, self.result):
             self.calling.cancel()
         elif pane in (self.call, self.result):

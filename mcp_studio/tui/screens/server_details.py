@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from mcp_studio.catalog.ref import KINDS
 from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
@@ -18,6 +17,7 @@ from mcp_studio.session.state import Status
 from mcp_studio.tui import changed, describe, findings, watched
 from mcp_studio.tui.definition import icons
 from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.views.hanging import Hanging
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -36,7 +36,7 @@ class ServerDetails(Dialog[None], scope="dialog"):
         super().__init__()
         self._studio = studio
         self._name = name
-        self._text = Static()
+        self._text = Hanging()
         self._content = Content("")
 
     def heading(self) -> Content:
@@ -70,7 +70,7 @@ class ServerDetails(Dialog[None], scope="dialog"):
         content = Content.assemble(*self._parts())
         if content.plain != self._content.plain:
             self._content = content
-            self._text.update(content)
+            self._text.show(content)
 
     def _parts(self) -> list[Part]:
         manager = self._studio.manager

@@ -17,7 +17,8 @@ class VirtualList(VirtualView, Generic[T]):
     """A list over any sequence: give it rows and a function that draws one.
 
     `draw(row, width, selected)` returns pieces of text, each with the name of its look (see `views.line`). `key(row)`
-    says which row is the same as one before, so that the cursor stays on it.
+    says which row is the same as one before, so that the cursor stays on it. `stops(row)` is False for rows that
+    belong to the one above or are headings: the cursor passes them.
     """
 
     class Highlighted(Message):
@@ -57,6 +58,7 @@ class VirtualList(VirtualView, Generic[T]):
         draw: Callable[[T, int, bool], Line] | None = None,
         *,
         key: Callable[[T], Hashable] | None = None,
+        stops: Callable[[T], bool] | None = None,
         empty: str = "",
         name: str | None = None,
         id: str | None = None,
@@ -65,6 +67,7 @@ class VirtualList(VirtualView, Generic[T]):
         super().__init__(empty=empty, name=name, id=id, classes=classes)
         self._draw_row = draw
         self._key = key
+        self._stops = stops
         self._rows: Sequence[T] = ()
 
     @property
@@ -90,6 +93,7 @@ class VirtualList(VirtualView, Generic[T]):
         before = None if self.row is None else self._identity(self.row)
         cursor = self._place_of(rows, before) if keep else 0
         self._rows = rows
+        cursor = self._nearest(min(cursor, len(rows) - 1), -1)
         # Scrolled by as much as the row moved, so that it stays where the eye is.
         top = self.top + cursor - self.cursor if keep else 0
         self.rows_changed(top, cursor=cursor)
@@ -104,6 +108,38 @@ class VirtualList(VirtualView, Generic[T]):
                 self.move_to(index, center=True)
                 return True
         return False
+
+    def move_to(self, index: int, *, center: bool = False) -> None:
+        """Put the cursor on a row, or on the next one in that direction on which it may stand."""
+        index = max(0, min(index, self.row_count - 1))
+        super().move_to(self._nearest(index, 1 if index > self.cursor else -1), center=center)
+
+    def row_clicked(self, index: int, x: int, chain: int) -> None:
+        """A click on a row that belongs to another is a click on that."""
+        super().row_clicked(self._nearest(index, -1), x, chain)
+
+    def show_cursor(self, *, center: bool = False) -> None:
+        """Scroll so far that the cursor, and what belongs to its row, is visible."""
+        super().show_cursor(center=center)
+        if self._stops is None or not self._rows:
+            return
+        last = self.cursor
+        while last + 1 < len(self._rows) and not self._stops(self._rows[last + 1]):
+            last += 1
+        if self._nearest(0, 1) == self.cursor:
+            self.scroll_rows(0)
+        elif last >= self.top + self.size.height:
+            self.scroll_rows(min(self.cursor, last - self.size.height + 1))
+
+    def _nearest(self, index: int, step: int) -> int:
+        """The row on which the cursor may stand that is nearest in a direction, else in the other one."""
+        if self._stops is None:
+            return index
+        for way in (range(index, len(self._rows) if step > 0 else -1, step), range(len(self._rows))[::-step]):
+            for place in way:
+                if 0 <= place < len(self._rows) and self._stops(self._rows[place]):
+                    return place
+        return index
 
     def _identity(self, row: T) -> Hashable:
         return self._key(row) if self._key else row

@@ -1,0 +1,139 @@
+"""Everything can be reached and read on a small screen: long lists, keys of dialogs, one step back at a time."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from rich.cells import cell_len
+from textual.content import Content
+
+from mcp_studio.safetext import hidden_in
+from mcp_studio.tui.actions import Scope, scoped, spell
+from mcp_studio.tui.screens.help import Help
+from mcp_studio.tui.screens.server_details import ServerDetails
+from mcp_studio.tui.views.hanging import hang
+from mcp_studio.tui.views.virtual_list import VirtualList
+from tests.studio_support import stdio
+from tests.tui.stage import on_stage, raw, run
+
+SMALL = (80, 24)
+
+
+def test_the_cursor_of_many_servers_stays_on_screen_and_passes_their_reasons() -> None:
+    async def main() -> None:
+        names = [stdio(("no-such-program",), f"bad{number}") for number in range(6)]
+        async with on_stage(raw(), *names, size=SMALL) as stage:
+            servers = stage.main.servers
+            await stage.press("1", "G")
+            await stage.shows("bad5")
+            assert servers.current == "bad5" and "PATH" in stage.screen_text()
+            seen = [servers.current]
+            for _ in range(6):
+                await stage.press("k")
+                seen.append(servers.current)
+            assert seen == ["bad5", "bad4", "bad3", "bad2", "bad1", "bad0", "raw"]
+            await stage.shows("● raw")
+
+    run(main())
+
+
+def test_rows_that_belong_to_another_are_passed_and_a_click_on_them_is_one_on_that() -> None:
+    view: VirtualList[str] = VirtualList(stops=lambda row: not row.startswith(" "))
+    view.set_rows(["a", " 1", " 2", "b", "c", " 3"])
+    view.action_move(1)
+    assert view.row == "b"
+    view.action_move(-1)
+    assert view.row == "a"
+    view.action_last()
+    assert view.row == "c"
+    view.action_move(1)
+    assert view.row == "c"
+    view.row_clicked(2, 0, 1)
+    assert view.row == "a"
+    view.set_rows([" 0", "x"])
+    assert view.row == "x"
+
+
+@pytest.mark.parametrize("scope", get_args(Scope))
+def test_the_keys_of_every_dialog_fit_into_its_border(scope: Scope) -> None:
+    shown = [action for action in scoped(scope) if action.show]
+    words = "   ".join(f"{spell(action.keys.split(',')[0])} {action.short}" for action in shown)
+    wide = scope in ("log", "console", "servers", "main")
+    assert len(shown) <= 7 and cell_len(words) <= (68 if wide else 56), words
+
+
+def test_the_help_key_lists_the_keys_of_a_dialog_and_closes_again() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=SMALL) as stage:
+            await stage.press("1", "l")
+            await stage.shows("Log of raw")
+            await stage.press("f1")
+            await stage.until(lambda: isinstance(stage.app.screen, Help), "help")
+            await stage.shows("With lines of standard error")
+            await stage.press("f1")
+            await stage.shows("Log of raw")
+            await stage.press("ctrl+p")
+            await stage.until(lambda: any("keys of its own: F1" in toast for toast in stage.toasts), "a reason")
+
+    run(main())
+
+
+def test_escape_in_the_trace_ends_its_filter_first() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=SMALL) as stage:
+            trace = stage.main.trace
+            await stage.press("f8", "slash", *"zzz", "enter")
+            await stage.shows("No message has all of this")
+            await stage.press("escape")
+            await stage.until(lambda: not trace.filter.text and trace.table.row_count, "all messages")
+            assert stage.main.has_class("-trace")
+            await stage.press("slash", *"zzz", "enter", "f8")
+            await stage.until(lambda: not stage.main.has_class("-trace"), "the trace put away")
+
+    run(main())
+
+
+def test_going_to_the_catalog_goes_to_its_list_though_a_filter_stands_there() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await stage.press("slash", *"ech", "enter")
+            await stage.shows("raw.echo")
+            await stage.press("f6")
+            assert stage.app.focused is stage.main.catalog.list
+
+    run(main())
+
+
+def test_copying_tells_that_signs_stand_for_characters_that_are_copied() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            stage.app.copy("plain\n\ttext")
+            stage.app.copy("a\x1b[31mred")
+            await stage.until(lambda: len(stage.toasts) == 2, "two messages")
+            assert ["as they are" in toast for toast in stage.toasts] == [False, True]
+
+    run(main())
+    assert not hidden_in("a\tb\r\nc\nd") and hidden_in("a\u202eb")
+
+
+def test_long_lines_go_on_below_where_their_value_began() -> None:
+    text = Content("  key     a value that is long\nplain words that are long\n\n  x")
+    assert hang(text, 20).plain.split("\n") == [
+        "  key     a value", "          that is", "          long", "plain words that are", "long", "", "  x",
+    ]  # fmt: skip
+    assert hang(text, 80).plain == text.plain
+    assert all(cell_len(line) <= 9 for line in hang(Content("  名前名前名前 x"), 9).plain.split("\n"))
+
+
+def test_details_are_wrapped_anew_when_the_terminal_changes() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(120, 36)) as stage:
+            await stage.press("1", "enter")
+            await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "details")
+            await stage.pilot.resize_terminal(60, 20)
+            await stage.shows("raw is connected")
+            await stage.press("escape")
+            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+
+    run(main())
