@@ -1,17 +1,19 @@
-"""A server that is hostile in all that it asks and tells by itself, on every screen: the bytes that reach the terminal."""
+"""A server that is hostile in all that it asks and tells by itself: the bytes that reach the terminal."""
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.harmless import copied, live_in
+from tests.harmless import LINES, copied, live_in
 from tests.support import python_server
 from tests.test_hostile import Walked, click
-from tests.walker import Walker, studio
+from tests.walker import STUDIO, Walker, studio
 
 WALKS = [((80, 24), False), ((120, 36), True), ((200, 60), False)]
 """Sizes, and whether the server speaks the newer era."""
@@ -136,3 +138,30 @@ def test_nothing_that_a_hostile_server_asks_or_tells_acts(walks: list[Future[Wal
     assert live_in(walked.written, clipboard=len(copied(walked.written))) == []
     assert walked.code == 0, "it was left by the quit key and nothing else"
     assert not walked.opened, "no address was opened without consent"
+
+
+VERBS = {
+    "tasks list": 0, "doctor": 0, "send tools/list": 0, "send foo/bar": 1, "call talk --log-level debug": 0, "call draw": 0,
+    "call locked": 6, "call forms": 6, "call visit": 6, "call sample": 6, "call huge": 6, "complete greet who=A": 0,
+}  # fmt: skip
+"""What is typed, and the exit code."""
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
+def test_nothing_of_it_acts_on_the_command_line(options: tuple[str, ...]) -> None:
+    server = python_server("raw_poison_asks", *(["--modern"] if options else []))
+
+    def run(verb: str) -> subprocess.CompletedProcess[bytes]:
+        argv = [*STUDIO, *verb.split(), *options, "--", *server]
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+
+    with ThreadPoolExecutor(3) as pool:
+        for (verb, code), done in zip(VERBS.items(), pool.map(run, VERBS), strict=True):
+            everything = done.stdout + done.stderr
+            assert b"\x1b" not in everything and live_in(everything, LINES) == [], verb
+            assert b"Traceback" not in everything, everything.decode()
+            if options:
+                assert "ok" in json.loads(done.stdout), verb
+            else:
+                assert done.returncode == code, (verb, everything.decode())
+                assert not any(line.startswith("host     bank") for line in done.stderr.decode().split("\n")), verb

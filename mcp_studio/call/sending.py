@@ -75,7 +75,7 @@ class _Sending:
         """Through all rounds, and to the end of the task that it may become."""
         call, connection, answerer = self._call, self._connection, self._supervisor.answerer
         if connection.core.modern:
-            reply = await drive(call.params, self._send, answerer, self._limits, call.subject)
+            reply = await drive(call.params, self._send, answerer, self._limits, call.subject, connection.ended)
         else:
             reply = await with_pages(
                 lambda: self._send(call.params), connection, answerer, self._limits, call.subject, self._asking

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import cast
 
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, items_of
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused
 from mcp_studio.protocol.versions import URL_ELICITATION_REQUIRED
 from mcp_studio.session.answering import Answerer
 from mcp_studio.session.connection import Connection, Reply
+from mcp_studio.session.rounds import while_connected
 
 _MOST = 10
 """Pages of one refusal that a person is asked about."""
@@ -40,12 +42,14 @@ async def with_pages(
             return reply
         pause(True)
         try:
-            if not await _opened(pages, answerer, subject):
+            if not await while_connected(_opened(pages, answerer, subject), connection.ended):
                 return reply
+        except StudioError:
+            if connection.ended.done():
+                return reply
+            raise
         finally:
             pause(False)
-        if connection.ended.done():
-            return reply
     return await send()
 
 

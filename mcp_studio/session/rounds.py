@@ -7,10 +7,10 @@ came; only on tools/call, prompts/get and resources/read; a round with state alo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import cast
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar, cast
 
-from mcp_studio.errors import LimitExceeded, ProtocolError, StudioError
+from mcp_studio.errors import ConnectionLost, LimitExceeded, ProtocolError, StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Answered
@@ -22,14 +22,26 @@ class Declined(StudioError):
     """What a call needs was declined, and the protocol has no answer that says so (2026-07-28, sampling)."""
 
 
+T = TypeVar("T")
 Send = Callable[[dict[str, Json]], Awaitable[Reply]]
 _PAUSE = 0.05
 
 
-async def drive(params: dict[str, Json], send: Send, answerer: Answerer, limits: Limits, subject: str) -> Reply:
+async def drive(
+    params: dict[str, Json],
+    send: Send,
+    answerer: Answerer,
+    limits: Limits,
+    subject: str,
+    ended: asyncio.Future[StudioError | None],
+) -> Reply:
     """Send a request until the server is satisfied.
 
+    Args:
+        ended: set when the connection ends: then nobody is asked any longer.
+
     Raises:
+        ConnectionLost: the connection ended while somebody was asked.
         ProtocolError: it asked for something that was not offered, or for nothing at all.
         LimitExceeded: it asked for more than `limits.rounds` rounds, or for too many things at once.
     """
@@ -46,8 +58,24 @@ async def drive(params: dict[str, Json], send: Send, answerer: Answerer, limits:
                 f"The server asks for {_asked(needed):,} things at once (limits.server_requests).",
                 limit="server_requests",
             )
-        current = await _next_round(params, needed, answerer, subject)
+        current = await while_connected(_next_round(params, needed, answerer, subject), ended)
     raise LimitExceeded(f"The server asked for more than {limits.rounds} rounds of input.", limit="rounds")
+
+
+async def while_connected(asking: Coroutine[Any, Any, T], ended: asyncio.Future[StudioError | None]) -> T:
+    """Wait for answers as long as there is somebody to give them to.
+
+    Raises:
+        ConnectionLost: the connection ended first.
+    """
+    task = asyncio.ensure_future(asking)
+    try:
+        await asyncio.wait((task, ended), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ended.result() or ConnectionLost("The connection was closed.")
+        return task.result()
+    finally:
+        task.cancel()
 
 
 def _input_required(reply: Reply) -> dict[str, Json] | None:

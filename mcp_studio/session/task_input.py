@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.events import Refused
 from mcp_studio.session.answering import Answerer, Refusal
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.tasks import Task, TaskStore

@@ -1,0 +1,59 @@
+"""Servers that die, or take their question back, while a person is answering it: the dialog goes, the studio stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from mcp_studio.catalog.ref import Ref
+from tests.studio_support import stdio
+from tests.support import python_server
+from tests.tui.stage import on_stage, raw, run
+
+SERVER = "raw_poison_asks"
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["older era", "newer era"])
+@pytest.mark.parametrize("tool", ["forms", "visit", "sample"])
+def test_a_server_that_dies_takes_its_dialog_with_it(tool: str, modern: bool) -> None:
+    async def main() -> None:
+        hostile = stdio(python_server(SERVER, *(["--modern"] if modern else [])), "bank")
+        async with on_stage(hostile, raw("good"), size=(80, 24)) as stage:
+            call = stage.studio.call_tool(Ref("tool", "bank", tool), {}, approved=True)
+            await stage.until(lambda: stage.app.screen is not stage.main, "the dialog")
+            await stage.press("tab", "x", "y")
+            os.kill(stage.studio.manager.status("bank").pid, signal.SIGKILL)
+            await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+            assert call.outcome and not stage.studio.inbox.pending
+            beside = stage.studio.call_tool(Ref("tool", "good", "echo"), {"text": "x"}, approved=True)
+            assert type(await beside.wait()).__name__ == "Succeeded"
+            began = time.monotonic()
+        assert time.monotonic() - began < 5
+
+    run(main())
+
+
+def test_servers_with_the_same_task_id_have_tasks_of_their_own() -> None:
+    async def main() -> None:
+        def server(name: str) -> Any:
+            return stdio(python_server("raw_tasks"), name)
+
+        async with on_stage(server("a"), server("b")) as stage:
+            tasks = stage.studio.tasks
+            for name in ("a", "b"):
+                tasks.adopt(name, "same")
+            # What one server says of a task is not taken for another's.
+            told = {"taskId": "same", "status": "cancelled", "createdAt": "x", "lastUpdatedAt": "x", "ttl": 1}
+            stage.studio.manager.notified.emit(("a", "notifications/tasks/status", told))
+
+            def states() -> list[tuple[str, str]]:
+                return [(task.server, task.status) for task in tasks.all()]
+
+            await stage.until(lambda: ("a", "cancelled") in states(), "cancelled")
+            assert ("b", "working") in states()
+
+    run(main())
