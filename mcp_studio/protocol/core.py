@@ -78,11 +78,6 @@ class ClientCore:
         """Waiting for `server/discover` alone, with the right to fall back."""
         return self._negotiation.probing
 
-    @property
-    def negotiating(self) -> bool:
-        """No era is settled yet."""
-        return not self._negotiation.settled
-
     def take(self) -> list[Outgoing]:
         """What has to be sent now, in this order."""
         taken, self._outbox = self._outbox, []

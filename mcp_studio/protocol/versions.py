@@ -22,12 +22,10 @@ META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 META_TASK = "io.modelcontextprotocol/related-task"
 EXTENSION_TASKS = "io.modelcontextprotocol/tasks"
-EXTENSION_UI = "io.modelcontextprotocol/ui"
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """Levels of log messages (RFC 5424), least severe first."""
 
-PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602

@@ -103,6 +103,11 @@ def test_a_template_is_filled_with_what_is_given() -> None:
         running.interrupt()
 
 
+def test_a_value_for_no_template_is_told_before_anything_is_started() -> None:
+    done = cli("watch", "raw://notes/{name}", "name=ada", "nam=eve", "--", "no-such-program")
+    assert done.code == 2 and "`nam` is no variable of a template here." in done.err
+
+
 def test_logs_are_printed_beside_updates() -> None:
     with watching(NOTE, "--logs", server=("--ticks",)) as running:
         lines = {running.line().split(" ", 1)[1] for _ in range(2)}

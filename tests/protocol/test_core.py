@@ -69,7 +69,7 @@ def test_legacy_shakes_hands_and_confirms() -> None:
         ev.Ready("2024-11-05", False, {"tools": {}}, {"name": "s"}, "hi", "2025-11-25")
     ]
     assert taken(made) == [{"jsonrpc": "2.0", "method": "notifications/initialized"}]
-    assert made.version == "2024-11-05" and not made.modern and not made.negotiating
+    assert made.version == "2024-11-05" and not made.modern and not made.probing
 
 
 def test_modern_discovers_and_stamps_every_request() -> None:

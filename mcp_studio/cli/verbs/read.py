@@ -7,7 +7,7 @@ import binascii
 from pathlib import Path
 from typing import cast
 
-from mcp_studio.cli.arguments import gather
+from mcp_studio.cli.addresses import filled, owner
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import contents_text
 from mcp_studio.cli.ending import end
@@ -17,8 +17,6 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.schema.form import template_fields
-from mcp_studio.schema.uritemplate import TemplateError, expand
 from mcp_studio.studio import Studio
 
 
@@ -33,44 +31,17 @@ def run(plan: Plan, options: Options, out: Output) -> int:
 async def _read(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
     for name in plan.config.servers:
         await connected(studio, name, out)
-    server = out.server = plan.server or _owner(studio, plan)
+    server = out.server = plan.server or owner(studio, plan.name, "read")
     file = options.value("--output")
-    call = studio.read_resource(server, _uri(plan, options), fresh=options.flag("--fresh"))
+    given = plan.pairs or options.value("--args")
+    uri = filled(plan.name, options, plan.pairs) if given else plan.name
+    call = studio.read_resource(server, uri, fresh=options.flag("--fresh"))
     outcome = await outcome_of(call, out)
     return end(outcome, out, asker, lambda result: _saved(result, file) if file else _shown(result))
 
 
-def _uri(plan: Plan, options: Options) -> str:
-    if not plan.pairs and not options.value("--args"):
-        return plan.name
-    form = template_fields(plan.name)
-    values = gather(options, plan.pairs, form)
-    missing = [field.name for field in form.fields if field.required and field.name not in values]
-    if missing:
-        raise UsageError(f"The template needs {', '.join(missing)}.")
-    try:
-        return expand(plan.name, values)
-    except TemplateError as problem:
-        raise UsageError(f"The URI template cannot be used: {problem}.") from None
-
-
-def _owner(studio: Studio, plan: Plan) -> str:
-    """The server that lists this resource or template.
-
-    Raises:
-        UsageError: none does, or several do.
-    """
-    entries = (*studio.catalog.entries("resource"), *studio.catalog.entries("template"))
-    owners = list(dict.fromkeys(entry.ref.server for entry in entries if entry.ref.name == plan.name))
-    if len(owners) == 1:
-        return owners[0]
-    what = f"{' and '.join(owners)} have" if owners else "No server lists"
-    raise UsageError(f"{what} {plan.name}.", hint="Name the server: mcp-studio read SERVER URI")
-
-
 def _contents(result: Json) -> list[dict[str, Json]]:
-    found = mapping(result).get("contents")
-    items = items_of(found)
+    items = items_of(mapping(result).get("contents"))
     return [cast("dict[str, Json]", item) for item in items if isinstance(item, dict)]
 
 

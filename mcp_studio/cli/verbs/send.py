@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import cast
 
+from mcp_studio.cli.ending import ToolError
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.given import given_bytes, given_json, given_object
 from mcp_studio.cli.options import Options
@@ -21,12 +22,6 @@ from mcp_studio.studio import Studio
 Frames = Callable[[ByHand | Bare], Iterator[bytes]]
 _BESIDE = {"stderr": "stderr", "stray": "stdout", "note": "note"}
 """Kinds of entries that are narration, and what they are called."""
-
-
-class ToolError(StudioError):
-    """The tool ran and says that it failed."""
-
-    exit_code = 5
 
 
 def run(plan: Plan, options: Options, out: Output) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from mcp_studio.cli.arguments import gather
+from mcp_studio.cli.addresses import filled, owner
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -13,7 +13,6 @@ from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.watcher import Watcher
 from mcp_studio.errors import UsageError
 from mcp_studio.schema.form import template_fields
-from mcp_studio.schema.uritemplate import TemplateError, expand
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.studio import Studio
 
@@ -27,15 +26,18 @@ def run(plan: Plan, options: Options, out: Output) -> int:
             name: replace(server, log_level=server.log_level or "debug") for name, server in plan.config.servers.items()
         }
         plan = replace(plan, config=replace(plan.config, servers=asked))
-    return execute(plan, out, lambda studio: _watch(studio, plan, options, out, least))
+    addresses = _addresses(plan, options)
+    return execute(plan, out, lambda studio: _watch(studio, plan, addresses, options, out, least))
 
 
-async def _watch(studio: Studio, plan: Plan, options: Options, out: Output, least: str) -> int:
+async def _watch(
+    studio: Studio, plan: Plan, addresses: dict[str, str], options: Options, out: Output, least: str
+) -> int:
     if options.flag("--logs") or least:
         _print_logs(studio, out, least)
     for name in plan.config.servers:
         await connected(studio, name, out)
-    targets = [(plan.server or _owner(studio, uri), uri, _filled(plan, options, uri)) for uri in plan.uris]
+    targets = [(plan.server or owner(studio, given, "watch"), given, uri) for given, uri in addresses.items()]
     if not targets:
         out.note(f"log messages of {', '.join(plan.config.servers)}; Ctrl-C ends")
     watcher = Watcher(studio, out, read=options.flag("--read"))
@@ -58,30 +60,17 @@ def _print_logs(studio: Studio, out: Output, least: str) -> None:
     studio.logs.added.connect(added)
 
 
-def _filled(plan: Plan, options: Options, uri: str) -> str:
-    """The URI of a template, filled with what the command line gives."""
-    if "{" not in uri:
-        return uri
-    form = template_fields(uri)
-    names = {field.name for field in form.fields}
-    values = gather(options, [pair for pair in plan.pairs if pair.partition("=")[0].rstrip(":") in names], form)
-    if missing := [field.name for field in form.fields if field.required and field.name not in values]:
-        raise UsageError(f"The template {uri} needs {', '.join(missing)}.")
-    try:
-        return expand(uri, values)
-    except TemplateError as problem:
-        raise UsageError(f"The URI template cannot be used: {problem}.") from None
-
-
-def _owner(studio: Studio, uri: str) -> str:
-    """The server that lists this resource or template.
+def _addresses(plan: Plan, options: Options) -> dict[str, str]:
+    """What is to be watched, as given and with the values of the templates that it names.
 
     Raises:
-        UsageError: none does, or several do.
+        UsageError: a value is missing, or is for no template.
     """
-    entries = (*studio.catalog.entries("resource"), *studio.catalog.entries("template"))
-    owners = list(dict.fromkeys(entry.ref.server for entry in entries if entry.ref.name == uri))
-    if len(owners) == 1:
-        return owners[0]
-    what = f"{' and '.join(owners)} have" if owners else "No server lists"
-    raise UsageError(f"{what} {uri}.", hint="Name the server: mcp-studio watch SERVER URI")
+    names = {uri: {field.name for field in template_fields(uri).fields} if "{" in uri else set() for uri in plan.uris}
+    given = {pair: pair.partition("=")[0].rstrip(":") for pair in plan.pairs}
+    if unknown := [name for name in given.values() if not any(name in known for known in names.values())]:
+        raise UsageError(f"`{unknown[0]}` is no variable of a template here.")
+    return {
+        uri: filled(uri, options, [pair for pair, name in given.items() if name in known]) if known else uri
+        for uri, known in names.items()
+    }
