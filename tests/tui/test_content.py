@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.paths import Paths
+from mcp_studio.tui.blocks import Block
 from mcp_studio.tui.panels.result_views import marks
 from mcp_studio.tui.screens import handling
 from mcp_studio.tui.views.content_view import ContentView
@@ -120,5 +121,18 @@ def test_the_page_of_a_tool_is_read_as_source_and_opened_only_when_agreed(
                 assert opened == [file.as_uri()] and "connect-src https://example.com;" in file.read_text()
             else:
                 assert not opened
+
+    run(main())
+
+
+def test_where_a_link_leads_stands_before_it_however_long_it_is() -> None:
+    async def main() -> None:
+        async with on_stage(demo(), size=(80, 24)) as stage:
+            link = Block("link", uri="https://b\u00fccher.example/" + "a" * 8_000)
+            stage.main.handling.wanted("open", link)
+            await stage.shows("It leads to b\u00fccher.example.", "xn--bcher-kva.example", "has other letters")
+            asked = [str(widget.render()) for widget in stage.app.screen.query("Static")]
+            assert any("a" * 8_000 in text for text in asked), "what is agreed to is shown whole"
+            await stage.press("n")
 
     run(main())
