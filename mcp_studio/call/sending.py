@@ -7,7 +7,7 @@ from typing import cast
 from mcp_studio.call.call import Call
 from mcp_studio.call.tasked import TaskCalls, task_in, task_params
 from mcp_studio.catalog.fetch import fetch
-from mcp_studio.errors import ProtocolError
+from mcp_studio.catalog.refresh import asker
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused
@@ -105,14 +105,7 @@ class _Sending:
 
     async def _listed_anew(self) -> Headers | None:
         """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
-
-        async def ask(method: str, params: dict[str, Json]) -> Json:
-            event = (await self._connection.request(method, params or None)).event
-            if isinstance(event, Refused):
-                raise ProtocolError(f"The server refused {method}: {event.message}.")
-            return event.result
-
-        found = await fetch("tool", ask, self._limits)
+        found = await fetch("tool", asker(self._connection), self._limits)
         self._manager.refresh(self._call.ref.server)
         for item in found.items:
             if isinstance(item, dict) and item.get("name") == self._call.ref.name:
