@@ -102,8 +102,11 @@ class Call:
 
     async def wait(self) -> CallOutcome:
         """The outcome, once there is one."""
-        if self.task is not None:
-            await asyncio.wait((self.task,))
+        if self.task is not None and not self.task.done():
+            # What `asyncio.wait` does, at half its price.
+            ended = asyncio.get_running_loop().create_future()
+            self.task.add_done_callback(lambda _: ended.done() or ended.set_result(None))
+            await ended
         return self.outcome or Cancelled()
 
     def on_progress(self, done: float, total: float | None, message: str) -> None:

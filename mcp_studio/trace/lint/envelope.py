@@ -17,6 +17,7 @@ from mcp_studio.trace.lint.words import kind_of, quoted
 _RESOURCE_NOT_FOUND = -32002
 _CALL = frozenset({"jsonrpc", "id", "method", "params"})
 _ANSWER = frozenset({"jsonrpc", "id", "result", "error"})
+_PLAIN = frozenset({"jsonrpc", "id", "result"})
 _LONG = 1_000
 _MODERN_CODES = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 _RETIRED = {_RESOURCE_NOT_FOUND: "-32602 in 2026-07-28", URL_ELICITATION_REQUIRED: "an input_required result"}
@@ -28,6 +29,9 @@ def check_envelope(value: Json, modern: bool) -> list[Spot]:
     if not isinstance(value, dict):
         return [Spot("not-a-message", f"A message is an object, not {kind_of(value)}.")]
     message = cast("dict[str, Json]", value)
+    if message.keys() == _PLAIN and message["jsonrpc"] == "2.0" and type(message["id"]) is int:
+        if isinstance(message["result"], dict):
+            return []  # what nearly every answer is
     spots: list[Spot] = []
     if message.get("jsonrpc") != "2.0":
         has = f"{quoted(message['jsonrpc'])} as jsonrpc" if "jsonrpc" in message else "no jsonrpc member"

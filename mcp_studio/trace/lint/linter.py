@@ -65,6 +65,8 @@ class Linter:
         self._modern = False
         self._server: Json = None
         self._client: Json = None
+        self._allowed: set[str] = set()
+        """Methods in which nothing was wrong with this version and these capabilities."""
         self._spoiled = 0
         """Frames written by hand that are no messages: the right answer to them is an error without an id."""
 
@@ -75,8 +77,8 @@ class Linter:
         spots = self._exchanges.carries(entry.exchange, out) if entry.exchange else []
         if out.kind == "request" and out.id is not None:
             spots += self._asking(out, out.id, frame)
-            if self._version:
-                spots += check_use(out.method, self._version, self._server)
+            if self._version and out.method not in self._allowed:
+                spots += self._allow(out.method, check_use)
         self._attach(entry, spots)
 
     def sent_by_hand(self, entry: WireMessage, frame: bytes, parsed: Parsed) -> None:
@@ -113,6 +115,13 @@ class Linter:
             key for key, text in ((META_VERSION, _VERSION), (META_CAPABILITIES, _CAPABILITIES)) if text not in frame
         ]
         return [Spot("own-meta", f"Our request has no {key} in its _meta.", "/params/_meta") for key in missing]
+
+    def _allow(self, method: str, check: Callable[[str, str, Json], list[Spot]]) -> list[Spot]:
+        """What is wrong with a method by itself; one with nothing wrong is not checked again."""
+        spots = check(method, self._version, self._server)
+        if not spots:
+            self._allowed.add(method)
+        return spots
 
     def _learn(self, method: str, running: Running, message: Json) -> None:
         params = _inside(message, "params")
@@ -166,7 +175,8 @@ class Linter:
 
     def _notification(self, message: Notification, spots: list[Spot]) -> None:
         method, params = message
-        spots += check_notification(method, self._version, self._server)
+        if method not in self._allowed:
+            spots += self._allow(method, check_notification)
         if method == "notifications/progress":
             spots += check_progress(params, self._requests)
         elif method == "notifications/message":
@@ -185,11 +195,10 @@ class Linter:
             if self._version == "2025-11-25":
                 return  # the answer comes with tasks/result
         version = self._negotiated(entry, running, result) or running.version or self._version
-        check = partial(check_result, running.method, result, version, self._client, self._names)
         if _items(result) <= _AT_ONCE:
-            spots += check()
+            spots += check_result(running.method, result, version, self._client, self._names)
         else:
-            self._beside(entry, check)
+            self._beside(entry, partial(check_result, running.method, result, version, self._client, self._names))
 
     def _failure(self, entry: WireMessage, message: Failure, spots: list[Spot]) -> None:
         if message.id is None and self._spoiled:
@@ -210,6 +219,7 @@ class Linter:
             return ""
         self._version, self._modern = version, version in MODERN_VERSIONS
         self._server = result.get("capabilities")
+        self._allowed.clear()
         self._exchanges.answered()
         self._ledger.speaks(entry.number, version)
         return version
@@ -270,7 +280,11 @@ def _inside(value: Json, key: str) -> dict[str, Json]:
 
 
 def _items(result: dict[str, Json]) -> int:
-    return max((len(cast("list[Json]", value)) for value in result.values() if isinstance(value, list)), default=0)
+    most = 0
+    for value in result.values():
+        if isinstance(value, list) and len(value) > most:
+            most = len(value)
+    return most
 
 
 def _sentence(reason: str) -> str:
