@@ -86,7 +86,9 @@ def test_of_ten_thousand_pages_a_few_are_asked_for_and_no_is_no() -> None:
     run(main(), 30)
 
 
-@pytest.mark.parametrize(("tool", "words"), [("rounds", "10,000 things at once"), ("endless", "10 rounds")])
+@pytest.mark.parametrize(
+    ("tool", "words"), [("rounds", "10,000 things at once"), ("endless", "10 rounds"), ("state", "too many")]
+)
 def test_rounds_without_end_and_rounds_without_measure_are_refused(tool: str, words: str) -> None:
     async def main() -> None:
         async with flooding("--modern") as studio:

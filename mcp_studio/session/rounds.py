@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from mcp_studio.errors import ConnectionLost, LimitExceeded, ProtocolError, StudioError
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.limits import Limits
+from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.events import Answered
 from mcp_studio.session.answering import Answerer, Refusal
 from mcp_studio.session.connection import Reply
@@ -25,6 +25,8 @@ class Declined(StudioError):
 T = TypeVar("T")
 Send = Callable[[dict[str, Json]], Awaitable[Reply]]
 _PAUSE = 0.05
+_STATE = 8 * MB
+"""Characters of a `requestState` that are sent back; each round holds it several times."""
 
 
 async def drive(
@@ -53,11 +55,7 @@ async def drive(
             return reply
         if round == limits.rounds:
             break  # nobody is to be asked for what is not sent any more
-        if _asked(needed) > limits.server_requests:
-            raise LimitExceeded(
-                f"The server asks for {_asked(needed):,} things at once (limits.server_requests).",
-                limit="server_requests",
-            )
+        _check(needed, limits)
         current = await while_connected(_next_round(params, needed, answerer, subject), ended)
     raise LimitExceeded(f"The server asked for more than {limits.rounds} rounds of input.", limit="rounds")
 
@@ -86,9 +84,14 @@ def _input_required(reply: Reply) -> dict[str, Json] | None:
     return known if known.get("resultType") == "input_required" else None
 
 
-def _asked(needed: dict[str, Json]) -> int:
-    asked = needed.get("inputRequests")
-    return len(asked) if isinstance(asked, dict) else 0
+def _check(needed: dict[str, Json], limits: Limits) -> None:
+    """Refuse what is too much for one round."""
+    asked, state = needed.get("inputRequests"), needed.get("requestState")
+    if isinstance(asked, dict) and len(asked) > limits.server_requests:
+        text = f"The server asks for {len(asked):,} things at once (limits.server_requests)."
+        raise LimitExceeded(text, limit="server_requests")
+    if isinstance(state, str) and len(state) > _STATE:
+        raise ProtocolError(f"The server wants {len(state):,} characters of requestState sent back: too many.")
 
 
 async def _next_round(

@@ -3,7 +3,8 @@
     raw_flood.py [--modern]
 
 The tool is what it floods with: `logs`, `updated`, `status` (of tasks), `changed` (lists), `forms`, `pings`, 10,000 of
-each (`forms` 1,000); `pages` (-32042 with 10,000 of them), `rounds` (10,000 things wanted at once), `endless` (rounds).
+each (`forms` 1,000); `pages` (-32042 with 10,000 of them), `rounds` (10,000 things wanted at once), `endless` (rounds),
+`state` (20 MB of it).
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class FloodingServer(RawServer):
     def __init__(self, modern):
         super().__init__(modern)
         self.answers = 0
-        self.tools = [*self.tools, *(tool(name, "Floods.") for name in (*FLOODS, "pages", "rounds", "endless"))]
+        self.tools = [
+            *self.tools,
+            *(tool(name, "Floods.") for name in (*FLOODS, "pages", "rounds", "endless", "state")),
+        ]
 
     def on_response(self, message):
         """Count what is answered."""
@@ -58,6 +62,8 @@ class FloodingServer(RawServer):
         if name == "rounds":
             wanted = {f"k{n}": {"method": "roots/list"} for n in range(MANY)}
             return {"resultType": "input_required", "inputRequests": wanted}
+        if name == "state":
+            return {"resultType": "input_required", "requestState": "s" * 20_000_000}
         if name == "endless":
             return {"resultType": "input_required", "requestState": "s"}
         return super().call(request, params)
