@@ -55,8 +55,11 @@ class TaskInput:
     async def _answer(self, asked: dict[str, Json]) -> None:
         self._mark(asking=True)
         try:
-            answers = {key: await self._one(request) for key, request in asked.items()}
-            self._answered |= answers.keys()
+            given = {key: await self._one(request) for key, request in asked.items()}
+            self._answered |= given.keys()
+            answers: dict[str, Json] = {key: answer for key, answer in given.items() if answer is not None}
+            if not answers:
+                return
             reply = await self._connection.request("tasks/update", {"taskId": self._key[1], "inputResponses": answers})
         except StudioError as error:
             self._answered -= asked.keys()
@@ -68,6 +71,7 @@ class TaskInput:
             self._note(f"The server refused the answer: {reply.event.message[:500]} ({reply.event.code})")
 
     async def _one(self, request: Json) -> Json:
+        """The answer to one question; None where there is none to give."""
         body: dict[str, Json] = mapping(request)
         method, params = str(body.get("method", "")), body.get("params")
         given = mapping(params)
@@ -75,8 +79,12 @@ class TaskInput:
         answer = await self._answerer.answer(method, given, task.subject if task else "")
         if not isinstance(answer, Refusal):
             return answer
-        self._note(f"The server asked for {method[:80] or 'nothing'}: {answer.message}.")
-        return _CANCELLED
+        wanted = f"The server asked for {method[:80] or 'nothing'}: {answer.message}."
+        if method == "elicitation/create":
+            self._note(wanted)
+            return _CANCELLED
+        self._note(f"{wanted} There is no result that says so: cancel the task, or it waits on.")
+        return None
 
     def _mark(self, *, asking: bool) -> None:
         task = self._store.get(*self._key)

@@ -18,12 +18,14 @@ from raw_server import FORM, META, RawServer, Refusal, text_result, tool
 
 CREATED = "2026-11-21T12:00:00Z"
 ASK = {"method": "elicitation/create", "params": {"mode": "form", "message": "Who?", "requestedSchema": FORM}}
+SAMPLE = {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 10}}
 ENDED = ("completed", "failed", "cancelled")
 
 PLANS = {
     "work": ["working", "working", "completed"],
     "ask": ["working", "input_required"],
     "ask_twice": ["input_required"],
+    "sample": ["input_required"],
     "fail": ["working", "failed"],
     "error": ["working", "completed"],
     "forever": ["working"],
@@ -170,7 +172,8 @@ class TaskServer(RawServer):
         status = self.status(task)
         if status == "input_required":
             open_keys = [key for key in self.keys(task) if key not in task["answers"]]
-            return {"inputRequests": {key: copy.deepcopy(ASK) for key in open_keys}}
+            asked = SAMPLE if task["name"] == "sample" else ASK
+            return {"inputRequests": {key: copy.deepcopy(asked) for key in open_keys}}
         if status == "completed":
             return {"result": self.outcome(task)}
         error = {"code": -32603, "message": "It broke", "data": {"why": "tests"}}

@@ -108,6 +108,26 @@ def test_what_a_task_asks_is_asked_once_and_its_answer_reaches_it(era: tuple[str
     check(main)
 
 
+def test_a_declined_sampling_request_of_an_extension_task_is_answered_with_nothing_and_told() -> None:
+    """No result of `sampling/createMessage` says no."""
+
+    async def main() -> None:
+        async with served("--modern") as studio:
+            call = start(studio, "sample")
+            await wait_until(lambda: studio.inbox.pending, 10, "a question")
+            studio.inbox.pending[0].answer("decline")
+            await wait_until(lambda: only(studio).problems, 10, "a note")
+            assert "rejected" in only(studio).problems[0] and "cancel the task" in only(studio).problems[0]
+            before = only(studio).seen
+            await wait_until(lambda: only(studio).seen > before, 10, "another poll")
+            assert not studio.inbox.pending
+            assert not [entry for entry in studio.trace if entry.method == "tasks/update"]
+            call.cancel()
+            assert isinstance(await call.wait(), Cancelled)
+
+    check(main)
+
+
 @BOTH
 def test_several_questions_of_one_task_are_all_answered(era: tuple[str, ...]) -> None:
     async def main() -> None:
