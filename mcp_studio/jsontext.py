@@ -66,9 +66,15 @@ def _integer(text: str) -> int | float:
     return int(text) if len(text) <= 4_000 else ExactFloat(text)
 
 
+def _float(text: str) -> float:
+    # `1e400` is JSON, and infinity is not: what is read can be written again.
+    value = float(text)
+    return value if value - value == 0.0 else ExactFloat(text)
+
+
 def _decoder(exact: bool) -> json.JSONDecoder:
     return json.JSONDecoder(
-        parse_constant=_constant, parse_int=_integer if exact else None, parse_float=ExactFloat if exact else None
+        parse_constant=_constant, parse_int=_integer if exact else None, parse_float=ExactFloat if exact else _float
     )
 
 

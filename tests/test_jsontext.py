@@ -38,6 +38,11 @@ def test_numbers_stay_as_they_were_typed(text: str) -> None:
     assert pretty(loads(f"[{text}]", exact=True)) == f"[\n  {text}\n]"
 
 
+@pytest.mark.parametrize("text", ["1e400", "-1e999", '{"a":[1e309,1.5]}'])
+def test_numbers_beyond_every_float_can_be_written_again(text: str) -> None:
+    assert dumps(loads(text)) == text.encode()
+
+
 def test_lone_surrogates_go_out_as_escapes() -> None:
     assert dumps(["\ud800", "é"]) == '["\\ud800","é"]'.encode()
 

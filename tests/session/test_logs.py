@@ -10,6 +10,7 @@ import pytest
 
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import loads
 from mcp_studio.limits import DEFAULT
 from mcp_studio.session.logs import LONGEST, LogStore
 from mcp_studio.studio import Studio
@@ -31,6 +32,11 @@ async def heard(studio: Studio) -> list[Any]:
 
 def message(level: str = "info", data: Any = "x", **more: Any) -> dict[str, Any]:
     return {"level": level, "data": data, **more}
+
+
+def test_numbers_beyond_every_float_are_kept_as_text() -> None:
+    kept = LogStore().add("a", message(data=loads('{"size": 1e400}')))
+    assert kept.text == '{"size":1e400}'
 
 
 def test_a_store_keeps_the_newest_of_each_server_and_counts_the_rest() -> None:
