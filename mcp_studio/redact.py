@@ -132,6 +132,8 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The same text with secrets replaced."""
+        if not text:
+            return text
         data = text.encode("utf-8", "surrogatepass")
         clean = self.bytes(data)
         return text if clean is data else clean.decode("utf-8", "surrogatepass")

@@ -24,6 +24,8 @@ class Catalog:
         self.seen = Seen()
         self.skills = Shelf()
         self._listings: dict[str, dict[EntryKind, Listing]] = {}
+        self._named: dict[tuple[str, EntryKind], tuple[Listing, dict[Ref, list[Entry]]]] = {}
+        """The entries of listings by their name, made when the first of them is looked for."""
 
     def put(self, listing: Listing) -> None:
         """Replace a listing."""
@@ -43,6 +45,8 @@ class Catalog:
         """Drop all listings of a server."""
         self.seen.forget(server)
         self.skills.forget(server)
+        for kind in KINDS:
+            self._named.pop((server, kind), None)
         if self._listings.pop(server, None) is not None:
             for kind in KINDS:
                 self.changed.emit((server, kind))
@@ -93,7 +97,16 @@ class Catalog:
 
     def find(self, ref: Ref) -> tuple[Entry, ...]:
         """The entries with this name: none, one, or the duplicates of a careless server."""
-        return tuple(entry for entry in self.listing(ref.server, ref.kind).entries if entry.ref == ref)
+        listing = self._listings.get(ref.server, {}).get(ref.kind)
+        if listing is None:
+            return ()
+        known = self._named.get((ref.server, ref.kind))
+        if known is None or known[0] is not listing:
+            found: dict[Ref, list[Entry]] = {}
+            for entry in listing.entries:
+                found.setdefault(entry.ref, []).append(entry)
+            known = self._named[ref.server, ref.kind] = (listing, found)
+        return tuple(known[1].get(ref, ()))
 
     def resolve(self, kind: EntryKind, text: str, servers: Iterable[str]) -> Ref:
         """The ref that a person means by `server.name`, or by `name` alone where there is one server only.
