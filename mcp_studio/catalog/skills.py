@@ -145,7 +145,7 @@ def _files(listed: list[Json], main: str) -> tuple[tuple[SkillFile, ...], list[s
         if not isinstance(digest, str) or not re.fullmatch(_DIGEST, digest):
             errors.append(f"The digest of {short} is not sha256: and 64 lower-case hexadecimal digits.")
             digest = ""
-        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 1 << 63:
             errors.append(f"The size of {short} is no number of bytes.")
             size = -1
         found[uri] = SkillFile(uri, digest, size)

@@ -111,9 +111,9 @@ class ResourceView(View):
 
     @property
     def size(self) -> int | None:
-        """Its size in bytes, where the server says."""
+        """Its size in bytes, where the server says one that a file can have."""
         value = self.raw.get("size")
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+        return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else None
 
 
 class TemplateView(View):

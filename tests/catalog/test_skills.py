@@ -63,6 +63,7 @@ def test_the_bytes_count_not_how_they_are_written() -> None:
         ({"resources": [listed(digest="md5:" + "0" * 64)]}, "digest of"),
         ({"resources": [listed(size="12")]}, "size of"),
         ({"resources": [listed(size=-1)]}, "size of"),
+        ({"resources": [listed(size=10**400)]}, "size of"),
         ({"resources": [listed(size=True)]}, "size of"),
         ({"resources": [listed(), 7]}, "no uri"),
         (

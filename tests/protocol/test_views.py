@@ -11,6 +11,7 @@ def test_wrong_types_read_as_absent() -> None:
     assert tool.input_schema == 7
     assert PromptView({"arguments": "x"}).arguments == ()
     assert ResourceView({"size": True}).size is None and ResourceView({"size": -1}).size is None
+    assert ResourceView({"size": 10**400}).size is None  # no size of a file, and no float either
 
 
 def test_the_title_may_stand_among_the_annotations() -> None:
