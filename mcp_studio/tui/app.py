@@ -53,6 +53,7 @@ class StudioApp(App[int]):
         self.failure: Exception | None = None
         """The mistake of our own that ended the app."""
         self._letter_at = 0.0
+        self._said: dict[str, float] = {}
         self.animation_level = "none"
         choose(ascii=settings.ascii)
         self._plain = (late.plain_signs(),) if settings.ascii else ()
@@ -144,7 +145,12 @@ class StudioApp(App[int]):
 
     def say(self, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
         """A short message at the corner of the screen; foreign text in it does no harm."""
-        self.notify(safe(text, 600), severity=severity, timeout=4 if severity == "information" else 8, markup=False)
+        shown, now = safe(text, 600), time.monotonic()
+        timeout = 4 if severity == "information" else 8
+        self._said = {old: until for old, until in self._said.items() if until > now}
+        if shown not in self._said:  # the same words once more would only cover more
+            self._said[shown] = now + timeout
+            self.notify(shown, severity=severity, timeout=timeout, markup=False)
 
     def fail(self, error: StudioError | OSError) -> None:
         """Say what went wrong, and what to try."""

@@ -117,6 +117,18 @@ def test_copying_tells_that_signs_stand_for_characters_that_are_copied() -> None
     assert not hidden_in("a\tb\r\nc\nd") and hidden_in("a\u202eb")
 
 
+def test_the_same_words_are_told_once_while_they_are_on_screen() -> None:
+    async def main() -> None:
+        async with on_stage(size=SMALL) as stage:
+            await stage.shows("n New")
+            assert "On/off" not in stage.screen_text()
+            await stage.press("enter", "enter", "c")
+            await stage.until(lambda: stage.toasts, "a reason")
+            assert stage.toasts == ["There is no server yet; n adds one."]
+
+    run(main())
+
+
 def test_long_lines_go_on_below_where_their_value_began() -> None:
     text = Content("  key     a value that is long\nplain words that are long\n\n  x")
     assert hang(text, 20).plain.split("\n") == [

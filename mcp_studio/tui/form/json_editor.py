@@ -92,7 +92,7 @@ class JsonEditor(Widget):
     @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """Why the text cannot be sent; empty when it is JSON."""
-        return (SchemaProblem("", str(self._problem)),) if self._problem else ()
+        return (SchemaProblem("", f"this is no JSON: {self._problem}"),) if self._problem else ()
 
     def show(self, value: Json, *, fresh: bool = False, text: str = "") -> None:
         """Show another value; text that already says it stays as it is.

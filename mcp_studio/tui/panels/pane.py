@@ -27,8 +27,8 @@ class Tab:
         self.count = count
 
     def label(self, level: int, current: bool) -> str:
-        """Its text in the border: whole, short, short with the count of the current tab only, short without counts."""
-        count = self.count if level < 2 or (level == 2 and current) else ""
+        """Its text in the border: whole, short (also closer), short with the count of the current tab only, or none."""
+        count = self.count if level < 3 or (level == 3 and current) else ""
         return " ".join(filter(None, (self.short if level else self.name, count)))
 
 
@@ -138,7 +138,7 @@ class Pane(Widget):
             self.border_subtitle = self._note
 
     def _fit_tabs(self, room: int) -> Content:
-        for level in range(4):
+        for level in range(5):
             self._gap = _GAP if level < 2 else _GAP.strip()
             self._shown = [(tab.id, tab.label(level, tab.id == self.tab)) for tab in self._tabs]
             if sum(len(label) + len(self._gap) for _, label in self._shown) - len(self._gap) <= room:

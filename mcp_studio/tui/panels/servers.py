@@ -122,7 +122,7 @@ class ServersPanel(Pane, scope="servers"):
         self.action_open()
 
     def _fill(self) -> None:
-        width = max(12, self.list.size.width - 3)
+        width = max(12, self.list.row_width - 3)
         rows: list[_Row] = []
         for server in self._servers:
             rows.append(_Row(server, "", 0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Container
 from textual.widget import Widget
 
-from mcp_studio.tui.actions import PANES, Action, scoped, spell
+from mcp_studio.tui.actions import BY_ID, PANES, Action, scoped, spell
 from mcp_studio.tui.panels.pane import Pane
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class Arranging:
         if pane is not None:
             listed = "tasks" if pane is self._screen.catalog and self._screen.catalog.on_tasks else pane.id
             own = tuple(a for name in (*PANES, "tasks") if listed == name for a in scoped(name) if a.show)
+        if pane is self._screen.servers and not self._screen.servers.current:
+            own = (BY_ID["server-add"],)
         useless = set[str]() if self._screen.calling.opened else {"call"}
         if pane is None or not pane.has_tabs:
             useless.add("tab-next")

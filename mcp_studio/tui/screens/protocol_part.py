@@ -20,8 +20,8 @@ from mcp_studio.tui.views.glyphs import glyphs
 _USUAL = {"transport": "automatic", "version": "newest", "log": "any"}
 _LABELS = {"transport": "transport", "version": "version", "log": "log level", "client": "client info"}
 _HINTS = {
-    "capabilities": '{"sampling": {}} instead of what the studio can answer',
-    "client": '{"name": "…", "version": "…"} instead of mcp-studio',
+    "capabilities": 'JSON, as {"sampling": {}}',
+    "client": 'JSON, as {"name": "…", "version": "…"}',
 }
 
 

@@ -90,6 +90,7 @@ class Serving:
             if config is not None:
                 self._screen.refresh_servers()
                 self._screen.servers.go_to(config.name)
+                self._screen.arranging.show_keys()
 
         old = self._studio.manager.config(name) if name else None
         self._app.push_screen(late.server_dialog(self._studio, old), saved)
@@ -115,6 +116,8 @@ class Serving:
             self._app.fail(error)
         else:
             self._app.say(f"{name} is removed.")
+            self._screen.refresh_servers()
+            self._screen.arranging.show_keys()
 
     # Project files that nobody has agreed to yet
 
