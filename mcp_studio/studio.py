@@ -280,7 +280,7 @@ class Studio:
 
     async def put_server(self, server: ServerConfig, old_name: str = "") -> None:
         """Take up a new or changed server; writing it to a file is the configuration's business."""
-        watched = self.subscriptions.of(old_name or server.name)
+        watched = self.subscriptions.of(old_name)  # under its own name it stays watched by itself
         if old_name and old_name != server.name and old_name in self.manager.names():
             await self.manager.remove(old_name)
         await self.manager.replace(server)

@@ -139,9 +139,9 @@ class ConnectionManager:
 
     async def remove(self, name: str) -> None:
         """Close a server and forget it; done to its end even if the caller is cancelled, and harmless if done twice."""
-        await asyncio.shield(self._spawn(self._remove(self.supervisor(name))))
+        await asyncio.shield(self._spawn(self._remove(self.supervisor(name), for_good=True)))
 
-    async def _remove(self, supervisor: Supervisor) -> None:
+    async def _remove(self, supervisor: Supervisor, *, for_good: bool) -> None:
         name = supervisor.config.name
         supervisor.stop()
         task = self._tasks[name]
@@ -152,7 +152,8 @@ class ConnectionManager:
             return  # somebody else was quicker
         del self._supervisors[name], self._tasks[name]
         self._refresher.forget(name)
-        self.news.forget(name)
+        # Under another entry of its name the same is watched, and its messages stay; its level is that of the entry.
+        (self.news if for_good else self.news.levels).forget(name)
         self._catalog.forget(name)
         self.changed.emit(name)
 
@@ -160,7 +161,7 @@ class ConnectionManager:
         """Put a new configuration in the place of the old one of the same name."""
         order = self.names()
         while config.name in self._supervisors:
-            await self.remove(config.name)
+            await asyncio.shield(self._spawn(self._remove(self.supervisor(config.name), for_good=False)))
         self.add(config)
         known = self._supervisors
         self._supervisors = {name: known[name] for name in order if name in known} | known

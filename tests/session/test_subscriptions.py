@@ -88,6 +88,20 @@ def test_several_resources_are_watched_and_one_can_be_left(options: tuple[str, .
 
 
 @BOTH
+def test_what_is_watched_stays_so_under_another_entry_and_goes_with_the_server(options: tuple[str, ...]) -> None:
+    async def go() -> None:
+        async with opened(changing(*options)) as studio:
+            known = await active(studio)
+            await studio.manager.replace(replace(studio.manager.config("s"), log_level="error"))
+            assert studio.subscriptions.of("s") == (known,)
+            await wait_until(lambda: known.state == "active")
+            await studio.manager.remove("s")
+            assert studio.subscriptions.all() == ()
+
+    run(go(), 20)
+
+
+@BOTH
 def test_what_is_watched_is_asked_for_again_after_the_server_died(options: tuple[str, ...]) -> None:
     async def go() -> None:
         async with opened(changing(*options), settings=QUICK) as studio:
