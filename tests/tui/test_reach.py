@@ -12,6 +12,7 @@ from mcp_studio.safetext import hidden_in
 from mcp_studio.tui.actions import Scope, scoped, spell
 from mcp_studio.tui.screens.help import Help
 from mcp_studio.tui.screens.server_details import ServerDetails
+from mcp_studio.tui.screens.template_choice import TemplateChoice
 from mcp_studio.tui.views.hanging import hang
 from mcp_studio.tui.views.virtual_list import VirtualList
 from tests.studio_support import stdio
@@ -34,6 +35,21 @@ def test_the_cursor_of_many_servers_stays_on_screen_and_passes_their_reasons() -
                 seen.append(servers.current)
             assert seen == ["bad5", "bad4", "bad3", "bad2", "bad1", "bad0", "raw"]
             await stage.shows("● raw")
+
+    run(main())
+
+
+def test_the_end_of_a_long_list_in_a_dialog_is_seen() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=SMALL) as stage:
+            await stage.press("1", "c")
+            await stage.shows("Console of raw")
+            await stage.press("ctrl+t")
+            await stage.until(lambda: isinstance(stage.app.screen, TemplateChoice), "templates")
+            await stage.press("pagedown", "pagedown", "pagedown", "pagedown")
+            last = stage.app.screen.query_one(VirtualList)
+            assert last.cursor == last.row_count - 1 > 14
+            await stage.shows(last.row.name)
 
     run(main())
 
