@@ -95,6 +95,25 @@ def test_the_help_key_lists_the_keys_of_a_dialog_and_closes_again() -> None:
     run(main())
 
 
+def test_a_click_on_a_key_in_the_border_of_a_dialog_presses_it() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=SMALL) as stage:
+            await stage.press("1", "l")
+            await stage.shows("m Show level")
+            lines = stage.screen_text().splitlines()
+            row = next(number for number, line in enumerate(lines) if "m Show level" in line)
+            await stage.pilot.click(offset=(lines[row].index("Show level"), row))
+            await stage.shows("The least level that is shown")
+            lines = stage.screen_text().splitlines()
+            row = next(number for number, line in enumerate(lines) if "enter Choose   esc Back" in line)
+            await stage.pilot.click(offset=(lines[row].index("Back"), row))
+            await stage.shows("m Show level")
+            await stage.pilot.click(offset=(lines[row].index("Back"), 3))
+            await stage.shows("m Show level")
+
+    run(main())
+
+
 def test_escape_in_the_trace_ends_its_filter_first() -> None:
     async def main() -> None:
         async with on_stage(raw(), size=SMALL) as stage:

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
 from textual.content import Content
+from textual.events import Click
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
 
 T = TypeVar("T")
+_GAP = "   "
+_INDENT = 3
+"""Cells of the border in front of the keys."""
 
 DEAF = 0.5
 """Seconds for which a dialog that appears while somebody types takes no answer: that letter is not meant for it."""
@@ -45,7 +50,6 @@ class Dialog(ModalScreen[T]):
     """
 
     CSS_PATH = Path(__file__).with_name("dialogs.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f1,question_mark", "help_here", show=False, id="help")]
     scope: ClassVar[Scope] = "dialog"
     reads = False
     """It is all text, so that the keys scroll it."""
@@ -56,7 +60,7 @@ class Dialog(ModalScreen[T]):
     def __init_subclass__(cls, scope: Scope | None = None, **kwargs: bool) -> None:
         if scope:
             cls.scope = scope
-            cls.BINDINGS = bindings(scope)
+            cls.BINDINGS = [*bindings(scope), Binding("f1,question_mark", "help_here", show=False, id="help")]
         super().__init_subclass__(**kwargs)
 
     def heading(self) -> Content:
@@ -87,8 +91,22 @@ class Dialog(ModalScreen[T]):
         for action in scoped(self.scope):
             if action.show:
                 key = cast("StudioApp", self.app).key_of(action.id)
-                parts += ["   " if parts else "", (spell(key), "b $primary"), f" {action.short}"]
+                parts += [_GAP if parts else "", (spell(key), "b $primary"), f" {action.short}"]
         return Content.assemble(*parts)
+
+    async def on_click(self, event: Click) -> None:
+        """A click on a key in the border does what the key does."""
+        box = self.query_one("#box", Box)
+        x = event.screen_x - box.region.x - _INDENT
+        if event.screen_y != box.region.bottom - 1 or x < 0:
+            return
+        app = cast("StudioApp", self.app)
+        known = {app.spell(action.id): action for action in (*scoped("app"), *scoped(self.scope))}
+        start = 0
+        for item in self.keys_line().plain.split(_GAP):
+            if start <= x < start + cell_len(item) and (action := known.get(item.split(" ")[0])):
+                await app.run_action(action.method, app if action.scope == "app" else self)
+            start += cell_len(item) + len(_GAP)
 
     def action_help_here(self) -> None:
         """All keys of this dialog: the border has room for few."""
