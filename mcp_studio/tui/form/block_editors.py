@@ -16,7 +16,10 @@ from mcp_studio.tui.form.form_view import FormView
 
 
 class BlockEditor(Vertical):
-    """One block, under a title where it needs one; `block` is what it says now. What is typed rises as the messages of the editors inside."""
+    """One block, under a title where it needs one; `block` is what it says now.
+
+    What is typed rises as the messages of the editors inside.
+    """
 
     DEFAULT_CSS = """
     BlockEditor {

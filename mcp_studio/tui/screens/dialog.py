@@ -60,7 +60,8 @@ class Dialog(ModalScreen[T]):
     def __init_subclass__(cls, scope: Scope | None = None, **kwargs: bool) -> None:
         if scope:
             cls.scope = scope
-            cls.BINDINGS = [*bindings(scope), Binding("f1,question_mark", "help_here", show=False, id="help")]
+            helping = Binding("f1,question_mark", "help_here", show=False, id="help")
+            cls.BINDINGS = [*bindings(scope), helping]  # pyright: ignore[reportConstantRedefinition]
         super().__init_subclass__(**kwargs)
 
     def heading(self) -> Content:
