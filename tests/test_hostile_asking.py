@@ -142,7 +142,8 @@ def test_nothing_that_a_hostile_server_asks_or_tells_acts(walks: list[Future[Wal
 
 VERBS = {
     "tasks list": 0, "doctor": 0, "send tools/list": 0, "send foo/bar": 1, "call talk --log-level debug": 0,
-    "call draw": 0, "call locked": 6, "call forms": 6, "call visit": 6, "call sample": 6, "call huge": 6, "complete greet who=A": 0,
+    "call draw": 0, "call locked": 6, "call forms": 6, "call visit": 6, "call sample": 6, "call huge": 6,
+    "complete greet who=A": 0,
 }  # fmt: skip
 """What is typed, and the exit code."""
 
