@@ -48,13 +48,15 @@ class Terminal:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", self.rows, self.columns, 0, 0))
         self.began = time.perf_counter()
+        # Whoever runs the tests may have said how large its own terminal is.
+        inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         self.process = subprocess.Popen(
             self.argv,
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
-            env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **self.env},
+            env={**inherited, "TERM": "xterm-256color", "COLORTERM": "truecolor", **self.env},
         )
         os.close(theirs)
         self.fd = ours

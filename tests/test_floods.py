@@ -18,7 +18,7 @@ from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio
 from tests.support import python_server, run, wait_until
 
-STALL = 0.5
+STALL = 2.0
 """Seconds of computing for which the loop may be held up; the clock of the thread stands still while others compute."""
 
 

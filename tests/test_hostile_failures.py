@@ -19,7 +19,8 @@ from raw_offer import HOSTILE
 
 TEXT = HOSTILE.replace("${x}", "").replace("\0", "")
 """Without what a configuration would replace, and what no program can be started with."""
-HOW = {"refuses": "not in the mood", "version": "offers 1999", "dies": "exit code 3", "lists": "", "malformed": ""}
+HOW = {"refuses": "mood", "version": "1999", "dies": "exit", "lists": "", "malformed": ""}
+"""A word of why it failed: lines break anywhere else."""
 PATHS = ("500", "401", "html", "redirect", "rpc")
 
 
@@ -49,7 +50,7 @@ def test_however_a_server_fails_its_words_are_only_shown(home: Path) -> None:
                 if name not in seen:
                     if words := HOW.get(name):
                         scroll(walker, words)
-                    scroll(walker, f"stderr|{MARK}")
+                    scroll(walker, f"stderr|Findings|{MARK}")
                     seen.add(name)
                 walker.go("esc", gone="y Copy")
                 # The reason of a failed server has rows of its own.

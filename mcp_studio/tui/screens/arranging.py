@@ -66,6 +66,11 @@ class Arranging:
             screen.remove_class("-trace")
         self.show_keys()
 
+    def servers_changed(self) -> None:
+        """What can be done in the servers pane depends on whether there are any."""
+        if self.focused is self._screen.servers:
+            self.show_keys()
+
     def show_keys(self) -> None:
         """The footer for the focused pane."""
         pane = self.focused

@@ -123,6 +123,7 @@ class MainScreen(Screen[None]):
         """Show every server as it is now."""
         self.status.show(status_facts(self.studio))
         self.servers.show(server_rows(self.studio))
+        self.arranging.servers_changed()
 
     def refresh_catalog(self, kind: EntryKind) -> None:
         """Show one kind as it is now."""
