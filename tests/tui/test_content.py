@@ -136,3 +136,18 @@ def test_where_a_link_leads_stands_before_it_however_long_it_is() -> None:
             await stage.press("n")
 
     run(main())
+
+
+def test_a_result_that_comes_while_the_app_is_left_is_no_mistake_of_ours() -> None:
+    async def main() -> None:
+        async with on_stage(demo()) as stage:
+            await stage.open("show_markdown")
+            call = stage.studio.call_tool(stage.main.calling.opened.entry.ref, {})
+            await call.wait()
+            opened, panel = stage.main.calling.opened, stage.main.result
+            stage.app.exit(0)
+            await stage.until(lambda: not panel.is_attached, "the app has gone")
+            panel.show(opened, call)
+            assert stage.app.failure is None
+
+    run(main())

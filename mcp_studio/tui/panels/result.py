@@ -83,6 +83,8 @@ class ResultPanel(Pane, scope="result"):
 
     def show(self, opened: Opened | None, call: Call | None) -> None:
         """Show the call of what is open: nothing yet, running, or ended."""
+        if not self._body.is_attached:
+            return  # a call may end while the app is being left
         if self.has_focus_within:
             self.call_after_refresh(self._keep_focus)
         if opened is not None and opened.key != self._key:
