@@ -52,7 +52,7 @@ class TraceDialog(Dialog[None], scope="trace detail"):
         await self._store.examiner.look(tracing.messages_of(self._store, self._entry))
         self._detail.show(tracing.detail_of(self._store, self._entry))
 
-    def on_click(self, event: Click) -> None:
+    async def on_click(self, event: Click) -> None:
         """A click on a tab in the border turns it."""
         place = self.query_one("#box").region
         x = place.x + 3
