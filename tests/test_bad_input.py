@@ -145,7 +145,7 @@ def test_the_studio_opens_on_a_bad_config_and_tells_where(home: Path) -> None:
     configure(home, "[servers.good\n")
     with studio() as walker:
         walker.shows("No servers yet", "1 problem in the configuration")
-        walker.go("f12", "is not valid TOML")
+        walker.go("f12", "TOML: ")
         walker.go("esc", gone="What is running")
         assert walker.leave() == 0
     assert file.read_text() == "[servers.good\n", "what a person wrote is left alone"
