@@ -72,8 +72,8 @@ class PromptDriver(LinuxDriver):
                     data = self._read()
                     if not data:
                         selector.unregister(self.fileno)
-                    else:
-                        events += parser.feed(decode(data))
+                    elif text := decode(data):  # the half of a character is nothing yet, and nothing means the end
+                        events += parser.feed(text)
                 for event in events:
                     self.process_message(event)
         with suppress(EOFError, ParseError):
