@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal, NamedTuple
 
 from mcp_studio.call.ended import Ended
@@ -139,20 +139,20 @@ class Call:
         """Add what the server says about keeping the result, and what is wrong with that."""
         if isinstance(self.outcome, Succeeded):
             wrong = (hint.problem,) if hint is not None and hint.problem else ()
-            self.outcome = self.outcome.having(hint=hint, problems=(*self.outcome.problems, *wrong))
+            self.outcome = replace(self.outcome, hint=hint, problems=(*self.outcome.problems, *wrong))
 
     def found(self, problems: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
         """Add what checking the result found, once it is known."""
         self.checked = True
         if (problems or notes) and self.outcome is not None:
             before = self.outcome
-            self.outcome = before.having(problems=(*before.problems, *problems), notes=(*before.notes, *notes))
+            self.outcome = replace(before, problems=(*before.problems, *problems), notes=(*before.notes, *notes))
         self.changed.emit(self)
 
     def violated(self, problems: tuple[SchemaProblem, ...]) -> None:
         """Note where the structured content does not match; `found` tells of it."""
         if self.outcome is not None:
-            self.outcome = self.outcome.having(violations=problems)
+            self.outcome = replace(self.outcome, violations=problems)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if self.outcome is None:
@@ -181,7 +181,7 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
         call.finish(Cancelled(ms=ms()))
         return
     except Ended as ended:
-        call.finish(ended.outcome.having(ms=ms(), problems=_of_task(call)))
+        call.finish(replace(ended.outcome, ms=ms(), problems=_of_task(call)))
         return
     except Declined as declined:
         call.finish(Cancelled(ms=ms(), problems=(declined.message,)))
@@ -196,7 +196,7 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
         return
     outcome = outcome_of(call.method, reply, ms())
     if more := _of_task(call):
-        outcome = outcome.having(problems=(*outcome.problems, *more))
+        outcome = replace(outcome, problems=(*outcome.problems, *more))
     call.finish(outcome)
 
 

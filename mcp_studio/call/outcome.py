@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, dataclass_transform
-
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.caching import Cached, Hint
+from mcp_studio.record import record
 from mcp_studio.schema.problem import SchemaProblem
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True)
-class _Value:
-    """A frozen value made by keywords, changed by `having`.
-
-    No dataclass: eight of them cost a twentieth of the start of every command.
-    """
-
-    def __init__(self, **values: Any) -> None:
-        self.__dict__.update(values)
-
-    def having(self, **changes: Any) -> Self:
-        """A copy with some fields changed."""
-        return type(self)(**{**self.__dict__, **changes})
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values() == other._values()  # type: ignore[union-attr]
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
-
-    def _values(self) -> dict[str, Any]:
-        names = (name for kind in type(self).__mro__ for name in getattr(kind, "__annotations__", ()))
-        return {name: getattr(self, name) for name in names}
-
-
-class CallOutcome(_Value):
+@record(frozen=True)
+class CallOutcome:
     """What every outcome knows."""
 
     ms: float = 0.0
@@ -53,6 +26,7 @@ class CallOutcome(_Value):
     """What is good to know about the answer, in words."""
 
 
+@record(frozen=True)
 class Succeeded(CallOutcome):
     """The server answered with a result."""
 
@@ -64,12 +38,14 @@ class Succeeded(CallOutcome):
     """It was not asked for now: how old it is."""
 
 
+@record(frozen=True)
 class ToolFailed(CallOutcome):
     """The tool ran and says that it failed (`isError`)."""
 
     result: Json = None
 
 
+@record(frozen=True)
 class Rejected(CallOutcome):
     """The server refused the request with a JSON-RPC error."""
 
@@ -78,6 +54,7 @@ class Rejected(CallOutcome):
     data: Json = None
 
 
+@record(frozen=True)
 class Denied(CallOutcome):
     """A rule or a person said no before anything was sent."""
 
@@ -86,10 +63,12 @@ class Denied(CallOutcome):
     """Nobody could approve it: the tool's definition forbids that it is called."""
 
 
+@record(frozen=True)
 class Cancelled(CallOutcome):
     """A person stopped it."""
 
 
+@record(frozen=True)
 class InBackground(CallOutcome):
     """A person let go of it; at the server it goes on as a task."""
 
@@ -97,12 +76,14 @@ class InBackground(CallOutcome):
     """The task's id."""
 
 
+@record(frozen=True)
 class TimedOut(CallOutcome):
     """No answer within the deadline; `limit` says which, in words."""
 
     limit: str = ""
 
 
+@record(frozen=True)
 class Lost(CallOutcome):
     """There is no usable answer: the connection failed, or what came cannot be read."""
 

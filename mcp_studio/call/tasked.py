@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call, outcome_of
@@ -139,8 +140,8 @@ def outcome_of_task(task: Task) -> CallOutcome:
     try:
         outcome = outcome_of(task.method, _reply(task), ms)
     except Ended as ended:
-        outcome = ended.outcome.having(ms=ms)
-    return outcome.having(problems=(*outcome.problems, *task.problems))
+        outcome = replace(ended.outcome, ms=ms)
+    return replace(outcome, problems=(*outcome.problems, *task.problems))
 
 
 def _reply(task: Task) -> Reply:

@@ -91,8 +91,6 @@ class CallPanel(Pane, scope="call"):
         self.show_title(Content.assemble(*_title(opened)))
         if self.body is None:
             self.body = late.call_body()
-            if not self.is_attached:
-                return  # opened while the app is being left
             await self.mount(self.body)
         self.tab = await self.body.show(opened, pending, complete)
         await self.body.show_tab(self.tab)

@@ -9,12 +9,12 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.screens.choice import ChoiceDialog
 from mcp_studio.tui.themes import Failed
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 
-class ThemePicker(Dialog[str], scope="choice"):
+class ThemePicker(ChoiceDialog[str]):
     """Answers the name of the theme that was chosen."""
 
     def __init__(self, now: str, names: list[str], failed: tuple[Failed, ...]) -> None:
@@ -22,7 +22,7 @@ class ThemePicker(Dialog[str], scope="choice"):
         self._before = now
         self._failed = failed
         self._names = names
-        self._list: VirtualList[str] = VirtualList(self._draw, key=lambda name: name)
+        self.choices: VirtualList[str] = VirtualList(self._draw, key=lambda name: name)
 
     def heading(self) -> Content:
         """What it is."""
@@ -30,30 +30,21 @@ class ThemePicker(Dialog[str], scope="choice"):
 
     def body(self) -> Iterable[Widget]:
         """A list, and what could not be loaded."""
-        yield self._list
+        yield self.choices
         for bad in self._failed:
             yield Static(Content(f"{safe(bad.file.name)}: {safe(bad.reason)}"), classes="bad")
 
     def on_mount(self) -> None:
         """The cursor is on the theme in use."""
-        self._list.set_rows(self._names)
-        self._list.go_to_key(self._before)
-        self._list.focus()
+        self.choices.set_rows(self._names)
+        self.choices.go_to_key(self._before)
+        self.choices.focus()
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
         """Show it."""
         event.stop()
         if isinstance(event.row, str):
             self.app.theme = event.row
-
-    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
-        """Keep it."""
-        event.stop()
-        self.action_choose()
-
-    def action_choose(self) -> None:
-        """Keep the one under the cursor."""
-        self.dismiss(self._list.row)
 
     def action_close(self) -> None:
         """Put the old one back."""
