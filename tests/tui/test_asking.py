@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from textual.events import ScreenResume
+
 from mcp_studio.call.outcome import Denied, Succeeded
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
@@ -98,6 +100,22 @@ def test_a_question_that_is_withdrawn_closes_its_dialog() -> None:
             stage.main.calling.call.cancel()
             await stage.until(lambda: stage.app.screen is stage.main, "main screen")
             assert stage.studio.inbox.pending == ()
+
+    run(main())
+
+
+def test_a_question_that_goes_while_its_dialog_appears_takes_no_other_screen_with_it() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await asked(stage)
+            dialog = stage.app.screen
+            # Already on its way to the dialog when the answer comes from elsewhere, as with a rule.
+            dialog.post_message(ScreenResume())
+            stage.studio.inbox.pending[0].answer("decline")
+            await stage.until(lambda: not dialog.is_attached, "the dialog is gone")
+            assert stage.app.screen is stage.main
+            dialog.dismiss(None)
+            assert stage.app.screen is stage.main
 
     run(main())
 
