@@ -10,6 +10,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Text
 from mcp_studio.schema.form import build
+from mcp_studio.schema.place import pointer
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.session.inbox import InputRequest
 
@@ -38,7 +39,7 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -
             break
         for problem in wrong:
             say(f"{safe(problem.place)}: {safe(problem.message)}")
-        fields = [field for field in form.fields if any(problem.pointer == field.pointer for problem in wrong)]
+        fields = [field for field in form.fields if any(problem.pointer == pointer(field.name) for problem in wrong)]
         if not fields:
             raise Left("cancel")
     if await _sends(form, value, request.server, lines):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from mcp_studio.jsontext import ExactFloat, Json
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Number, Text
 from mcp_studio.schema.formats import wrong_format
+from mcp_studio.schema.place import pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.wording import REQUIRED, limit, not_among, spell, wrong_type
 
@@ -23,7 +24,7 @@ def quick(form: Form, value: Json) -> tuple[SchemaProblem, ...]:
     found: list[SchemaProblem] = []
     for field in form.fields:
         if field.name not in value:
-            found += [SchemaProblem(field.pointer, REQUIRED)] if field.required else []
+            found += [SchemaProblem(pointer(field.name), REQUIRED)] if field.required else []
         else:
             found += _field(field, value[field.name], strict=form.strict)
     return tuple(found)
@@ -42,9 +43,9 @@ def _field(field: Field, value: Json, *, strict: bool) -> Iterator[SchemaProblem
     if value is None and field.nullable:
         return
     for message in _messages(field, value):
-        yield SchemaProblem(field.pointer, message)
+        yield SchemaProblem(pointer(field.name), message)
     if isinstance(field, Text) and isinstance(value, str) and (message := wrong_format(field.format, value)):
-        yield SchemaProblem(field.pointer, message, "error" if strict else "warning")
+        yield SchemaProblem(pointer(field.name), message, "error" if strict else "warning")
 
 
 def _messages(field: Field, value: Json) -> Iterator[str]:

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
 from mcp_studio.jsontext import Json
 from mcp_studio.record import record
 from mcp_studio.schema.problem import SchemaProblem as SchemaProblem
 
+T = TypeVar("T")
+
+
+class Lazy(Generic[T]):
+    """Something made when it is first asked for: a schema may contain itself, so its tree has no end."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make: Callable[[], T] | None = make
+        self._made: T | None = None
+
+    def __call__(self) -> T:
+        """The thing itself, the same every time."""
+        if self._make is not None:
+            self._made, self._make = self._make(), None
+        return self._made  # pyright: ignore[reportReturnType]
+
 
 @record(frozen=True)
 class Field:
-    """One place for a value. `pointer` is the JSON pointer of that place inside the whole value."""
+    """What belongs into one place of a value. It does not know the place: a list's items share one field."""
 
     name: str
-    pointer: str
+    """The key in its object; empty for the whole value and for items of lists."""
     title: str = ""
     description: str = ""
     required: bool = False
@@ -81,6 +102,73 @@ class Choices(Field):
 
 
 @record(frozen=True)
+class Const(Field):
+    """A value that can only be one."""
+
+    value: Json = None
+
+
+@record(frozen=True)
+class Map(Field):
+    """An object whose keys the person chooses."""
+
+    of: Callable[[str], Field] = lambda key: JsonField(key)
+    """The field of the value under a key, by `patternProperties` and `additionalProperties`."""
+    wrong_key: Callable[[str], str] = lambda key: ""
+    """Why a key is not allowed (`propertyNames`, no pattern fits), as a sentence; empty when it is."""
+    min_entries: int | None = None
+    max_entries: int | None = None
+
+
+@record(frozen=True)
+class Object(Field):
+    """An object with known properties."""
+
+    fields: Lazy[tuple[Field, ...]] = Lazy(tuple[Field, ...])
+    """Its properties in the order of the schema."""
+    rest: Map | None = None
+    """What further properties may be, where the schema describes any; None when it says nothing of them, or no."""
+    more: int = 0
+    """How many properties are not among the fields, for there are too many: they are edited as JSON."""
+
+
+@record(frozen=True)
+class List(Field):
+    """A list. The first items may each have a field of their own (`prefixItems`), the others share one."""
+
+    first: Lazy[tuple[Field, ...]] = Lazy(tuple[Field, ...])
+    items: Lazy[Field | None] = Lazy(lambda: None)
+    """None: there are no more items than the first ones."""
+    min_items: int | None = None
+    max_items: int | None = None
+    unique: bool = False
+
+    def item(self, index: int) -> Field | None:
+        """The field of the item at an index; None where there can be none."""
+        first = self.first()
+        return first[index] if index < len(first) else self.items()
+
+
+@record(frozen=True)
+class Variant:
+    """One kind of value that a union can have."""
+
+    label: str
+    field: Lazy[Field]
+
+
+@record(frozen=True)
+class Union(Field):
+    """One of several kinds of values, of which the person chooses one."""
+
+    variants: tuple[Variant, ...] = ()
+    by_value: bool = False
+    """The value itself decides (`if`, `dependentSchemas`): nothing is chosen, the form follows."""
+    choose: Callable[[Json], int] = lambda value: -1
+    """The variant that a value is of, the best one where several could be meant; -1 for none."""
+
+
+@record(frozen=True)
 class JsonField(Field):
     """Anything else: edited as JSON text."""
 
@@ -95,9 +183,10 @@ class JsonField(Field):
 
 @record(frozen=True)
 class Form:
-    """All fields of one object value."""
+    """The fields of one value."""
 
     fields: tuple[Field, ...] = ()
+    """The properties at the top."""
     whole: bool = False
     """The schema is not an object with properties: the whole value is edited as JSON."""
     schema: Json = None
@@ -107,6 +196,8 @@ class Form:
     """What is wrong with the schema itself, in sentences."""
     strict: bool = False
     """Formats are demanded, as in elicitation; otherwise a wrong one is a warning."""
+    root: Field | None = None
+    """The field of the whole value: mostly an `Object`, but a schema may want anything."""
 
     def field(self, name: str) -> Field | None:
         """The field of a property."""

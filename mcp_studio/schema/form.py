@@ -198,7 +198,6 @@ def _all_text(schema: Schema, resolver: Resolver) -> bool:
 def _common(name: str, schema: Schema, required: bool) -> dict[str, Any]:
     return {
         "name": name,
-        "pointer": pointer(name),
         "title": _words(schema.get("title")),
         "description": _words(schema.get("description")),
         "required": required,
@@ -207,18 +206,13 @@ def _common(name: str, schema: Schema, required: bool) -> dict[str, Any]:
     }
 
 
-def pointer(*parts: str | int) -> str:
-    """The JSON pointer (RFC 6901) through these keys and indexes."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
-
-
 def _words(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _unknown(name: str) -> JsonField:
     """A required property that the schema does not describe."""
-    return JsonField(name, pointer(name), required=True, hint="any JSON")
+    return JsonField(name, required=True, hint="any JSON")
 
 
 def _open(schema: Schema) -> bool:

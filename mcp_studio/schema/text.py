@@ -94,7 +94,7 @@ def _undrawn(form: Form, name: str) -> Field:
     # `{"type": "object"}` says nothing of what is in it, so anything may be.
     silent = bool(schema) and "properties" not in schema and extra is not False
     if form.whole or form.more or extra or silent or "patternProperties" in schema:
-        return JsonField(name, name)
+        return JsonField(name)
     names = [field.name for field in form.fields]
     near = difflib.get_close_matches(name, names, 1)
     if not names:

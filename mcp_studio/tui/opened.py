@@ -115,4 +115,4 @@ def _form_of(entry: Entry) -> Form:
 
 
 def _field(form: Form, name: str) -> Field:
-    return next((field for field in form.fields if field.name == name), Text(name, ""))
+    return next((field for field in form.fields if field.name == name), Text(name))

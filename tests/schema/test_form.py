@@ -81,19 +81,14 @@ def test_what_the_schema_says_about_a_field_is_kept() -> None:
         {"type": "string", "title": "Name", "description": "Who", "default": "Ada", "maxLength": 9}, required=True
     )
     assert isinstance(field, Text)
-    assert (field.name, field.pointer, field.title, field.description) == ("it", "/it", "Name", "Who")
+    assert (field.name, field.title, field.description) == ("it", "Name", "Who")
     assert (field.required, field.has_default, field.default) == (True, True, "Ada")
     assert (field.max_length, field.hint) == (9, "at most 9 characters")
 
 
 def test_words_of_the_wrong_type_are_left_out() -> None:
     field = one({"type": "string", "title": 5, "description": ["x"], "minLength": "3", "maxLength": -1, "format": {}})
-    assert field == Text("it", "/it", schema=field.schema)
-
-
-def test_names_become_pointers() -> None:
-    form = build({"properties": {"a/b~c": {"type": "string"}}})
-    assert form.fields[0].pointer == "/a~1b~0c"
+    assert field == Text("it", schema=field.schema)
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,15 @@ from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, Num
 from mcp_studio.schema.form import build
 from mcp_studio.schema.text import from_text, parse_pair, to_text
 
-INTEGER = Number("it", "/it", integer=True)
-NUMBER = Number("it", "/it")
-FLAG = Flag("it", "/it")
-MIXED = Choice("it", "/it", options=(Option(1, "One"), Option("1", "1"), Option(True, "Yes"), Option(None, "null")))
-SAME = Choice("it", "/it", options=(Option(1, "Same"), Option(2, "Same")))
-MANY = Choices("it", "/it", options=(Option("a", "A"), Option("b", "b"), Option(3, "3")))
-ANY = JsonField("it", "/it", hint="any JSON")
-OBJECT = JsonField("it", "/it", hint="object {a}", types=("object",))
-TEXT_OR_LIST = JsonField("it", "/it", types=("string", "array"))
+INTEGER = Number("it", integer=True)
+NUMBER = Number("it")
+FLAG = Flag("it")
+MIXED = Choice("it", options=(Option(1, "One"), Option("1", "1"), Option(True, "Yes"), Option(None, "null")))
+SAME = Choice("it", options=(Option(1, "Same"), Option(2, "Same")))
+MANY = Choices("it", options=(Option("a", "A"), Option("b", "b"), Option(3, "3")))
+ANY = JsonField("it", hint="any JSON")
+OBJECT = JsonField("it", hint="object {a}", types=("object",))
+TEXT_OR_LIST = JsonField("it", types=("string", "array"))
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
@@ -33,13 +33,13 @@ VALUES = st.recursive(
 @pytest.mark.parametrize(
     ("field", "text", "value"),
     [
-        (Text("it", "/it"), " as typed ", " as typed "),
-        (Text("it", "/it", nullable=True), "null", "null"),
+        (Text("it"), " as typed ", " as typed "),
+        (Text("it", nullable=True), "null", "null"),
         (INTEGER, " -5 ", -5),
         (INTEGER, "123456789012345678901234567890", 123456789012345678901234567890),
         (INTEGER, "2.0", 2.0),
         (NUMBER, "1e3", 1000.0),
-        (Number("it", "/it", nullable=True), "null", None),
+        (Number("it", nullable=True), "null", None),
         (FLAG, "TRUE", True),
         (FLAG, "off", False),
         (MIXED, "One", 1),
@@ -133,7 +133,7 @@ def test_long_values_come_back_whole() -> None:
 
 
 def test_a_value_of_the_wrong_type_is_shown_as_json() -> None:
-    assert to_text(Text("it", "/it"), 5) == "5"
+    assert to_text(Text("it"), 5) == "5"
     assert to_text(INTEGER, "two") == "two"
     assert to_text(INTEGER, [1]) == "[1]"
 

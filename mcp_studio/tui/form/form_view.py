@@ -8,6 +8,7 @@ from textual.message import Message
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Form
+from mcp_studio.schema.place import pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui.form.fields import Fields
 from mcp_studio.tui.form.model import FormModel
@@ -99,10 +100,10 @@ class FormView(Fields):
             self.go(self._model.form.fields.index(field))
         return field is not None
 
-    def focus_field(self, pointer: str) -> bool:
+    def focus_field(self, place: str) -> bool:
         """Go to the field of this JSON pointer, or of the value that it lies in; False when no field shows it."""
         for index, field in enumerate(self._model.form.fields if self._model.drawable else ()):
-            if pointer == field.pointer or pointer.startswith(f"{field.pointer}/"):
+            if place == pointer(field.name) or place.startswith(f"{pointer(field.name)}/"):
                 self.go(index)
                 return True
         return False

@@ -8,6 +8,7 @@ from typing import Any, cast
 from mcp_studio.jsontext import Json, depth
 from mcp_studio.schema.check import equal, quick
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Text
+from mcp_studio.schema.place import pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.schema.wording import REQUIRED, wrong_type
@@ -182,7 +183,7 @@ class FormModel:
         try:
             from_text(field, self.pending[field.name])
         except ValueError as problem:
-            return [SchemaProblem(field.pointer, str(problem))]
+            return [SchemaProblem(pointer(field.name), str(problem))]
         return []
 
     def problems(self) -> tuple[SchemaProblem, ...]:
@@ -195,10 +196,10 @@ class FormModel:
         """What is told under the field; that it is required only once somebody had a chance to fill it."""
         if waiting := self._unread(field):
             return tuple(waiting)
-        own = [problem for problem in self._quick if problem.pointer == field.pointer]
+        own = [problem for problem in self._quick if problem.pointer == pointer(field.name)]
         for problem in self._told:
             if _inside(problem, field):
-                place = problem.pointer.removeprefix(field.pointer)
+                place = problem.pointer.removeprefix(pointer(field.name))
                 own.append(SchemaProblem("", f"{place} {problem.message}".strip(), problem.severity))
         if not self.asked and field.name not in self._touched:
             own = [problem for problem in own if problem.message != REQUIRED]
@@ -227,4 +228,4 @@ _ABSENT = object()
 
 
 def _inside(problem: SchemaProblem, field: Field) -> bool:
-    return problem.pointer == field.pointer or problem.pointer.startswith(field.pointer + "/")
+    return problem.pointer == pointer(field.name) or problem.pointer.startswith(pointer(field.name) + "/")

@@ -1,0 +1,152 @@
+"""Places inside a JSON value, and what can be done at them. Every edit gives a new value; none is changed in place."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from mcp_studio.jsontext import Json
+
+Path = tuple[str | int, ...]
+"""Keys and indexes from the top of a value down to a place; empty for the whole value."""
+
+
+class NoPlace(LookupError):
+    """The value has no such place: an object or a list on the way is missing, or is something else."""
+
+
+def pointer(*path: str | int) -> str:
+    """The JSON pointer (RFC 6901) through these keys and indexes."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def path_of(pointer: str, value: Json) -> Path:
+    """The path of a JSON pointer: parts are indexes where `value` has a list, else keys."""
+    path: list[str | int] = []
+    place: Json = value
+    for part in pointer.split("/")[1:]:
+        part = part.replace("~1", "/").replace("~0", "~")
+        index = isinstance(place, list) and part.isascii() and part.isdecimal() and len(part) < 16
+        path.append(int(part) if index else part)
+        place = found(place, (path[-1],))
+    return tuple(path)
+
+
+def has(value: Json, path: Path) -> bool:
+    """Whether there is something at the place, be it null."""
+    try:
+        get(value, path)
+    except NoPlace:
+        return False
+    return True
+
+
+def found(value: Json, path: Path) -> Json:
+    """What is at the place; None also where nothing is."""
+    try:
+        return get(value, path)
+    except NoPlace:
+        return None
+
+
+def get(value: Json, path: Path) -> Json:
+    """What is at the place.
+
+    Raises:
+        NoPlace: nothing is.
+    """
+    for part in path:
+        if isinstance(value, dict) and isinstance(part, str):
+            if part not in value:
+                raise NoPlace(path)
+            value = cast("dict[str, Json]", value)[part]
+        elif isinstance(value, list) and isinstance(part, int):
+            if not 0 <= part < len(value):
+                raise NoPlace(path)
+            value = cast("list[Json]", value)[part]
+        else:
+            raise NoPlace(path)
+    return value
+
+
+def put(value: Json, path: Path, new: Json, before: tuple[str, ...] = ()) -> Json:
+    """The value with something else at the place; objects that are missing on the way are made.
+
+    Args:
+        before: keys after the last of which a new key of an object is put; else it comes first.
+
+    Raises:
+        NoPlace: a list on the way has no such index (its length is the next new one), or a key leads into no object.
+    """
+    if not path:
+        return new
+    part, rest = path[0], path[1:]
+    if isinstance(part, int):
+        if not isinstance(value, list) or not 0 <= part <= len(value):
+            raise NoPlace(path)
+        items = list(cast("list[Json]", value))
+        items[part : part + 1] = [put(items[part] if part < len(items) else None, rest, new, before)]
+        return items
+    if value is not None and not isinstance(value, dict):
+        raise NoPlace(path)
+    members = cast("dict[str, Json]", value or {})
+    inner = put(members.get(part), rest, new, before)
+    if part in members or rest:
+        return {**members, part: inner}
+    pairs = list(members.items())
+    at = next((index for index in range(len(pairs), 0, -1) if pairs[index - 1][0] in before), 0)
+    return dict([*pairs[:at], (part, inner), *pairs[at:]])
+
+
+def remove(value: Json, path: Path) -> Json:
+    """The value without what is at the place; list items after it move up. Unchanged where nothing is."""
+    if not path or not has(value, path):
+        return value
+    holder, last = get(value, path[:-1]), path[-1]
+    if isinstance(holder, list):
+        rest: Json = [item for index, item in enumerate(cast("list[Json]", holder)) if index != last]
+    else:
+        rest = {key: item for key, item in cast("dict[str, Json]", holder).items() if key != last}
+    return put(value, path[:-1], rest)
+
+
+def insert(value: Json, path: Path, new: Json) -> Json:
+    """The value with a new item in a list, in front of the one at the place; a list that is missing is made.
+
+    Raises:
+        NoPlace: the path does not end in an index of that list, or one behind its last.
+    """
+    holder, last = found(value, path[:-1]), path[-1] if path else None
+    items = cast("list[Json]", holder) if isinstance(holder, list) else []
+    if not isinstance(last, int) or (holder is not None and holder is not items) or not 0 <= last <= len(items):
+        raise NoPlace(path)
+    return put(value, path[:-1], [*items[:last], new, *items[last:]])
+
+
+def move(value: Json, path: Path, by: int) -> tuple[Json, Path]:
+    """The value with a list item `by` places further, not beyond the ends, and its new path.
+
+    Raises:
+        NoPlace: it is no list item.
+    """
+    item, last = get(value, path), path[-1] if path else None
+    holder = get(value, path[:-1])
+    if not isinstance(last, int) or not isinstance(holder, list):
+        raise NoPlace(path)
+    items = list(cast("list[Json]", holder))
+    del items[last]
+    to = max(0, min(last + by, len(items)))
+    items.insert(to, item)
+    return put(value, path[:-1], items), (*path[:-1], to)
+
+
+def rename(value: Json, path: Path, key: str) -> Json:
+    """The value with another key at the place, in the same order.
+
+    Raises:
+        NoPlace: it is no member of an object, or there is one with that key already.
+    """
+    holder, last = get(value, path[:-1]), path[-1] if path else None
+    members = cast("dict[str, Json]", holder) if isinstance(holder, dict) else {}
+    if last not in members or (key in members and key != last):
+        raise NoPlace(path)
+    return put(value, path[:-1], {key if name == last else name: item for name, item in members.items()})
