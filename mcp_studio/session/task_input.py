@@ -15,6 +15,8 @@ from mcp_studio.session.tasks import Task, TaskStore
 _CANCELLED: dict[str, Json] = {"action": "cancel"}
 _KEYS = 50
 """Questions of one message that are answered."""
+_MOST = 1_000
+"""Questions of one task that are answered; one that asks more is cancelled by the person, or waits on."""
 
 
 class TaskInput:
@@ -41,7 +43,9 @@ class TaskInput:
                 return
             self.stop()
         fresh = {key: request for key, request in found.items() if key not in self._answered}
-        if fresh:
+        if fresh and len(self._answered) >= _MOST:
+            self._note(f"It has asked {_MOST:,} times: nothing more is answered.")
+        elif fresh:
             fresh = dict(list(fresh.items())[:_KEYS])
             self._open = set(fresh)
             self._asking = asyncio.get_running_loop().create_task(self._answer(fresh))

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 import mcp_studio
+from mcp_studio.limits import KB, MB
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.hanging import Hanging
@@ -65,8 +66,18 @@ def _parts(studio: Studio) -> list[Part]:
     parts.append(f"  {trace.total:,} entries, {len(trace):,} in memory, {trace.dropped:,} dropped\n")
     parts.append(("\nLimits\n", "b $accent"))
     for field in dataclasses.fields(studio.limits):
-        parts.append(f"  {field.name:<16} {getattr(studio.limits, field.name):,}\n")
+        parts.append(f"  {field.name:<16} {_amount(getattr(studio.limits, field.name))}\n")
     return parts
+
+
+def _amount(limit: float) -> str:
+    """Seconds are the ones with a fraction, bytes the whole numbers of KB."""
+    if isinstance(limit, float):
+        return f"{limit:,g} s"
+    units = ((MB, "MB"), (KB, "KB"))
+    return next(
+        (f"{limit // size:,} {unit}" for size, unit in units if limit >= size and not limit % size), f"{limit:,}"
+    )
 
 
 def _version(name: str) -> str:
