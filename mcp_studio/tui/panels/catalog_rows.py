@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.skills import SkillState
 from mcp_studio.protocol.views import PromptView, ToolView
@@ -83,20 +85,20 @@ def draw(row: Row, width: int, marks: Marks) -> Line:
 def _tail(entry: Entry, room: int, marks: Marks) -> list[Piece]:
     """What stands at the right: what is wrong, what has changed, the server."""
     pieces: list[Piece] = []
+    text = safe(entry.ref.server) if marks.servers else ""
     if entry.remembered:
         pieces.append((f" {glyphs().half}", "dim"))
     if entry.change is not None:
-        pieces.append(changed.mark(entry.change, room))
+        pieces.append(changed.mark(entry.change, room - cell_len(text)))  # the sign tells enough, the server does not
         room -= width_of(pieces)
     if entry.skill:
         pieces.append(_skill(entry.skill))
         room -= width_of(pieces[-1:])
     if entry.problem:
         return [(f" {cut(safe(entry.problem), max(0, room - 1), more=glyphs().more)}", "bad"), *pieces]
-    text = safe(entry.ref.server) if marks.servers else ""
     if isinstance(entry.view, PromptView) and entry.view.arguments and room > 30:
         text = f"{len(entry.view.arguments)} args  {text}"
-    if text and room >= len(text) + 3:
+    if text and room >= cell_len(text) + 3:
         pieces.insert(0, (f" {text}", "dim"))
     return pieces
 

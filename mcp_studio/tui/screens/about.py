@@ -74,10 +74,10 @@ def _amount(limit: float) -> str:
     """Seconds are the ones with a fraction, bytes the whole numbers of KB."""
     if isinstance(limit, float):
         return f"{limit:,g} s"
-    units = ((MB, "MB"), (KB, "KB"))
-    return next(
-        (f"{limit // size:,} {unit}" for size, unit in units if limit >= size and not limit % size), f"{limit:,}"
-    )
+    for size, unit in ((MB, "MB"), (KB, "KB")):
+        if limit >= size and not limit % size:
+            return f"{limit // size:,} {unit}"
+    return f"{limit:,}"
 
 
 def _version(name: str) -> str:
