@@ -162,9 +162,9 @@ def test_a_resource_comes_from_the_cache_and_a_key_asks_the_server() -> None:
         async with on_stage(server("--ttl", "60000"), size=SMALL) as stage:
             await stage.open("raw://count", "resource")
             await stage.ran()
-            await stage.shows("read 1", "fresh for 60 s, private")
+            await stage.shows("read 1", "fresh for ", " s, private")
             await stage.press("ctrl+j")
-            await stage.shows("from the cache, 0 s old, ttl 60 s, private", "here asks the server")
+            await stage.shows("from the cache, ", " s old, ttl 60 s, private", "here asks the server")
             await stage.press("f5", "r")
             await stage.shows("read 2")
             assert "from the cache" not in stage.screen_text()
