@@ -14,7 +14,7 @@ from mcp_studio import __version__
 from mcp_studio.call import late
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller
-from mcp_studio.call.drafts import Drafts
+from mcp_studio.call.memory import Memory
 from mcp_studio.call.policy import Origin
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.fetch import Page, fetch_page
@@ -81,7 +81,8 @@ class Studio:
         self.rules = AnswerRules(settings.answers)
         self.catalog = Catalog()
         self.catalog.seen.redact = self.redactor.bytes
-        self.drafts = Drafts(paths.state / "drafts.json", self.redactor.text, self.redactor.is_secret)
+        self.memory = Memory(paths.state, self.redactor, settings.history)
+        self.drafts = self.memory.drafts
         self._checker = Checker(settings.limits)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
@@ -90,8 +91,9 @@ class Studio:
         )  # fmt: skip
         self.subscriptions = self.manager.news.subscriptions
         self.logs = self.manager.news.logs
-        tasks = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
-        self.tasks = Tasks(self.manager, settings.limits, tasks, self.spawn)
+        self.tasks = Tasks(
+            self.manager, settings.limits, TaskFile(paths.state / "tasks.json", self.redactor.bytes), self.spawn
+        )
         self._caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self._checker, settings.limits, settings.policy,
             self.spawn,
@@ -130,7 +132,7 @@ class Studio:
             await asyncio.gather(self.manager.close(), *(bare.close() for bare in self._bare))
         finally:
             try:
-                await self.drafts.close()
+                await self.memory.close()
                 await self.tasks.close()
             finally:
                 await self._checker.close()

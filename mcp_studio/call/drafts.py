@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from mcp_studio.atomic import write_atomically
+from mcp_studio.call.private import Keeper
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
 from mcp_studio.redact import is_secret_name
@@ -33,8 +34,7 @@ class Drafts:
         self, file: Path, redact: Callable[[str], str] = str, hides: Callable[[str], bool] = is_secret_name
     ) -> None:
         self._file = file
-        self._redact = redact
-        self._hides = hides
+        self._keeper = Keeper(redact, hides)
         self._values: dict[str, Json] = _read(file)
         self._hidden: dict[str, frozenset[str]] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -48,7 +48,8 @@ class Drafts:
         """Keep a draft; None forgets it. It is written shortly afterwards.
 
         Args:
-            hidden: members that are secret whatever their names are; they stay in memory.
+            hidden: what is secret whatever its name is, members at the top by their names, any place by its pointer;
+                it stays in memory.
         """
         if hidden:
             self._hidden[key] = hidden
@@ -81,10 +82,8 @@ class Drafts:
 
     def _frame(self, key: str, value: Json) -> bytes:
         """A draft as it is written; nothing where it is too large, or no JSON."""
-        if isinstance(value, dict) and (hidden := self._hidden.get(key)):
-            value = {name: item for name, item in value.items() if name not in hidden}
         try:
-            frame = dumps(self._without_secrets(value))
+            frame = dumps(self._keeper.kept(value, self._hidden.get(key, ()))[0])
         except (ValueError, TypeError, RecursionError):
             return b""
         return frame if len(frame) <= _LARGEST else b""
@@ -96,21 +95,6 @@ class Drafts:
             await asyncio.to_thread(write_atomically, self._file, data)
         except OSError:
             return  # a disk that refuses costs the drafts and nothing else
-
-    def _without_secrets(self, value: Json) -> Json:
-        if isinstance(value, dict):
-            known = cast("dict[str, Json]", value)
-            return {
-                key: self._without_secrets(item)
-                for key, item in known.items()
-                if not (self._hides(key) or self._secret(item))
-            }
-        if isinstance(value, list):
-            return [self._without_secrets(item) for item in cast("list[Json]", value) if not self._secret(item)]
-        return None if self._secret(value) else value
-
-    def _secret(self, value: Json) -> bool:
-        return isinstance(value, str) and self._redact(value) != value
 
 
 def _read(file: Path) -> dict[str, Json]:

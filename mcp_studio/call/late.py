@@ -1,8 +1,9 @@
-"""What only some calls need, skills and completion: imported for the first of them."""
+"""What only some calls need, skills, completion and what is remembered: imported for the first of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.catalog import Catalog
@@ -13,7 +14,16 @@ from mcp_studio.session.manager import ConnectionManager
 
 if TYPE_CHECKING:
     from mcp_studio.call.completing import Completion
+    from mcp_studio.call.history import History
+    from mcp_studio.call.private import Keeper
     from mcp_studio.call.skills import SkillReader
+
+
+def history(file: Path, keep: int, keeper: Keeper) -> History:
+    """Calls that have ended."""
+    from mcp_studio.call.history import History
+
+    return History(file, keep, keeper)
 
 
 def verify(skill: Skill, uri: str, result: Json) -> Verdict:

@@ -152,6 +152,10 @@ class Settings:
     policy: tuple[PolicyRule, ...] = ()
     answers: tuple[AnswerRule, ...] = ()
     """Rules that answer what servers ask; the first that fits does."""
+    history: int = 20
+    """How many calls of each entry are remembered; 0 remembers none."""
+    calls: str = ""
+    """The folder of saved calls that is read first; empty means that of the project."""
     redact: tuple[str, ...] = ()
     """Further header names, key names or regular expressions whose values are secret."""
 

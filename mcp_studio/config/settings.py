@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any, get_args
 
 from mcp_studio.config.answers import read_answers
@@ -14,6 +15,7 @@ from mcp_studio.limits import Limits
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgG]i?)?[bB]?\Z")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_MOST_CALLS = 1_000
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -21,7 +23,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     """`base` with what the file says put over it; rules and names to redact are added to those of `base`."""
     table = Table(values, file, "", problems)
     table.take("servers")
-    trace = table.inner("trace")
+    trace, history = table.inner("trace"), table.inner("history")
     limits = _limits(table.inner("limits"), base.limits)
     if (size := trace.take("max_bytes")) is not None:
         limits = replace(limits, trace_bytes=_size(trace, "max_bytes", size) or limits.trace_bytes)
@@ -35,11 +37,20 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         limits=limits,
         policy=(*base.policy, *_policy(table)),
         answers=(*base.answers, *read_answers(table)),
+        history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
+        calls=_folder(table, base.calls),
         redact=(*base.redact, *_patterns(trace)),
     )
+    history.refuse_rest()
     trace.refuse_rest()
     table.refuse_rest()
     return settings
+
+
+def _folder(table: Table, base: str) -> str:
+    """`calls`: a relative path is one from the folder of the file."""
+    text = table.take_text("calls")
+    return str(Path(table.file).absolute().parent / Path(text).expanduser()) if text else base
 
 
 def _limits(table: Table, base: Limits) -> Limits:

@@ -1,0 +1,41 @@
+"""Where in a value the fields of a form call something secret, however deep."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import Field, Form, Text
+from mcp_studio.schema.place import Path, pointer
+from mcp_studio.schema.walk import inner, settled
+
+_MOST = 20_000
+"""Places that are looked at: a value may be larger than its form is ever shown."""
+
+
+def secret_places(form: Form, value: Json) -> frozenset[str]:
+    """The pointers of what stands in fields for passwords and the like."""
+    found: set[str] = set()
+    todo: list[tuple[Field, Json, Path]] = []
+    if form.root is not None:
+        todo.append((form.root, value, ()))
+    elif isinstance(value, dict):
+        members = cast("dict[str, Json]", value)
+        todo += [(field, members[field.name], (field.name,)) for field in form.fields if field.name in members]
+    for _ in range(_MOST):
+        if not todo:
+            break
+        field, item, path = todo.pop()
+        field = settled(field, item)
+        if isinstance(field, Text) and field.secret and item not in (None, ""):
+            found.add(pointer(*path))
+        for part, below in _parts(item):
+            if (next_field := inner(field, part)) is not None:
+                todo.append((next_field, below, (*path, part)))
+    return frozenset(found)
+
+
+def _parts(value: Json) -> list[tuple[str | int, Json]]:
+    if isinstance(value, dict):
+        return list(cast("dict[str | int, Json]", value).items())
+    return list(enumerate(cast("list[Json]", value))) if isinstance(value, list) else []
