@@ -8,7 +8,7 @@ from mcp_studio.jsontext import Json, pretty
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Text
+from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Form, Text
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import pointer
 from mcp_studio.schema.text import from_text, to_text
@@ -98,7 +98,7 @@ def _describe(field: Field, server: str) -> None:
         say("  " + many + ", ".join(safe(to_text(field, option.value), 100) for option in field.options))
     elif isinstance(field, Flag):
         say("  yes or no")
-    elif isinstance(field, JsonField):
+    elif isinstance(field, AS_JSON):
         say(f"  as JSON{': ' if field.hint else ''}{safe(field.hint)}")
     elif field.hint and field.hint not in field.description:
         say(f"  {safe(field.hint)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcp_studio.jsontext import ExactFloat, Json
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Number, Text
+from mcp_studio.schema.field import Choice, Choices, Const, Field, Flag, Form, Number, Text, json_types
 from mcp_studio.schema.formats import wrong_format
 from mcp_studio.schema.place import pointer
 from mcp_studio.schema.problem import SchemaProblem
@@ -61,8 +61,11 @@ def _messages(field: Field, value: Json) -> Iterator[str]:
             yield not_among([option.value for option in field.options], value)
     elif isinstance(field, Choices):
         yield from _choices(field, value)
-    elif isinstance(field, JsonField) and field.types and not any(is_type(kind, value) for kind in field.types):
-        yield wrong_type(list(field.types), value)
+    elif isinstance(field, Const):
+        if not equal(field.value, value):
+            yield not_among([field.value], value)
+    elif (kinds := json_types(field)) and not any(is_type(kind, value) for kind in kinds):
+        yield wrong_type(list(kinds), value)
 
 
 def _text(field: Text, value: Json) -> Iterator[str]:

@@ -45,6 +45,14 @@ class Field:
     """The shape or the bounds in a few words, such as `object {start, end}`, `string[]` or `1 to 50`."""
     schema: Json = None
     """The sub-schema it was made from, references followed and parts merged."""
+    examples: tuple[Json, ...] = ()
+    """Values that the schema gives as examples."""
+    deprecated: bool = False
+    """The server asks not to use it any more."""
+    read_only: bool = False
+    """The server says that it alone sets this."""
+    remark: str = ""
+    """What of its schema the field does not show, in a sentence; the check of the whole schema may still know it."""
 
 
 @record(frozen=True)
@@ -52,6 +60,8 @@ class Text(Field):
     """A string; `format` and lengths as in the schema."""
 
     format: str = ""
+    pattern: str = ""
+    """The regular expression (ECMA-262) that is to be found in it; left to the check of the whole schema."""
     min_length: int | None = None
     max_length: int | None = None
     secret: bool = False
@@ -70,6 +80,7 @@ class Number(Field):
     """The minimum itself is excluded."""
     below_maximum: bool = False
     """The maximum itself is excluded."""
+    multiple_of: float | int | None = None
 
 
 @record(frozen=True)
@@ -130,6 +141,8 @@ class Object(Field):
     """What further properties may be, where the schema describes any; None when it says nothing of them, or no."""
     more: int = 0
     """How many properties are not among the fields, for there are too many: they are edited as JSON."""
+    min_entries: int | None = None
+    max_entries: int | None = None
 
 
 @record(frozen=True)
@@ -179,6 +192,47 @@ class JsonField(Field):
     def words(self) -> bool:
         """Whether text that is no JSON may stand for itself."""
         return not self.types or "string" in self.types
+
+
+@record(frozen=True)
+class Scalar(JsonField):
+    """Text, or a number, or true or false: one line, read as what it looks like.
+
+    What looks like another kind is typed in quotes: `"5"` is text where numbers are allowed too.
+    """
+
+    parts: tuple[Field, ...] = ()
+    """A field for each kind of value it may have: `Text`, `Number`, `Flag`, `Choice`."""
+
+
+AS_JSON = (JsonField, Object, List, Map, Union)
+"""The kinds of fields whose text is JSON: those with fields inside, and the one for anything else."""
+
+
+def json_types(field: Field) -> tuple[str, ...]:
+    """The JSON types of values of a field, besides null where it is nullable; empty when any will do."""
+    if isinstance(field, JsonField):
+        return field.types
+    if isinstance(field, Union):
+        found = [json_types(variant.field()) for variant in field.variants]
+        return () if not all(found) else tuple(dict.fromkeys(kind for kinds in found for kind in kinds))
+    if isinstance(field, (Choice, Const)):
+        values = [field.value] if isinstance(field, Const) else [option.value for option in field.options]
+        return tuple(dict.fromkeys(type_of(value) for value in values))
+    if isinstance(field, Number):
+        return ("integer" if field.integer else "number",)
+    if isinstance(field, (Object, Map)):
+        return ("object",)
+    return ("string" if isinstance(field, Text) else "boolean" if isinstance(field, Flag) else "array",)
+
+
+def type_of(value: Json) -> str:
+    """The JSON type of a value; a number without a fraction is an integer only where it is written so."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    if isinstance(value, (int, float)):
+        return "integer" if isinstance(value, int) else "number"
+    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
 @record(frozen=True)

@@ -14,6 +14,8 @@ from mcp_studio.jsontext import Json
 
 STEPS = 20_000
 """References, parts and branches looked at for one form; merging large parts counts more."""
+TOTAL = 50 * STEPS
+"""Steps for all the parts of one form together, however many are opened."""
 _DEPTH = 12
 _PARTS = 50
 
@@ -26,6 +28,12 @@ class Resolver:
     def __init__(self, root: Json) -> None:
         self._root = root
         self._steps = STEPS
+        self._total = TOTAL
+
+    def fresh(self) -> None:
+        """Another part of the form is about to be made: it has steps of its own."""
+        self._total -= STEPS - max(0, self._steps)
+        self._steps = max(0, min(STEPS, self._total))
 
     @property
     def exhausted(self) -> bool:
@@ -44,7 +52,7 @@ class Resolver:
         for part in parts:
             if not self._step():
                 break
-            merged = self._merge(merged, self.flat(part, depth + 1))
+            merged = self.merge(merged, self.flat(part, depth + 1))
         return merged
 
     def without_null(self, schema: Schema, depth: int = 0) -> tuple[Schema, bool]:
@@ -55,13 +63,14 @@ class Resolver:
             schema = {**schema, "type": [kind for kind in kinds if kind != "null"]}
         for key in ("anyOf", "oneOf"):
             branches = list(self.branches(schema, key))
-            others = [branch for branch in branches if not _only_null(branch)]
-            nullable = nullable or len(others) < len(branches)
+            possible = [branch for branch in branches if not impossible(branch)]
+            others = [branch for branch in possible if not _only_null(branch)]
+            nullable = nullable or len(others) < len(possible)
             if len(branches) > 0 and len(others) == 1:
                 rest = {name: item for name, item in schema.items() if name != key}
                 if depth > _DEPTH:
                     return rest, nullable
-                inner, inner_null = self.without_null(self._merge(rest, others[0]), depth + 1)
+                inner, inner_null = self.without_null(self.merge(rest, others[0]), depth + 1)
                 return inner, nullable or inner_null
             if others and len(others) < len(branches):
                 schema = {**schema, key: others}
@@ -83,7 +92,7 @@ class Resolver:
             if not isinstance(target, dict):
                 return {} if target is True else schema
             seen.add(reference)
-            schema = self._merge({key: item for key, item in schema.items() if key != "$ref"}, target)
+            schema = self.merge({key: item for key, item in schema.items() if key != "$ref"}, target)
         return schema
 
     def _look_up(self, reference: str) -> Json:
@@ -112,7 +121,7 @@ class Resolver:
                     return target
         return None
 
-    def _merge(self, first: Schema, second: Schema) -> Schema:
+    def merge(self, first: Schema, second: Schema) -> Schema:
         """Both at once; where only one can be said, the first wins."""
         self._steps -= (len(first) + len(second)) // 16
         merged = {**{key: item for key, item in second.items() if key not in ("$defs", "definitions")}, **first}
@@ -135,13 +144,28 @@ class Resolver:
 
 
 def types(schema: Schema) -> tuple[str, ...]:
-    """The JSON types that `type` names; empty when it is missing or nonsense."""
+    """The JSON types that `type` names, also in the words of other languages; empty when it is missing or nonsense."""
     found = schema.get("type")
-    names = found if isinstance(found, list) else [found]
-    return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name in _TYPES))
+    if isinstance(found, str):
+        kind = _TYPES.get(found) or _TYPES.get(found.lower())
+        return (kind,) if kind else ()
+    names = found if isinstance(found, list) else ()
+    kinds = [_TYPES.get(name) or _TYPES.get(name.lower()) for name in names if isinstance(name, str)]
+    return tuple(dict.fromkeys(kind for kind in kinds if kind))
 
 
-_TYPES = frozenset(("string", "integer", "number", "boolean", "array", "object", "null"))
+_TYPES = {kind: kind for kind in ("string", "integer", "number", "boolean", "array", "object", "null")} | {
+    "str": "string",
+    "text": "string",
+    "int": "integer",
+    "float": "number",
+    "double": "number",
+    "bool": "boolean",
+    "list": "array",
+    "tuple": "array",
+    "dict": "object",
+    "none": "null",
+}
 
 
 def implied(schema: Schema) -> str:
@@ -157,6 +181,11 @@ _IMPLIES = (
     ("string", ("pattern", "minLength", "maxLength", "format")),
     ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
 )
+
+
+def impossible(schema: Schema) -> bool:
+    """Whether no value at all can be of the schema: how some libraries say that a property may be missing."""
+    return schema.get("not") in ({}, True) and "not" in schema
 
 
 def _only_null(schema: Schema) -> bool:

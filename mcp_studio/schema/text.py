@@ -9,7 +9,20 @@ from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads
 from mcp_studio.safetext import escape_live
 from mcp_studio.schema.check import is_type
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Number, Option
+from mcp_studio.schema.field import (
+    AS_JSON,
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    Form,
+    JsonField,
+    Number,
+    Option,
+    json_types,
+)
+from mcp_studio.schema.options import label
 from mcp_studio.schema.wording import got, not_among, spell, wrong_type
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
@@ -27,9 +40,9 @@ def from_text(field: Field, text: str) -> Json:
             `must be a whole number, got 'two'`.
     """
     bare = text.strip()
-    if isinstance(field, JsonField):
+    if isinstance(field, AS_JSON):
         return _json(field, text)
-    if not isinstance(field, (Number, Flag, Choice, Choices)):
+    if not isinstance(field, (Number, Flag, Choice, Choices, Const)):
         return text
     if field.nullable and bare == "null":
         return None
@@ -37,6 +50,8 @@ def from_text(field: Field, text: str) -> Json:
         return _number(field, bare)
     if isinstance(field, Flag):
         return _flag(bare)
+    if isinstance(field, Const):
+        return _option((Option(field.value, label(field.value)),), bare)
     return _option(field.options, bare) if isinstance(field, Choice) else _list(field, bare)
 
 
@@ -46,7 +61,7 @@ def to_text(field: Field, value: Json) -> str:
     JSON is on one line, live characters in it are escapes. Text is as it is: foreign, and possibly of many lines.
     """
     if isinstance(value, str):
-        if isinstance(field, JsonField) and not _stands_for_itself(field, value):
+        if isinstance(field, AS_JSON) and not _stands_for_itself(field, value):
             return escape_live(spell(value))
         return value
     if isinstance(field, Choice):
@@ -152,16 +167,17 @@ def _list(field: Choices, text: str) -> Json:
     return value
 
 
-def _json(field: JsonField, text: str) -> Json:
+def _json(field: Field, text: str) -> Json:
     bare = text.strip()
-    if field.words and _stands_for_itself(field, text):
+    if _stands_for_itself(field, text):
         return text
     return _strict(bare, field.hint if field.hint and field.hint != "any JSON" else "JSON")
 
 
-def _stands_for_itself(field: JsonField, text: str) -> bool:
+def _stands_for_itself(field: Field, text: str) -> bool:
     """Whether text in a field that takes text means itself, and not the JSON it looks like."""
-    if not field.words or not text or text != text.strip() or "\n" in text or text[0] in '{["':
+    kinds = json_types(field)
+    if (kinds and "string" not in kinds) or not text or text != text.strip() or "\n" in text or text[0] in '{["':
         return False
     try:
         value = loads(text)
@@ -169,7 +185,7 @@ def _stands_for_itself(field: JsonField, text: str) -> bool:
         return True
     except LimitExceeded:
         return False
-    meant = not field.types or (field.nullable and value is None) or any(is_type(kind, value) for kind in field.types)
+    meant = not kinds or (field.nullable and value is None) or any(is_type(kind, value) for kind in kinds)
     return not meant
 
 

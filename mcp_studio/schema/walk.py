@@ -20,10 +20,11 @@ def settled(field: Field, value: Json, chosen: int | None = None) -> Field:
     for _ in range(_UNIONS):
         if not isinstance(field, Union):
             break
-        at = field.choose(value) if chosen is None else chosen
+        own = chosen if not field.by_value else None
+        at = field.choose(value) if own is None else own
         if not 0 <= at < len(field.variants):
             break
-        field, chosen = field.variants[at].field(), None
+        field, chosen = field.variants[at].field(), chosen if field.by_value else None
     return field
 
 

@@ -27,7 +27,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import HANDSHAKE_VERSIONS
 from mcp_studio.protocol.views import PromptView, ToolView
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, Number
+from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, List, Map, Number, Object, Union
 from mcp_studio.schema.form import build, defaults
 from mcp_studio.studio import Studio
 
@@ -62,9 +62,9 @@ def stub(field: Field) -> Any:
             return True
         case Number(minimum=least):
             return least if least is not None else 1
-        case JsonField(types=types) if "array" in types:
+        case List():
             return []
-        case JsonField():
+        case JsonField() | Object() | Map() | Union():
             return {}
         case _:
             return "x"

@@ -10,7 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Number, Text
+from mcp_studio.schema.field import (
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    Form,
+    JsonField,
+    List,
+    Map,
+    Number,
+    Object,
+    Scalar,
+    Text,
+    Union,
+)
 from mcp_studio.schema.form import MAX_FIELDS, build, defaults, prompt_fields, template_fields
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
@@ -50,12 +65,14 @@ def labels(field: Field) -> list[str]:
         ({"type": ["integer", "number"]}, Number),
         ({"type": "boolean"}, Flag),
         ({"enum": ["a", "b"]}, Choice),
-        ({"const": 5}, Choice),
+        ({"const": 5}, Const),
         ({"type": "array", "items": {"enum": ["a", "b"]}}, Choices),
         ({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}, {"const": "b"}]}}, Choices),
-        ({"type": "array", "items": {"type": "string"}}, JsonField),
-        ({"type": "object", "properties": {"a": {}}}, JsonField),
-        ({"type": ["string", "integer"]}, JsonField),
+        ({"type": "array", "items": {"type": "string"}}, List),
+        ({"type": "object", "properties": {"a": {}}}, Object),
+        ({"type": "object"}, Map),
+        ({"type": ["string", "integer"]}, Scalar),
+        ({"type": ["string", "array"]}, Union),
         ({"anyOf": [{"type": "string", "format": "uri"}, {"type": "string", "format": "email"}]}, Text),
         ({"pattern": "^a"}, Text),
         ({"maximum": 3}, Number),

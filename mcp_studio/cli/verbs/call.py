@@ -16,7 +16,7 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
-from mcp_studio.schema.field import Form, JsonField
+from mcp_studio.schema.field import AS_JSON, Form
 from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 
@@ -85,7 +85,7 @@ def _find(studio: Studio, plan: Plan, out: Output) -> Ref:
 
 async def _refuse_inner(studio: Studio, form: Form, arguments: dict[str, Json], what: str) -> None:
     """Check against the whole schema, which takes a process, only what the fields could not tell."""
-    nested = any(isinstance(form.field(name), JsonField | None) for name in arguments)
+    nested = any(form.field(name) is None or isinstance(form.field(name), AS_JSON) for name in arguments)
     if not nested or not isinstance(form.schema, dict):
         return
     problems = [problem for problem in await studio.check(form.schema, arguments) if problem.severity == "error"]

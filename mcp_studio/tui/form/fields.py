@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Input
 
-from mcp_studio.schema.field import Choice, Field, JsonField, Text
+from mcp_studio.schema.field import AS_JSON, Choice, Field, Text
 from mcp_studio.tui.form.choosing import Chooser, Outcome
 from mcp_studio.tui.form.drawing import DrawnFields
 from mcp_studio.tui.form.editors import LineEditor
@@ -138,7 +138,7 @@ class Fields(DrawnFields):
             self._model.next_nothing(field)
             self._open()
             self._changed()
-        elif key == "enter" and isinstance(field, JsonField):
+        elif key == "enter" and isinstance(field, AS_JSON):
             self._overlay.grow(self._model, field)
             self._moved()
         elif key == "enter":
@@ -212,7 +212,7 @@ class Fields(DrawnFields):
         """Text of several lines was pasted into the line: it goes on in the area."""
         event.stop()
         field = self.current
-        if isinstance(field, (Text, JsonField)):
+        if isinstance(field, (Text, *AS_JSON)):
             self._overlay.grow(self._model, field, event.text)
             self._moved()
             self._typed(event.text)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from mcp_studio.jsontext import Json, depth
 from mcp_studio.schema.check import equal, quick
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, Form, JsonField, Text
+from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Form, Text
 from mcp_studio.schema.place import pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text, to_text
@@ -56,7 +56,7 @@ class FormModel:
         if field.name in self.pending:
             return self.pending[field.name]
         value = self.get(field)
-        if not self.has(field) or (value is None and not isinstance(field, JsonField)):
+        if not self.has(field) or (value is None and not isinstance(field, AS_JSON)):
             return ""
         return to_text(field, value)
 
@@ -81,7 +81,7 @@ class FormModel:
         try:
             self.put(field, from_text(field, text))
         except ValueError:
-            if isinstance(field, JsonField):
+            if isinstance(field, AS_JSON):
                 self.pending[field.name] = text
                 self._changed(field)
             else:

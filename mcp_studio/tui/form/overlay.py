@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from mcp_studio.jsontext import printable
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, Text
+from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Text
 from mcp_studio.tui.form.editors import LineEditor
 from mcp_studio.tui.form.model import LARGEST, FormModel
 from mcp_studio.tui.form.offer import Complete
@@ -64,7 +64,7 @@ class Overlay:
             return
         text = model.text(field)
         if "\n" in text or (isinstance(field, Text) and field.multiline):
-            self._open_area(text, _LOWEST if isinstance(field, JsonField) else 1)
+            self._open_area(text, _LOWEST if isinstance(field, AS_JSON) else 1)
             return
         self.editor = self.line
         self.line.suggester = None  # the one of the field before would ask for its own field with this text
@@ -82,7 +82,7 @@ class Overlay:
             return
         if not text:
             text = model.text(field)
-            if isinstance(field, JsonField) and field.name not in model.pending and model.has(field):
+            if isinstance(field, AS_JSON) and field.name not in model.pending and model.has(field):
                 text = printable(model.get(field))
         self._open_area(text, _LOWEST)
 

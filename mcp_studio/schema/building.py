@@ -1,0 +1,187 @@
+"""From sub-schemas to fields, each made when it is asked for: a schema may contain itself, or be immense."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import Choice, Choices, Const, Field, JsonField, Lazy, List, Map, Object, Option
+from mcp_studio.schema.keys import Match, key_rule, matcher
+from mcp_studio.schema.options import label, many_options, options
+from mcp_studio.schema.resolve import Resolver, Schema, implied, types
+from mcp_studio.schema.scalars import common, count, flag, number, text
+from mcp_studio.schema.shape import shape, span
+from mcp_studio.schema.unions import union
+
+MAX_FIELDS = 300
+"""Fields drawn for one object; further properties are edited as JSON."""
+_KEYS = 2_000
+"""Keys of a map whose fields are kept."""
+
+
+class Builder:
+    """Makes the fields of one root schema; the same sub-schema gives the same field."""
+
+    def __init__(self, root: Json) -> None:
+        self.resolver = Resolver(root)
+        self._made: dict[tuple[int, str, bool], tuple[Json, Field]] = {}
+
+    def field(self, name: str, schema: Json, required: bool = False) -> Field:
+        """The field of a place with this schema."""
+        key = (id(schema), name, required)
+        known = self._made.get(key)
+        if known is None:
+            flat = self.resolver.flat(schema)
+            # The schema is kept, so that no other one ever has its id.
+            known = self._made[key] = (schema, self.drawn(name, flat, required))
+        return known[1]
+
+    def drawn(self, name: str, flat: Schema, required: bool) -> Field:
+        """The field of a schema whose references are followed."""
+        plain, nullable = self.resolver.without_null(flat)
+        base: dict[str, Any] = {**common(name, plain, required), "nullable": nullable, "schema": flat}
+        if "const" in plain:
+            base["nullable"] = plain["const"] is None
+            return Const(**base, value=plain["const"], hint=label(plain["const"]))
+        if found := options(plain, self.resolver):
+            return self._choice(base, plain, found, nullable and not flat.keys() & {"enum", "const"})
+        if found := many_options(plain, self.resolver):
+            low, high = count(plain, "minItems"), count(plain, "maxItems")
+            hint = f"any of {len(found)}" + (f", {words}" if (words := span(low or None, high)) else "")
+            return Choices(**base, options=found, min_items=low, max_items=high, hint=hint)
+        return union(self, base, plain) or self.plain(base, plain)
+
+    def plain(self, base: dict[str, Any], schema: Schema) -> Field:
+        """The field of a schema that is neither a choice nor a union."""
+        kinds = set(types(schema)) or {implied(schema)}
+        if kinds == {"string"}:
+            return text(base, schema)
+        if kinds <= {"integer", "number"}:
+            return number(base, schema, integer=kinds == {"integer"})
+        if kinds == {"boolean"}:
+            return flag(base)
+        if kinds == {"object"}:
+            return self._object_or_map(base, schema)
+        if kinds == {"array"}:
+            return self._list(base, schema)
+        return JsonField(**base, hint=shape(schema, self.resolver), types=tuple(kind for kind in kinds if kind))
+
+    def _choice(self, base: dict[str, Any], plain: Schema, found: tuple[Option, ...], add_null: bool) -> Field:
+        if add_null and all(option.value is not None for option in found):
+            found = (*found, Option(None, "null"))
+        base["nullable"] = any(option.value is None for option in found)
+        return Choice(**base, options=found, hint=f"one of {len(found)}")
+
+    # Objects and maps
+
+    def _object_or_map(self, base: dict[str, Any], schema: Schema) -> Field:
+        known = schema.get("properties")
+        closed = schema.get("additionalProperties", schema.get("unevaluatedProperties")) is False
+        if known or required_names(schema) or (closed and "patternProperties" not in schema):
+            return self.object(base, schema)
+        return self._map(base, schema)
+
+    def object(self, base: dict[str, Any], schema: Schema) -> Object:
+        """The field of an object with known properties."""
+        known = schema.get("properties")
+        known = known if isinstance(known, dict) else {}
+        names = required_names(schema)
+        free = self._map(common("", {}, False), schema)
+
+        def fields() -> tuple[Field, ...]:
+            self.resolver.fresh()
+            drawn = [self.field(name, known[name], name in names) for name in list(known)[:MAX_FIELDS]]
+            unknown = sorted(names - known.keys())[: MAX_FIELDS - len(drawn)]
+            return (*drawn, *(_named(free.of(name), name, required=True) for name in unknown))
+
+        low, high = count(schema, "minProperties"), count(schema, "maxProperties")
+        return Object(
+            **base,
+            hint=self._entries(schema, low, high),
+            fields=Lazy(fields),
+            rest=free if _says_more(schema) else None,
+            more=max(0, len(known) - MAX_FIELDS),
+            min_entries=low,
+            max_entries=high,
+        )
+
+    def _entries(self, schema: Schema, low: int | None, high: int | None) -> str:
+        parts = (shape(schema, self.resolver), span(low or None, high, unit="entries"))
+        return ", ".join(part for part in parts if part)
+
+    def _map(self, base: dict[str, Any], schema: Schema) -> Map:
+        listed = schema.get("patternProperties")
+        patterns: list[tuple[str, Match, Json]] = []
+        for pattern, inner in (listed if isinstance(listed, dict) else {}).items():
+            patterns.append((pattern, matcher(pattern), inner))
+        rest = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
+        made: dict[str, Field] = {}
+
+        def of(key: str) -> Field:
+            if key not in made:
+                if len(made) > _KEYS:
+                    made.clear()
+                self.resolver.fresh()
+                fitting = [inner for _, fits, inner in patterns if fits(key) is not False]
+                inner = fitting[0] if len(fitting) == 1 else {"allOf": fitting} if fitting else rest
+                made[key] = _named(self.field("", inner if inner is not False else True), key)
+            return made[key]
+
+        names = self.resolver.flat(schema.get("propertyNames"))
+        rule = key_rule(names, [(pattern, fits) for pattern, fits, _ in patterns], rest is False)
+        low, high = count(schema, "minProperties"), count(schema, "maxProperties")
+        hint = self._entries(schema, low, high)
+        return Map(**base, of=of, wrong_key=rule, min_entries=low, max_entries=high, hint=hint)
+
+    # Lists
+
+    def _list(self, base: dict[str, Any], schema: Schema) -> List:
+        places, others = schema.get("prefixItems"), schema.get("items")
+        if not isinstance(places, list) and isinstance(others, list):  # until draft 2019-09
+            places, others = others, schema.get("additionalItems")
+        starts: list[Json] = places[:MAX_FIELDS] if isinstance(places, list) else []
+        low, high = count(schema, "minItems"), count(schema, "maxItems")
+
+        def first() -> tuple[Field, ...]:
+            self.resolver.fresh()
+            return tuple(self.field("", place) for place in starts)
+
+        def items() -> Field | None:
+            if others is False or (high is not None and 0 < high <= len(starts)):
+                return None
+            self.resolver.fresh()
+            return self.field("", True if others is None else others)
+
+        unique = schema.get("uniqueItems") is True
+        hint = [shape(schema, self.resolver), span(low or None, high, unit="items"), "no two alike" if unique else ""]
+        return List(
+            **base,
+            hint=", ".join(part for part in hint if part),
+            first=Lazy(first),
+            items=Lazy(items),
+            min_items=low,
+            max_items=high,
+            unique=unique,
+        )
+
+
+def required_names(schema: Schema) -> set[str]:
+    """The names of properties that there must be."""
+    listed = schema.get("required")
+    return {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
+
+
+def _named(field: Field, name: str, *, required: bool = False) -> Field:
+    """The same field at another key."""
+    kind = type(field)
+    copy = object.__new__(kind)
+    copy.__setstate__(field.__getstate__())  # pyright: ignore
+    object.__setattr__(copy, "name", name)
+    object.__setattr__(copy, "required", required)
+    return copy
+
+
+def _says_more(schema: Schema) -> bool:
+    """Whether the schema describes properties besides those it names."""
+    extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
+    return isinstance(extra, dict) or extra is True or "patternProperties" in schema

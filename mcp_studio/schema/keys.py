@@ -1,0 +1,59 @@
+"""Which keys an object with free keys takes: `patternProperties`, `propertyNames`. Patterns run only if tame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.ecma import to_python
+
+_LONGEST = 200
+"""Characters of a key, or of a pattern, that is looked at."""
+_RISKY = re.compile(r"\)[*+?{]|\\[1-9k]|\(\?[<!=P(]")
+"""Groups that repeat, references back, looking around: what can take for ever."""
+_REPEATS = re.compile(r"(?<!\\)[*+{]")
+
+Match = Callable[[str], bool | None]
+"""Whether a key fits; None: not known here, the check of the whole schema will say."""
+
+
+def matcher(pattern: str) -> Match:
+    """Whether a pattern is found in a key, in a time that is next to nothing."""
+    if len(pattern) > _LONGEST or _RISKY.search(pattern) or len(_REPEATS.findall(pattern)) > 2:
+        return lambda key: None
+    try:
+        found = re.compile(to_python(pattern))
+    except (re.error, RecursionError, OverflowError):
+        return lambda key: None
+    return lambda key: found.search(key) is not None if len(key) <= _LONGEST else None
+
+
+def key_rule(names: Json, patterns: list[tuple[str, Match]], closed: bool) -> Callable[[str], str]:
+    """Why a key is not allowed, as a sentence; empty when it is, or when that is not known here.
+
+    Args:
+        names: the schema of `propertyNames`, made flat.
+        patterns: those of `patternProperties`.
+        closed: keys that no pattern fits are not allowed.
+    """
+    named = names if isinstance(names, dict) else {}
+    pattern = named.get("pattern")
+    wanted = matcher(pattern) if isinstance(pattern, str) else None
+    listed = named.get("enum")
+
+    def wrong(key: str) -> str:
+        if wanted and wanted(key) is False:
+            return f"must match the pattern {pattern}"
+        if isinstance(listed, list) and key not in listed:
+            return f"must be one of {', '.join(map(str, listed[:8]))}{' …' if len(listed) > 8 else ''}"
+        low, high = named.get("minLength"), named.get("maxLength")
+        if isinstance(low, int) and len(key) < low:
+            return f"must have at least {low} characters"
+        if isinstance(high, int) and len(key) > high:
+            return f"must have at most {high} characters"
+        if closed and all(fits(key) is False for _, fits in patterns):
+            return f"must match {' or '.join(text for text, _ in patterns[:4])}" if patterns else "is not allowed"
+        return ""
+
+    return wrong

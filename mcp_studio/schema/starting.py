@@ -1,0 +1,82 @@
+"""With which values a form, a new item, a new entry or a chosen variant begins."""
+
+from __future__ import annotations
+
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import Choice, Choices, Const, Field, Flag, Form, List, Map, Number, Object, Text, Union
+
+_DEPTH = 8
+"""Objects in objects that are begun; further ones are left to the person."""
+
+
+def defaults(form: Form) -> dict[str, Json]:
+    """The value to start with: all defaults, as elicitation wants them, and what can only be one thing."""
+    value: dict[str, Json] = {}
+    for field in form.fields:
+        known, item = _known(field, _DEPTH)
+        if known:
+            value[field.name] = item
+    return value
+
+
+def starter(field: Field) -> Json:
+    """The value with which a new item of a list, entry of a map or chosen variant begins.
+
+    Its default or only value; an object with what is known of its required properties; `""`, `false`, `[]` or `{}`
+    where the kind of field says no more; the first variant of a union; null where nothing can be said, as for a number.
+    """
+    return _starter(field, _DEPTH)
+
+
+def _starter(field: Field, depth: int) -> Json:
+    if field.has_default:
+        return field.default
+    match field:
+        case Const():
+            return field.value
+        case Object():
+            return _begun(field, depth)
+        case List():
+            return [_starter(item, depth - 1) for item in field.first()] if depth > 0 else []
+        case Choices():
+            return []
+        case Map():
+            return {}
+        case Text():
+            return ""
+        case Flag():
+            return False
+        case Choice() if len(field.options) == 1:
+            return field.options[0].value
+        case Union() if field.variants and depth > 0:
+            return _starter(field.variants[max(0, field.choose(None) if field.by_value else 0)].field(), depth - 1)
+        case Number() if field.minimum is not None and field.minimum == field.maximum:
+            return field.minimum
+        case _:
+            return None
+
+
+def _begun(field: Object, depth: int) -> dict[str, Json]:
+    """An object with its defaults, and with what is known of its required properties."""
+    value: dict[str, Json] = {}
+    for inner in field.fields() if depth > 0 else ():
+        known, item = _known(inner, depth - 1)
+        if known:
+            value[inner.name] = item
+    return value
+
+
+def _known(field: Field, depth: int) -> tuple[bool, Json]:
+    """Whether it is known how a property begins, and how."""
+    if field.has_default:
+        return True, field.default
+    if not field.required:
+        return False, None
+    if isinstance(field, Const):
+        return True, field.value
+    if isinstance(field, Choice) and len(field.options) == 1:
+        return True, field.options[0].value
+    if isinstance(field, Object):
+        begun = _begun(field, depth)
+        return bool(begun), begun
+    return False, None
