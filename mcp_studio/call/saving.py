@@ -1,0 +1,114 @@
+"""From the arguments of a form to a saved call: some of them become variables, and none of the secrets is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple, cast
+
+from mcp_studio.call.private import Keeper
+from mcp_studio.call.saved import SavedCall, Variable, Where, literal
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import Field, Form
+from mcp_studio.schema.place import Path, get, path_of, put
+from mcp_studio.schema.walk import field_at
+
+_KEPT = (
+    "title description enum format minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern"
+).split()
+_TYPES: dict[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
+_MOST = 500
+
+
+class Leaf(NamedTuple):
+    """One argument that may become a variable."""
+
+    path: Path
+    value: Json
+    secret: bool
+
+
+def leaves(arguments: Json, keeper: Keeper, hidden: Collection[str] = ()) -> tuple[Leaf, ...]:
+    """The scalars in a value, and whatever of it is secret, in their order; not more than a person can look at."""
+    secret = [path_of(place, arguments) for place in keeper.kept(arguments, hidden)[1]]
+    found: list[Leaf] = []
+    todo: list[Path] = [()]
+    while todo and len(found) < _MOST:
+        path = todo.pop()
+        value = get(arguments, path)
+        if path in secret or not isinstance(value, dict | list):
+            found.append(Leaf(path, value, path in secret))
+        elif isinstance(value, dict):
+            todo += [(*path, key) for key in reversed(cast("dict[str, Json]", value))]
+        else:
+            todo += [(*path, index) for index in reversed(range(len(cast("list[Json]", value))))]
+    return tuple(leaf for leaf in found if leaf.path or leaf.secret)
+
+
+def made(
+    name: str,
+    ref: Ref,
+    arguments: Json,
+    form: Form,
+    *,
+    keeper: Keeper,
+    hidden: Collection[str] = (),
+    variables: Collection[Path] = (),
+    keyring: Mapping[Path, str] | None = None,
+    description: str = "",
+    where: Where = "personal",
+) -> SavedCall:
+    """A saved call of these arguments. What is secret and not in `keyring` becomes a secret variable.
+
+    Args:
+        variables: the places whose values are asked for; what stands there now is the default.
+        keyring: for places of secrets, the name under which the keyring has them.
+    """
+    value = literal(arguments)
+    found: list[Variable] = []
+    names: set[str] = set()
+    for leaf in leaves(arguments, keeper, hidden):
+        if leaf.secret and (stored := (keyring or {}).get(leaf.path)):
+            value = put(value, leaf.path, f"${{keyring:{stored}}}")
+        elif leaf.secret or leaf.path in variables:
+            variable = _variable(leaf, form, arguments, names.__contains__)
+            names.add(variable.name)
+            found.append(variable)
+            value = put(value, leaf.path, f"${{{variable.name}}}")
+    return SavedCall(name, ref, value, description, tuple(found), where)
+
+
+def _variable(leaf: Leaf, form: Form, arguments: Json, taken: Callable[[str], bool]) -> Variable:
+    """A variable for a place: named after its key, of the type that its field has, else its value."""
+    field = _field(form, leaf.path, arguments)
+    schema: dict[str, Json] = {}
+    said = cast("dict[str, Json]", field.schema) if field and isinstance(field.schema, dict) else {}
+    kind = said.get("type")
+    if not isinstance(kind, str):
+        kind = next((word for known, word in _TYPES.items() if isinstance(leaf.value, known)), "")
+    if kind and leaf.value is not None and not (field and field.nullable):
+        schema["type"] = kind
+    schema |= {key: said[key] for key in _KEPT if key in said and _fine(said[key])}
+    if leaf.value is not None and not leaf.secret:
+        schema["default"] = leaf.value
+    base = re.sub(
+        r"[^A-Za-z0-9_-]+", "_", str(next((part for part in reversed(leaf.path) if isinstance(part, str)), ""))
+    )
+    base = base if re.match(r"[A-Za-z_]", base) else f"value_{base}".rstrip("_")
+    name, number = base[:70], 1
+    while taken(name):
+        number += 1
+        name = f"{base[:70]}_{number}"
+    return Variable(name, schema, "default" not in schema, leaf.secret)
+
+
+def _field(form: Form, path: Path, arguments: Json) -> Field | None:
+    if form.root is not None:
+        return field_at(form.root, path, arguments)
+    return form.field(str(path[0])) if len(path) == 1 else None
+
+
+def _fine(value: Json) -> bool:
+    """Whether TOML can say it."""
+    return value is not None and not (isinstance(value, list) and None in value)

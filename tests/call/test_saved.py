@@ -1,0 +1,270 @@
+"""Saved calls: the file says exactly the value, mistakes are told, and no secret is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_studio.call.private import Keeper
+from mcp_studio.call.saved import SavedCall, Variable, literal, schema_of
+from mcp_studio.call.saved_edit import changed_text
+from mcp_studio.call.saved_fill import fill, missing
+from mcp_studio.call.saved_folder import Folders, folders
+from mcp_studio.call.saved_text import means, read_saved, saved_text
+from mcp_studio.call.saving import leaves, made
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Problem
+from mcp_studio.errors import ConfigError, UsageError
+from mcp_studio.jsontext import ExactFloat, Json, dumps, loads
+from mcp_studio.paths import Paths
+from mcp_studio.redact import Redactor
+from mcp_studio.schema.form import build
+
+ADD = Ref("tool", "shop", "add_order")
+EXACT = st.from_regex(r"\A-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?\Z").map(
+    lambda text: loads(text, exact=True)
+)
+TEXT = st.text(st.characters(codec=None, categories=["L", "N", "P", "S", "Z", "C"]), max_size=12) | st.sampled_from(
+    ["${x}", "$${x}", "a\nb\n", 'say """hi"""', "back\\slash\\\n'''x'''", "\x7f\u2028\x00\r\n", "\ud800", "2026-01-01"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | EXACT | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def read(text: str, problems: list[Problem] | None = None) -> SavedCall | None:
+    return read_saved(text, "n", Path("n.toml"), "personal", [] if problems is None else problems)
+
+
+def good(text: str) -> SavedCall:
+    problems: list[Problem] = []
+    saved = read(text, problems)
+    assert saved is not None, problems
+    return saved
+
+
+def wrong(text: str) -> str:
+    problems: list[Problem] = []
+    assert read(text, problems) is None and problems
+    return "\n".join(map(str, problems))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(TEXT, VALUES, max_size=4) | VALUES)
+def test_a_value_survives_the_file_exactly(value: Json) -> None:
+    saved = SavedCall("n", ADD, literal(value))
+    again = read(saved_text(saved))
+    if value is None:
+        assert again is not None and again.arguments is None
+    else:
+        assert again is not None and dumps(fill(again, {}).arguments) == dumps(value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(TEXT, VALUES, max_size=3), st.dictionaries(TEXT, VALUES, max_size=3))
+def test_a_file_that_is_changed_says_the_new_value_exactly(one: Json, other: Json) -> None:
+    text = changed_text(saved_text(SavedCall("n", ADD, literal(one))), SavedCall("n", ADD, literal(other)))
+    again = read(text)
+    assert again is not None and dumps(fill(again, {}).arguments) == dumps(other)
+
+
+def test_numbers_are_as_they_were_typed_and_keys_in_their_order() -> None:
+    text = '{"z":1.0,"a":{"n":12345678901234567890123,"b":1e400},"m":[1E5,-0.00],"c":{}}'
+    written = saved_text(SavedCall("n", ADD, loads(text, exact=True)))
+    assert "[arguments]" in written and "1e400" in written
+    assert dumps(good(written).arguments).decode() == text
+
+
+def test_what_toml_cannot_say_is_written_as_json() -> None:
+    saved = SavedCall("n", ADD, {"a": None, "quote": "'''", "long": ExactFloat("9" * 5000)})
+    text = saved_text(saved)
+    assert "arguments = '''" in text and means(text, saved)
+
+
+def test_texts_of_several_lines_stand_on_several_lines() -> None:
+    text = saved_text(SavedCall("n", ADD, {"sql": "select *\nfrom t\n"}))
+    assert 'sql = """\nselect *\nfrom t\n"""' in text
+
+
+WHOLE = """\
+version = 1
+server = "shop"  # where
+tool = "add_order"
+description = "What we test with"
+
+[arguments]
+# who
+customer = "${customer}"
+note = "for ${customer}, $${not}"
+rush = "${rush}"  # how fast
+
+[variables.customer]
+type = "string"
+default = "Ada"
+
+[variables.rush]
+type = "boolean"
+"""
+
+
+def test_variables_are_typed_and_have_defaults() -> None:
+    saved = good(WHOLE)
+    assert [one.name for one in missing(saved, {})] == ["rush"]
+    assert fill(saved, {"rush": True}).arguments == {"customer": "Ada", "note": "for Ada, ${not}", "rush": True}
+    assert schema_of(saved.variables)["required"] == ["rush"]
+    optional = good('server="s"\ntool="t"\narguments={a="${x}",b=["${x}"],c="<${x}>"}\nvariables.x={required=false}')
+    assert fill(optional, {}).arguments == {"b": [], "c": "<>"} and missing(optional, {}) == ()
+
+
+def test_secrets_come_from_their_places_and_can_be_left_out() -> None:
+    saved = good(
+        'server="s"\ntool="t"\narguments={a="${keyring:k}",b=["x ${env:TOKEN}"],c="${pin}"}\n'
+        "variables.pin={secret=true}"
+    )
+    filled = fill(saved, {"pin": "1234"}, environ={"TOKEN": "from-env"}, keyring=lambda name: f"secret {name}")
+    assert filled.arguments == {"a": "secret k", "b": ["x from-env"], "c": "1234"}
+    assert filled.hidden == {"/a", "/b/0", "/c"} and set(filled.secrets) == {"secret k", "from-env", "1234"}
+    assert fill(saved, {"pin": "1234"}, secrets=False).arguments == {"b": []}
+    assert saved.references == ("${keyring:k}", "${env:TOKEN}")
+    with pytest.raises(ConfigError, match=r"arguments\.b\.0: the environment variable TOKEN is not set"):
+        fill(saved, {"pin": "1234"}, environ={}, keyring=str)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('server="s"\ntool="t"\nargumnts={}', "argumnts: is not a known key. Did you mean `arguments`?"),
+        ('server="s"', "needs one of tool, prompt, template or resource."),
+        ('server="s"\ntool="t"\nprompt="p"', "can have only one of"),
+        ('tool="t"', "server: is missing"),
+        ("x = [", "is no valid TOML"),
+        ("version = 2", "was written by a newer mcp-studio"),
+        ('server="s"\ntool="t"\narguments="{"', "is a string, but no JSON"),
+        ('server="s"\ntool="t"\narguments=1', "must be a table, or JSON in a string"),
+        ('server="s"\ntool="t"\narguments={d=2026-01-01}', "arguments.d: is no JSON value."),
+        ('server="s"\ntool="t"\narguments={n=nan}', "arguments.n: is no JSON value."),
+        ('server="s"\ntool="t"\narguments={a="${nme}"}\nvariables.name={}', "Did you mean `name`?"),
+        (
+            'server="s"\ntool="t"\nvariables.a={typ="string"}',
+            "variables.a.typ: is not a known key. Did you mean `type`?",
+        ),
+        ('server="s"\ntool="t"\nvariables.a={type="text"}', "must be one of string"),
+        ('server="s"\ntool="t"\nvariables.a={secret=true,default="x"}', "of a secret would be one that everybody"),
+        ('server="s"\ntool="t"\nvariables."a b"={}', "is no name of a variable"),
+        ('server="s"\ntool="t"\narguments={n=' + "9" * 5000 + "}", "is no valid TOML"),
+        ('server="s"\ntool="t"\narguments=' + "{a=" * 3000 + "1" + "}" * 3000, "is no valid TOML"),
+    ],
+)
+def test_mistakes_are_told_with_their_key(text: str, says: str) -> None:
+    assert says in wrong(text)
+
+
+def test_comments_stay_where_their_keys_do() -> None:
+    saved = good(WHOLE)
+    value = {"customer": "${customer}", "note": "other", "rush": "${rush}", "more": [1]}
+    text = changed_text(WHOLE, SavedCall("n", ADD, value, saved.description, saved.variables))
+    assert all(comment in text for comment in ("# where", "# who", "# how fast")) and "more = [1]" in text
+    assert good(text).arguments == value
+    fewer = changed_text(text, SavedCall("n", ADD, {"customer": "x"}, "Other"))
+    assert "# where" in fewer and "[variables" not in fewer and good(fewer).description == "Other"
+
+
+def test_the_projects_calls_come_first_and_a_broken_file_breaks_no_other(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".mcp-studio").mkdir()
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    places = folders(Paths.default(), tmp_path / "deep" / "er")
+    assert places.in_project and places.project == tmp_path / ".mcp-studio" / "calls"
+    for where in ("personal", "project"):
+        places.write(SavedCall("mine", ADD, {"w": where}, where=where), replace=False)
+    (places.project / "broken.toml").write_text("tool = ")
+    (places.project / "con.toml").write_text("")
+    (places.project / "folder.toml").mkdir()
+    loaded = places.load()
+    assert [(one.where, one.name) for one in loaded.calls] == [("project", "mine"), ("personal", "mine")]
+    assert [Path(problem.file).name for problem in loaded.failed] == ["broken.toml", "con.toml", "folder.toml"]
+    assert places.find("mine").arguments == {"w": "project"} and places.find("personal:mine").where == "personal"
+    with pytest.raises(ConfigError, match="is no valid TOML"):
+        places.find("broken")
+    with pytest.raises(UsageError) as error:
+        places.find("mien")
+    assert error.value.hint == "Did you mean `mine`?"
+
+
+def test_without_a_project_they_are_the_persons_and_a_setting_says_otherwise(tmp_path: Path) -> None:
+    assert folders(Paths.default(), tmp_path).usual == "personal"
+    (tmp_path / "in").mkdir()
+    (tmp_path / ".mcp-studio").mkdir()
+    assert folders(Paths.default(), tmp_path / "in").usual == "personal"  # no repository: parents are not ours
+    assert folders(Paths.default(), tmp_path, str(tmp_path / "x")).path("project") == tmp_path / "x"
+
+
+def kept(tmp_path: Path) -> Folders:
+    (tmp_path / ".mcp-studio").mkdir()
+    return folders(Paths.default(), tmp_path)
+
+
+def test_names_are_those_of_files_and_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
+    places = kept(tmp_path)
+    for name in ("../x", "a/b", "", "nul", ".hidden", "x.", "a" * 90, "a:b"):
+        with pytest.raises(UsageError):
+            places.write(SavedCall(name, ADD), replace=False)
+    saved = places.write(SavedCall("one", ADD), replace=False)
+    with pytest.raises(UsageError, match="already"):
+        places.write(SavedCall("one", ADD), replace=False)
+    places.write(SavedCall("two", ADD), replace=False)
+    with pytest.raises(UsageError, match="already"):
+        places.rename(places.find("two"), "one")
+    assert places.rename(places.find("two"), "three").file.exists()
+    places.delete(saved)
+    assert [one.name for one in places.load().calls] == ["three"]
+
+
+def test_a_project_file_may_use_secrets_once_the_person_has_agreed(tmp_path: Path) -> None:
+    places = kept(tmp_path)
+    file = places.project / "x.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('server="s"\ntool="t"\narguments={a="${keyring:bank}"}')
+    saved = places.find("x")
+    assert not places.agreed(saved)
+    places.agree(saved)
+    assert places.agreed(saved) and kept_again(tmp_path).agreed(saved)
+    file.write_text('server="s"\ntool="t"\narguments={b="${keyring:bank}"}')
+    assert not places.agreed(places.find("x"))
+
+
+def kept_again(tmp_path: Path) -> Folders:
+    return folders(Paths.default(), tmp_path)
+
+
+def test_saving_makes_variables_and_writes_no_secret() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "customer": {"type": "string", "title": "Who"},
+            "password": {"type": "string"},
+            "items": {"type": "array", "items": {"type": "object", "properties": {"count": {"type": "integer"}}}},
+        },
+    }
+    value = {"customer": "Ada", "password": "hunter2", "items": [{"count": 2}, {"count": 3}], "note": "${x}"}
+    keeper = Keeper(Redactor().text)
+    places = [leaf.path for leaf in leaves(value, keeper)]
+    assert places == [("customer",), ("password",), ("items", 0, "count"), ("items", 1, "count"), ("note",)]
+    chosen = {("customer",), ("items", 0, "count"), ("items", 1, "count")}
+    saved = made("n", ADD, value, build(schema), keeper=keeper, variables=chosen)
+    assert "hunter2" not in saved_text(saved)
+    assert [(one.name, one.secret) for one in saved.variables] == [
+        ("customer", False), ("password", True), ("count", False), ("count_2", False),
+    ]  # fmt: skip
+    assert saved.variables[0] == Variable(
+        "customer", {"type": "string", "title": "Who", "default": "Ada"}, required=False
+    )
+    again = good(saved_text(saved))
+    assert dumps(fill(again, {"password": "hunter2"}).arguments) == dumps(value)
+    stored = made("n", ADD, value, build(schema), keeper=keeper, keyring={("password",): "shop"})
+    assert stored.arguments["password"] == "${keyring:shop}" and stored.variables == ()
