@@ -153,7 +153,8 @@ class Listening:
                 self._on_again()
             attempt.why = "" if attempt.honoured is not None else "the server has not acknowledged it"
             self._show("open" if attempt.honoured is not None else "opening")
-            self.settled.set()
+            if not self._wake.is_set():  # else something else is wanted by now, and the server not told yet
+                self.settled.set()
             await self._either(attempt, self._wake.wait(), None)
         if attempt.over and not self._wake.is_set():
             await self._ended(attempt)
