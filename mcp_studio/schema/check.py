@@ -2,116 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
+from typing import cast
 
-from mcp_studio.jsontext import ExactFloat, Json
-from mcp_studio.schema.field import Choice, Choices, Const, Field, Flag, Form, Number, Text, json_types
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import Field, Form, Lazy, List, Map, Object, Text, Union
 from mcp_studio.schema.formats import wrong_format
-from mcp_studio.schema.place import pointer
+from mcp_studio.schema.own import SIMPLE, own
+from mcp_studio.schema.own import equal as equal
+from mcp_studio.schema.own import is_type as is_type
+from mcp_studio.schema.place import Path, found, pointer
 from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.schema.wording import REQUIRED, limit, not_among, spell, wrong_type
+from mcp_studio.schema.walk import NONE_CHOSEN, field_at, inner, settled
+from mcp_studio.schema.wording import REQUIRED
+
+_MOST = 100_000
+"""Places of a value that are looked at; further ones are left to the whole check."""
+_PROBLEMS = 1_000
+_DEEPEST = 100
 
 
-def quick(form: Form, value: Json) -> tuple[SchemaProblem, ...]:
-    """Problems of the drawn fields: missing, wrong type, none of the options, out of bounds, wrong format.
+def quick(form: Form, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN) -> tuple[SchemaProblem, ...]:
+    """Problems of the drawn fields: missing, wrong type, none of the options, out of bounds, wrong format, wrong key.
 
     Patterns and everything a field does not draw are left to the whole check (`worker.Checker`).
+
+    Args:
+        chosen: the variants of unions that the person chose, by their places; else the value says which is meant.
     """
-    if form.whole:
-        return ()
-    if not isinstance(value, dict):
-        return (SchemaProblem("", wrong_type("object", value)),)
-    found: list[SchemaProblem] = []
-    for field in form.fields:
-        if field.name not in value:
-            found += [SchemaProblem(pointer(field.name), REQUIRED)] if field.required else []
-        else:
-            found += _field(field, value[field.name], strict=form.strict)
-    return tuple(found)
+    root = form.root or Object("", fields=Lazy(lambda: form.fields))
+    return quick_at(root, (), value, chosen, strict=form.strict)
 
 
-def equal(one: Json, two: Json) -> bool:
-    """Equality of JSON Schema: 1 is 1.0, but true is not 1."""
-    if isinstance(one, bool) or isinstance(two, bool):
-        return one is two
-    if isinstance(one, (list, dict)) or isinstance(two, (list, dict)):
-        return spell(one) == spell(two)
-    return one == two
+def quick_at(
+    root: Field, path: Path, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN, *, strict: bool = False
+) -> tuple[SchemaProblem, ...]:
+    """The same for one place of a value and all that is inside it, at pointers from the top of the value."""
+    field = field_at(root, path, value, chosen)
+    walk = _Walk(chosen, strict)
+    if field is not None:
+        walk.go(field, found(value, path), path)
+    return tuple(walk.found)
 
 
-def _field(field: Field, value: Json, *, strict: bool) -> Iterator[SchemaProblem]:
-    if value is None and field.nullable:
-        return
-    for message in _messages(field, value):
-        yield SchemaProblem(pointer(field.name), message)
-    if isinstance(field, Text) and isinstance(value, str) and (message := wrong_format(field.format, value)):
-        yield SchemaProblem(pointer(field.name), message, "error" if strict else "warning")
+class _Walk:
+    """Goes through a value and its fields, as far as `_MOST` and `_DEEPEST` allow."""
 
+    def __init__(self, chosen: Mapping[Path, int], strict: bool) -> None:
+        self.found: list[SchemaProblem] = []
+        self._chosen = chosen
+        self._strict = strict
+        self._left = _MOST
 
-def _messages(field: Field, value: Json) -> Iterator[str]:
-    if isinstance(field, Text):
-        yield from _text(field, value)
-    elif isinstance(field, Number):
-        yield from _number(field, value)
-    elif isinstance(field, Flag):
-        if not isinstance(value, bool):
-            yield wrong_type("boolean", value)
-    elif isinstance(field, Choice):
-        if not any(equal(option.value, value) for option in field.options):
-            yield not_among([option.value for option in field.options], value)
-    elif isinstance(field, Choices):
-        yield from _choices(field, value)
-    elif isinstance(field, Const):
-        if not equal(field.value, value):
-            yield not_among([field.value], value)
-    elif (kinds := json_types(field)) and not any(is_type(kind, value) for kind in kinds):
-        yield wrong_type(list(kinds), value)
-
-
-def _text(field: Text, value: Json) -> Iterator[str]:
-    if not isinstance(value, str):
-        yield wrong_type("string", value)
-    elif field.min_length is not None and len(value) < field.min_length:
-        yield limit("minLength", field.min_length, value)
-    elif field.max_length is not None and len(value) > field.max_length:
-        yield limit("maxLength", field.max_length, value)
-
-
-def _number(field: Number, value: Json) -> Iterator[str]:
-    if not is_type("integer" if field.integer else "number", value):
-        yield wrong_type("integer" if field.integer else "number", value)
-        return
-    low, high = field.minimum, field.maximum
-    if low is not None and (value <= low if field.above_minimum else value < low):
-        yield limit("exclusiveMinimum" if field.above_minimum else "minimum", low, value)
-    if high is not None and (value >= high if field.below_maximum else value > high):
-        yield limit("exclusiveMaximum" if field.below_maximum else "maximum", high, value)
-
-
-def _choices(field: Choices, value: Json) -> Iterator[str]:
-    if not isinstance(value, list):
-        yield wrong_type("array", value)
-        return
-    for item in value:
-        if not any(equal(option.value, item) for option in field.options):
-            yield not_among([option.value for option in field.options], item)
+    def go(self, field: Field, value: Json, path: Path) -> None:
+        if value is None and field.nullable:
             return
-    if field.min_items is not None and len(value) < field.min_items:
-        yield limit("minItems", field.min_items, value)
-    if field.max_items is not None and len(value) > field.max_items:
-        yield limit("maxItems", field.max_items, value)
+        if isinstance(field, Union):
+            field = settled(field, value, self._chosen.get(path))
+        for message, severity in own(field, value, strict=self._strict):
+            self.found.append(SchemaProblem(pointer(*path), message, severity))
+        if len(path) >= _DEEPEST:
+            return
+        for part, message in wrong_members(field, value):
+            self.found.append(SchemaProblem(pointer(*path, part), message))
+        if isinstance(value, dict) and isinstance(field, (Object, Map)):
+            self._members(field, cast("dict[str, Json]", value), path)
+        elif isinstance(value, list) and isinstance(field, List):
+            for index, item in enumerate(cast("list[Json]", value)):
+                if (one := field.item(index)) is None or not self._into(one, item, path, index):
+                    break
+
+    def _members(self, field: Object | Map, value: dict[str, Json], path: Path) -> None:
+        if isinstance(field, Object):
+            for one in field.fields():
+                if one.name in value and not self._into(one, value[one.name], path, one.name):
+                    return
+            if field.rest is None:
+                return
+            names = {one.name for one in field.fields()}
+            value = {key: item for key, item in value.items() if key not in names}
+        for key, item in value.items():
+            if (one := inner(field, key)) is not None and not self._into(one, item, path, key):
+                return
+
+    def _into(self, field: Field, value: Json, path: Path, part: str | int) -> bool:
+        """Look at a place inside; False when enough was looked at."""
+        self._left -= 1
+        simple = SIMPLE.get(type(field))
+        if simple is None:
+            self.go(field, value, (*path, part))
+        elif value is not None or not field.nullable:
+            for message in simple(field, value):
+                self.found.append(SchemaProblem(pointer(*path, part), message))
+            if isinstance(field, Text) and field.format and isinstance(value, str):
+                self._format(field, value, (*path, part))
+        return self._left > 0 and len(self.found) < _PROBLEMS
+
+    def _format(self, field: Text, value: str, path: Path) -> None:
+        if message := wrong_format(field.format, value):
+            self.found.append(SchemaProblem(pointer(*path), message, "error" if self._strict else "warning"))
 
 
-def is_type(kind: str, value: Json) -> bool:
-    """Whether a value is of a JSON Schema type; 2.0 is an integer."""
-    if kind in ("integer", "number"):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return False
-        return kind == "number" or isinstance(value, int) or value.is_integer() or _long(value)
-    names = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
-    return isinstance(value, names[kind])
-
-
-def _long(value: float) -> bool:
-    # An integer of absurd length is kept as written, and reads as infinity.
-    return isinstance(value, ExactFloat) and value.text.lstrip("-").isdecimal()
+def wrong_members(field: Field, value: Json) -> Iterable[tuple[str, str]]:
+    """What is wrong with the keys of an object: those that are missing, and those that are not allowed."""
+    if not isinstance(value, dict):
+        return
+    if isinstance(field, Object):
+        for one in field.fields():
+            if one.required and one.name not in value:
+                yield one.name, REQUIRED
+    free = field.rest if isinstance(field, Object) else field if isinstance(field, Map) else None
+    if free is not None:
+        names = {one.name for one in field.fields()} if isinstance(field, Object) else ()
+        for key in cast("dict[str, Json]", value):
+            if key not in names and (message := free.wrong_key(key)):
+                yield key, f"is a name that {message}"

@@ -179,6 +179,8 @@ class Union(Field):
     """The value itself decides (`if`, `dependentSchemas`): nothing is chosen, the form follows."""
     choose: Callable[[Json], int] = lambda value: -1
     """The variant that a value is of, the best one where several could be meant; -1 for none."""
+    types: tuple[str, ...] = ()
+    """The JSON types it may have besides null; empty when some variant does not say."""
 
 
 @record(frozen=True)
@@ -211,11 +213,8 @@ AS_JSON = (JsonField, Object, List, Map, Union)
 
 def json_types(field: Field) -> tuple[str, ...]:
     """The JSON types of values of a field, besides null where it is nullable; empty when any will do."""
-    if isinstance(field, JsonField):
+    if isinstance(field, (JsonField, Union)):
         return field.types
-    if isinstance(field, Union):
-        found = [json_types(variant.field()) for variant in field.variants]
-        return () if not all(found) else tuple(dict.fromkeys(kind for kinds in found for kind in kinds))
     if isinstance(field, (Choice, Const)):
         values = [field.value] if isinstance(field, Const) else [option.value for option in field.options]
         return tuple(dict.fromkeys(type_of(value) for value in values))

@@ -40,6 +40,7 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
         **base,
         hint=shape(schema, builder.resolver),
         variants=variants,
+        types=tuple(dict.fromkeys(kind for one in kinds for kind in one)) if all(kinds) else (),
         choose=lambda value: _choose(flat, known, value),
     )
 

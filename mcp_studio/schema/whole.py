@@ -17,14 +17,14 @@ MOST = 100
 _MESSAGE = 500
 _POINTER = 2_000
 _SAID = {
-    "uniqueItems": "has the same item more than once",
+    "uniqueItems": wording.TWICE,
     "contains": "has no item, or not as many, of the kind that the schema asks for",
     "not": "is a value that the schema excludes",
     "propertyNames": "has a property with a name that the schema does not allow",
     "unevaluatedProperties": "has properties that the schema does not allow",
     "unevaluatedItems": "has items that the schema does not allow",
-    "additionalItems": "has more items than the schema allows",
-    "items": "has more items than the schema allows",
+    "additionalItems": wording.TOO_MANY,
+    "items": wording.TOO_MANY,
 }
 
 Finding = tuple[str, str, str]
@@ -99,7 +99,7 @@ class Checked:
                 for inner in meant:
                     yield from self._told(inner, place)
             else:
-                yield place, f"is none of the kinds that the schema allows, got {wording.got(_plain(value))}"
+                yield place, f"{wording.NO_KIND}, got {wording.got(_plain(value))}"
         elif keyword == "pattern":
             yield (
                 place,
@@ -160,7 +160,7 @@ def _sentence(error: Any) -> str:
     if keyword == "oneOf":
         return "fits more than one of the kinds of which it must be one"
     if keyword == "anyOf":
-        return "is none of the kinds that the schema allows"
+        return wording.NO_KIND
     return _SAID.get(str(keyword)) or _cut(str(error.message))
 
 

@@ -101,6 +101,9 @@ LIMITS = frozenset((*_AMOUNTS, *_COUNTS))
 
 REQUIRED = "is required"
 NOT_ALLOWED = "is not a property that the schema allows"
+NO_KIND = "is none of the kinds that the schema allows"
+TOO_MANY = "has more items than the schema allows"
+TWICE = "has the same item more than once"
 
 
 def _either(words: list[str]) -> str:
