@@ -28,7 +28,7 @@ from mcp_studio.redact import is_secret_name
 Lookup = Callable[[str], str]
 """Gives a secret by its name; raises ConfigError."""
 
-_REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z]+):(?![-=?+]))?([^{}:$]*)(?::-([^{}]*))?\}")
+REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z]+):(?![-=?+]))?([^{}:$]*)(?::-([^{}]*))?\}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SCHEMES = ("env", "keyring", "input")
 _HARMLESS = frozenset(
@@ -57,7 +57,7 @@ class Expander:
         Raises:
             ConfigError: names `key`: a variable is not set, a secret is not there, or a reference is mistyped.
         """
-        return _REFERENCE.sub(lambda found: self._value(found, key), text) if "$" in text else text
+        return REFERENCE.sub(lambda found: self._value(found, key), text) if "$" in text else text
 
     def _value(self, found: re.Match[str], key: str) -> str:
         literal, scheme, name, default = found.groups()

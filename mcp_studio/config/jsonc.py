@@ -11,14 +11,17 @@ _PARTS = re.compile(
 )
 
 
-def loads_lenient(text: str) -> Json:
+def loads_lenient(text: str, *, exact: bool = False) -> Json:
     """Read one JSON value; comments and commas before a closing bracket are ignored, line numbers stay right.
+
+    Args:
+        exact: as `jsontext.loads` has it.
 
     Raises:
         JsonProblem: it is not JSON even so.
         LimitExceeded: it is nested too deeply.
     """
-    return loads(_PARTS.sub(_blank, text.removeprefix("\ufeff")))
+    return loads(_PARTS.sub(_blank, text.removeprefix("\ufeff")), exact=exact)
 
 
 def _blank(part: re.Match[str]) -> str:

@@ -1,0 +1,1 @@
+"""A call as other programs write it, and back: pure texts, nothing is sent and nothing evaluated."""

@@ -1,0 +1,158 @@
+"""What is copied: a call as it would be made, and the server that it would be made on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Final, Literal, cast
+
+from mcp_studio import __version__
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Kind, ServerConfig
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.compose import request
+from mcp_studio.protocol.headers import param_headers
+from mcp_studio.protocol.outgoing import Outgoing, request_out
+from mcp_studio.protocol.tasks import support_of
+from mcp_studio.protocol.versions import (
+    LATEST_HANDSHAKE,
+    LATEST_MODERN,
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_VERSION,
+    era_of,
+)
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.record import record
+from mcp_studio.session.manager import ConnectionManager
+
+ABSENT: Final = object()
+"""No such value, where null is one too."""
+_CLIENT: dict[str, Json] = {"name": "mcp-studio", "version": __version__}
+
+
+@record(frozen=True)
+class Subject:
+    """One call of a tool, prompt, resource or filled template."""
+
+    ref: Ref
+    value: Json = None
+    """What stands in the form: a tool's arguments, a prompt's strings, a template's variables."""
+    uri: str = ""
+    """Of a resource or a filled template."""
+    server: ServerConfig | None = None
+    spoken: Kind | Literal[""] = ""
+    """The transport that the server turned out to speak."""
+    version: str = ""
+    """The protocol version agreed on; empty while there is none."""
+    remembered: str = ""
+    """The era that the server spoke last time."""
+    info: Json = None
+    """Who we say that we are."""
+    capabilities: Json = None
+    """What we say that we can do."""
+    tool: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """The tool as the server lists it."""
+    task: bool = False
+    """It is to be called as a task (2025-11-25)."""
+    structured: Json = ABSENT
+    """The structured content that came of it last time."""
+
+    @property
+    def method(self) -> str:
+        """The method of the request."""
+        return {"tool": "tools/call", "prompt": "prompts/get"}.get(self.ref.kind, "resources/read")
+
+    @property
+    def kind(self) -> Kind:
+        """How the server is reached."""
+        return self.spoken or (self.server.kind if self.server else "stdio")
+
+    @property
+    def supposed(self) -> str:
+        """The protocol version that a request is made for: the one agreed on, else the most likely one."""
+        if self.version:
+            return self.version
+        server = self.server or ServerConfig("")
+        era = self.remembered if server.era == "auto" else server.era
+        return server.protocol_version or (LATEST_MODERN if era == "modern" else LATEST_HANDSHAKE)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the server speaks that version, and it is not only likely."""
+        return bool(self.version or (self.server and (self.server.protocol_version or self.server.era != "auto")))
+
+    @property
+    def modern(self) -> bool:
+        """Whether the request is one of the stateless era."""
+        return era_of(self.supposed) == "modern"
+
+    def params(self, value: Json) -> dict[str, Json]:
+        """The params of the request with these arguments, as the studio would send them."""
+        if self.ref.kind in ("resource", "template"):
+            params: dict[str, Json] = {"uri": self.uri or self.ref.name}
+        else:
+            params = {"name": self.ref.name, "arguments": {} if value is None else value}
+        if self.task:
+            params["task"] = {}
+        return params
+
+    def stamped(self, value: Json) -> dict[str, Json]:
+        """The same with what its era wants in `_meta`."""
+        return cast("dict[str, Json]", request("", self.params(value), meta=self.stamp)["params"])
+
+    @property
+    def stamp(self) -> dict[str, Json]:
+        """What every request of the stateless era says of us; nothing in the handshake era."""
+        if not self.modern:
+            return {}
+        return {META_VERSION: self.supposed, META_CLIENT: self.who, META_CAPABILITIES: self.can}
+
+    @property
+    def who(self) -> Json:
+        """Who we say that we are."""
+        own = self.server.client_info if self.server else None
+        return self.info or own or _CLIENT
+
+    @property
+    def can(self) -> Json:
+        """What we say that we can do."""
+        own = self.server.capabilities if self.server else None
+        return self.capabilities or own or {}
+
+    def out(self, value: Json, identity: int = 1) -> Outgoing:
+        """The request with these arguments as a transport would be given it."""
+        schema = self.tool.get("inputSchema")
+        headers = param_headers(schema, mapping(value)) if self.modern and schema is not None else ()
+        return request_out(identity, self.method, self.stamped(value), self.supposed, self.modern, headers)
+
+
+def subject_of(
+    manager: ConnectionManager,
+    catalog: Catalog,
+    ref: Ref,
+    value: Json,
+    *,
+    uri: str = "",
+    task: bool = False,
+    result: Json = None,
+) -> Subject:
+    """A call with all that the studio knows of its server now; the server need not be connected, or be there at all.
+
+    Args:
+        result: the raw result that came of it last time.
+    """
+    entries = catalog.find(ref)
+    view = entries[0].view if entries else None
+    tool = view.raw if isinstance(view, ToolView) else {}
+    came = mapping(result).get("structuredContent", ABSENT) if mapping(result).get("isError") is not True else ABSENT
+    if ref.server not in manager.names():
+        return Subject(ref, value, uri, tool=tool, structured=came)
+    server, status = manager.config(ref.server), manager.status(ref.server)
+    support = support_of(tool or None, status.version, status.capabilities)
+    return Subject(
+        ref, value, uri, server, status.spoken, status.version,
+        manager.era_of(server), status.client_info or manager.client_info, status.declared, tool,
+        support == "required" or (support == "optional" and task), came,
+    )  # fmt: skip
