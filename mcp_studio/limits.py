@@ -74,6 +74,8 @@ class Limits:
     """Checking one value against its schema."""
     check_memory: int = 512 * MB
     """Memory for checking one value against its schema."""
+    field_file: int = 8 * MB
+    """A file whose contents are put into a field, and what comes back from an editor."""
     trace_entries: int = 10_000
     """Trace entries kept in memory."""
     trace_bytes: int = 64 * MB

@@ -82,7 +82,8 @@ def _project(file: Path, trusted: TrustStore, done: _Loading) -> None:
     agreed = trusted.agreed(digest(file, content))
     settings, servers = _parsed(file, content, "project", done)
     if agreed:
-        _add(done, settings, servers)
+        # The question that was agreed to names servers: no other program comes from there.
+        _add(done, replace(settings, editor=done.settings.editor), servers)
     else:
         done.untrusted.append(Untrusted(str(file), digest(file, content), tuple(servers.values())))
 

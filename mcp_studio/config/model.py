@@ -144,6 +144,8 @@ class Settings:
     """Draw with ASCII characters only."""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """Action id -> comma-separated keys."""
+    editor: str = ""
+    """The command that edits a file, such as `code --wait`; empty for $VISUAL and $EDITOR."""
     start_processes: int = 2
     """How many child processes may be starting at a time."""
     start_remote: int = 5

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from mcp_studio.tui import asking_keys, console_keys, log_keys, task_keys
+from mcp_studio.tui import aid_keys, asking_keys, console_keys, log_keys, task_keys, view_keys
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
-    "tasks", "task", "console",
+    "tasks", "task", "console", "when", "file", "paste",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -135,32 +135,8 @@ ACTIONS: tuple[Action, ...] = (
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
         *console_keys.TRACE,
     ),
-    *_scope(
-        "list",
-        ("list-up", "up,k", "move(-1)", "Up", ""),
-        ("list-down", "down,j", "move(1)", "Down", ""),
-        ("list-page-up", "pageup", "page(-1)", "Page up", ""),
-        ("list-page-down", "pagedown", "page(1)", "Page down", ""),
-        ("list-first", "home,g", "first", "First", ""),
-        ("list-last", "end,G", "last", "Last", ""),
-    ),
-    *_scope(
-        "viewer",
-        ("viewer-find", "slash", "open_find", "Find", ""),
-        ("viewer-next", "n", "find_next(1)", "Next match", ""),
-        ("viewer-previous", "N", "find_next(-1)", "Previous match", ""),
-        ("viewer-up", "up,k", "scroll_by(-1)", "Up", ""),
-        ("viewer-down", "down,j", "scroll_by(1)", "Down", ""),
-        ("viewer-page-up", "pageup", "page(-1)", "Page up", ""),
-        ("viewer-page-down", "pagedown", "page(1)", "Page down", ""),
-        ("viewer-first", "home,g", "first", "Begin", ""),
-        ("viewer-last", "end,G", "last", "End", ""),
-        ("json-open", "right,l", "unfold", "JSON: open, or go inside", ""),
-        ("json-close", "left,h", "fold", "JSON: close, or go outside", ""),
-        ("json-close-all", "z", "fold_all", "JSON: close all", ""),
-        ("json-open-all", "Z", "unfold_all", "JSON: open one level more", ""),
-        ("json-copy-path", "Y", "copy_path", "JSON: copy the path", ""),
-    ),
+    *_scope("list", *view_keys.LIST),
+    *_scope("viewer", *view_keys.VIEWER),
     *_scope(
         "server dialog",
         ("server-test", "!ctrl+t", "test", "Try it without saving", "Test"),
@@ -212,6 +188,9 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_scope("log", *log_keys.LOG),
     *_scope("console", *console_keys.CONSOLE),
+    *_scope("when", *aid_keys.WHEN),
+    *_scope("file", *aid_keys.FILE),
+    *_scope("paste", *aid_keys.PASTE),
     *_scope(
         "detail",
         ("part-copy", "y", "copy", "Copy the value under the cursor", "Copy"),

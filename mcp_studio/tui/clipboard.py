@@ -23,6 +23,18 @@ def copy(text: str, through_terminal: Callable[[str], None]) -> str:
     return f"Copied {_amount(text)} through the terminal."
 
 
+def paste(own: str) -> str:
+    """The text of the desktop's clipboard, else what was copied here; may wait for another program."""
+    if not _has_desktop():
+        return own
+    import pyperclip
+
+    try:
+        return pyperclip.paste() or own
+    except (pyperclip.PyperclipException, OSError, UnicodeDecodeError):
+        return own
+
+
 def _amount(text: str) -> str:
     lines = text.count("\n") + 1
     return f"{len(text):,} characters" if lines == 1 else f"{lines:,} lines"

@@ -40,7 +40,13 @@ class PromptDriver(LinuxDriver):
         if self._frame_stands and data == _ALTERNATE:
             self._frame_stands = False
             return
-        super().write(data)
+        if self._writer_thread is not None:  # while another program has the terminal, nobody takes what is written
+            super().write(data)
+
+    def close(self) -> None:
+        """Write the rest; what comes later is for nobody, and would wait for ever."""
+        super().close()
+        self._writer_thread = None
 
     def disable_input(self) -> None:
         """End the input thread and wait for it."""

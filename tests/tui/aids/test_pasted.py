@@ -1,0 +1,98 @@
+"""What pasted text becomes in a field, and which aids a field has."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import Choice, Field, Flag, JsonField, Lazy, List, Number, Object, Option, Text
+from mcp_studio.tui.aids.offered import Aid, Here, aids, suits
+from mcp_studio.tui.aids.pasted import readings
+
+TEXT, NUMBER, ANY, OBJECT = Text("t"), Number("n", integer=True), JsonField("j"), Object("o")
+WORDS = List("l", items=Lazy(lambda: Text("")))
+NUMBERS = List("l", items=Lazy(lambda: Number("", integer=True)))
+CHOICE = Choice("c", options=(Option("a", "A"), Option(2, "Two")))
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "value"),
+    [
+        (TEXT, "hello\n", "hello"),
+        (TEXT, "a\nb\n", "a\nb\n"),
+        (TEXT, '"he said"', "he said"),
+        (TEXT, '{"a": 1}', '{"a": 1}'),
+        (NUMBER, " 1,234 ", 1234),
+        (Flag("f"), "yes", True),
+        (CHOICE, "Two", 2),
+        (ANY, "{'a': True, 'b': None}", {"a": True, "b": None}),
+        (ANY, '```json\n{"a": 1,} // one\n```', {"a": 1}),
+        (ANY, "plain", "plain"),
+        (OBJECT, '{"a": 1}', {"a": 1}),
+        (WORDS, "a\n\nb\n", ["a", "b"]),
+        (WORDS, '["x", "y"]', ["x", "y"]),
+        (WORDS, "alone", ["alone"]),
+        (NUMBERS, "1\n2", [1, 2]),
+        (NUMBERS, "1, 2", [1, 2]),
+        (NUMBERS, "5", [5]),
+    ],
+)
+def test_the_likely_meaning_comes_first(field: Field, text: str, value: Json) -> None:
+    first = readings(field, text)[0]
+    assert first.value == value and type(first.value) is type(value) and first.fits
+
+
+def test_other_meanings_follow_and_say_where_they_do_not_fit() -> None:
+    found = {reading.words: (reading.value, reading.fits) for reading in readings(OBJECT, "[1]")}
+    assert found == {"JSON": ([1], False), "text as it is": ("[1]", False)}
+    assert [reading.value for reading in readings(TEXT, '{"a": 1}')] == ['{"a": 1}', {"a": 1}]
+    assert [reading.fits for reading in readings(NUMBERS, "1\nx")] == [False, False]
+    assert readings(TEXT, " \n") == ()
+
+
+def test_digits_and_order_stay_as_they_are_pasted() -> None:
+    value = readings(OBJECT, '{"z": 1.50, "a": 123456789012345678901234567890}')[0].value
+    assert repr(value) == "{'z': 1.50, 'a': 123456789012345678901234567890}"
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "(" * 60_000, "{'a':" * 5_000, "-" * 50_000 + "1", "1e999999999", "{1}"]
+)
+def test_hostile_text_is_only_text(text: str) -> None:
+    assert readings(ANY, text)[-1].value == text or readings(ANY, text)[0].words == "as typed"
+
+
+def named(found: tuple[Aid, ...], title: str) -> Aid:
+    return next(aid for aid in found if aid.title.startswith(title))
+
+
+def test_the_aid_that_the_schema_asks_for_comes_first() -> None:
+    for field, first in (
+        (Text("t", format="date"), "when"), (Text("t", format="uuid"), "uuid"), (Text("t", format="byte"), "file"),
+    ):  # fmt: skip
+        assert suits(field) == first == aids(Here(field))[0].name
+    assert suits(TEXT) is None and suits(NUMBER) is None
+
+
+def test_what_cannot_be_done_stands_last_with_its_reason() -> None:
+    found = aids(Here(NUMBER, no_editor="There is no editor."))
+    refused = [bool(aid.refused) for aid in found]
+    assert refused == sorted(refused) and any(refused)
+    assert named(found, "Date").refused == "the field takes no text"
+    assert named(found, "Edit in").refused == "There is no editor."
+    assert named(found, "null").refused == "null is no value of this field"
+    assert named(found, "Show it").refused == "it is no secret"
+    assert named(found, "Not sent").refused == "it is not sent now"
+    assert not named(found, "Paste").refused
+
+
+def test_defaults_and_examples_are_offered_once() -> None:
+    field = Text("t", has_default=True, default="a", nullable=True, schema={"examples": ["a", "b\x1b", 3]})
+    found = aids(Here(field, has=True, value="x", pointer="/t", editor="vi"))
+    assert [aid.title for aid in found if aid.title.startswith(("Default", "Example"))] == [
+        'Default: "a"', 'Example: "b\\u001b"', "Example: 3",
+    ]  # fmt: skip
+    assert named(found, "Empty text").value == "" and named(found, "null").value is None
+    assert named(found, "Edit in vi").note == "as text" and named(found, "Copy its place").note == "/t"
+    assert named(aids(Here(WORDS)), "Empty list").value == []
+    assert named(aids(Here(OBJECT)), "Edit in").note == "as JSON"
