@@ -1,0 +1,121 @@
+"""Filling a form with an example: valid values, values at the edge of what is allowed, and deliberately wrong ones.
+
+Everything is made up from the schema, and the same for the same seed. Nothing is run that a server wrote: its patterns
+are read by `regex`. A schema can ask for more than is made up, or for what is not known here; the example then says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from mcp_studio.jsontext import Json
+from mcp_studio.record import record
+from mcp_studio.schema import example_edges, example_wrong
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.example_leaves import Cannot
+from mcp_studio.schema.example_places import Change, Place, places, spoken
+from mcp_studio.schema.example_valid import Maker
+from mcp_studio.schema.field import Field, Form, Lazy, Object
+
+Kind = Literal["minimal", "typical", "full", "edge", "invalid"]
+KINDS: tuple[Kind, ...] = ("minimal", "typical", "full", "edge", "invalid")
+_LABELS = ("only what is required", "typical values", "everything filled in")
+MOST = 80
+"""Examples of one kind."""
+
+
+@record(frozen=True)
+class Example:
+    """A value made up for a form."""
+
+    label: str
+    """What is special about it, such as `quantity: text instead of a whole number`; has foreign names in it."""
+    value: Json
+    kind: Kind
+    remark: str = ""
+    """Why it may not be what it says, as a sentence; empty when nothing speaks against it."""
+
+
+def root_of(form: Form) -> Field:
+    """The field of the whole value, also for forms that are made of fields alone."""
+    if form.root is not None:
+        return form.root
+    return Object("", fields=Lazy(lambda: form.fields), schema=form.schema)
+
+
+def example(form: Form, kind: Kind, seed: int = 0) -> Example:
+    """One example; of edge cases and wrong values there are several, and the seed says which.
+
+    It is always of that kind: where a form has no edge case or nothing that could be wrong, it says so and is minimal.
+    """
+    if kind in ("minimal", "typical", "full"):
+        return _valid(form, kind, seed)
+    found = edges(form) if kind == "edge" else invalid(form)
+    if found:
+        return found[seed % len(found)]
+    basis = _valid(form, "minimal", seed)
+    words = (
+        "It has no edge case that is known here." if kind == "edge" else "Nothing is known here that would be wrong."
+    )
+    return Example(basis.label, basis.value, kind, " ".join(filter(None, (words, basis.remark))))
+
+
+def valid(form: Form, seed: int = 0) -> tuple[Example, ...]:
+    """A minimal, a typical and a full value; each of them once."""
+    found = [_valid(form, kind, seed) for kind in ("minimal", "typical", "full")]
+    return tuple(one for index, one in enumerate(found) if all(one.value != other.value for other in found[:index]))
+
+
+def edges(form: Form, seed: int = 0) -> tuple[Example, ...]:
+    """Values that are allowed, and that a server may not have thought of."""
+    return _changed(form, "edge", seed, example_edges.variations)
+
+
+def invalid(form: Form, seed: int = 0) -> tuple[Example, ...]:
+    """Values with one thing wrong each."""
+    return _changed(form, "invalid", seed, example_wrong.variations)
+
+
+def _valid(form: Form, kind: Kind, seed: int) -> Example:
+    at = KINDS.index(kind)
+    maker = Maker(at, seed)
+    try:
+        value = maker.make(root_of(form))
+    except Cannot as problem:
+        return Example(_LABELS[at], {}, kind, f"No valid value was found: {problem}.")
+    return Example(_LABELS[at], value, kind, " ".join(dict.fromkeys(maker.remarks)) or _doubt(form, value))
+
+
+def _doubt(form: Form, value: Json) -> str:
+    """What the quick check has against a value that is meant to be valid."""
+    wrong = next((problem for problem in quick(form, value) if problem.severity == "error"), None)
+    return f"{wrong.place} {wrong.message}.".strip() if wrong else ""
+
+
+def _changed(form: Form, kind: Kind, seed: int, vary: Callable[[Place], Iterator[Change]]) -> tuple[Example, ...]:
+    """A typical value with one thing changed: the first change of every place, then the second ones, and so on."""
+    basis = _valid(form, "typical", seed)
+    ways = [(one, vary(one)) for one in places(root_of(form), basis.value)]
+    made: list[Example] = []
+    while ways and len(made) < MOST:
+        further: list[tuple[Place, Iterator[Change]]] = []
+        for place, way in ways:
+            if (change := next(way, None)) is not None:
+                further.append((place, way))
+                made += _one(form, kind, basis, place, change)
+        ways = further
+    return tuple(made[:MOST])
+
+
+def _one(form: Form, kind: Kind, basis: Example, place: Place, change: Change) -> list[Example]:
+    value = change.made(basis.value)
+    doubt = _doubt(form, value)
+    if kind == "invalid" and place.loose and not doubt:
+        return []  # of several kinds of values, one may well allow it
+    where = spoken(change.path)
+    label = f"{where}: {change.words}" if where else change.words
+    remark = basis.remark or change.remark or ("" if kind == "invalid" else doubt)
+    if form.strict and change.remark:
+        remark = basis.remark
+    return [Example(label[:1].upper() + label[1:] if not where else label, value, kind, remark)]

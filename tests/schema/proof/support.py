@@ -1,0 +1,153 @@
+"""What the proofs have in common: walking the fields of a form, typing a value anew, and asking the library."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from decimal import getcontext, setcontext
+from typing import Any
+
+from mcp_studio.jsontext import dumps
+from mcp_studio.schema.check import is_type
+from mcp_studio.schema.checkproc import loads
+from mcp_studio.schema.example_places import type_of, types_of
+from mcp_studio.schema.examples import root_of
+from mcp_studio.schema.field import AS_JSON, Field, Form, JsonField, List, Map, Object, Scalar, Union
+from mcp_studio.schema.place import put
+from mcp_studio.schema.text import from_text, to_text
+from mcp_studio.schema.walk import inner, settled
+from mcp_studio.schema.whole import Checked
+from mcp_studio.schema.wording import spell
+
+MOST_FIELDS = 3_000
+
+
+def tree(form: Form, most: int = MOST_FIELDS) -> Iterator[tuple[str, Field]]:
+    """All fields with their places in words, each sub-schema once: recursive schemas come to an end."""
+    todo: list[tuple[str, Field]] = [("", root_of(form))]
+    seen: set[tuple[int, str, str]] = set()
+    count = 0
+    while todo and count < most:
+        place, field = todo.pop(0)
+        key = (id(field.schema), field.name, type(field).__name__)
+        if key in seen and isinstance(field.schema, dict):
+            continue
+        seen.add(key)
+        count += 1
+        yield place, field
+        todo += [(f"{place}/{name}", one) for name, one in below(field)]
+
+
+def below(field: Field) -> Iterator[tuple[str, Field]]:
+    """The fields right inside a field."""
+    if isinstance(field, Object):
+        yield from ((one.name, one) for one in field.fields())
+        if field.rest is not None:
+            yield from (("*", one) for _, one in below(field.rest) if not isinstance(one, JsonField) or one.schema)
+    elif isinstance(field, Map):
+        yield "*", field.of("any key")
+    elif isinstance(field, List):
+        yield from ((str(index), one) for index, one in enumerate(field.first()))
+        if (items := field.items()) is not None:
+            yield "*", items
+    elif isinstance(field, Union):
+        yield from ((f"?{index}", variant.field()) for index, variant in enumerate(field.variants))
+
+
+def leaves(form: Form) -> Iterator[tuple[str, Field]]:
+    """The fields into which something is typed."""
+    return ((place, field) for place, field in tree(form) if not any(True for _ in below(field)))
+
+
+def as_json(field: Field) -> str:
+    """Why a leaf is edited as JSON, in a word; empty when it is not."""
+    if not isinstance(field, JsonField) or isinstance(field, Scalar):
+        return ""
+    schema = field.schema if isinstance(field.schema, dict) else {}
+    plain = {key for key in schema if key not in _SAYS_NOTHING}
+    if field.remark:
+        return f"remark: {field.remark[:60]}"
+    if not plain or not schema:
+        return "any value: the schema says nothing"
+    if schema == {"not": {}} or plain == {"not"}:
+        return "not"
+    return "schema with " + ", ".join(sorted(plain)[:6])
+
+
+_SAYS_NOTHING = frozenset(
+    ("description", "title", "default", "examples", "example", "$comment", "deprecated", "optional")
+)
+
+
+def typed(field: Field | None, value: Any) -> Any:
+    """The value, made anew from what its fields show: every text is shown and typed again, keys one after the other."""
+    own = settled(field, value) if field is not None else JsonField("")
+    made: Any = None
+    if isinstance(value, dict) and value and isinstance(own, (Object, Map)):
+        for key, item in value.items():
+            made = put(made, (key,), typed(inner(own, key), item), tuple(made or ()))
+        return made
+    if isinstance(value, list) and value and isinstance(own, List):
+        for index, item in enumerate(value):
+            made = put(made if made is not None else [], (index,), typed(inner(own, index), item))
+        return made
+    if value is None or not fitting(own, value):
+        return value  # shown as what it is, with a remark; nothing is typed that could stand for it
+    return from_text(own, to_text(own, value))
+
+
+def fitting(field: Field, value: Any) -> bool:
+    """Whether a value is of the kind that a field is for, so that it can be typed into it."""
+    kinds = types_of(field)
+    return isinstance(field, AS_JSON) or not kinds or type_of(value) in kinds or any(is_type(k, value) for k in kinds)
+
+
+def same(one: Any, two: Any) -> bool:
+    """The same JSON text: order, digits and all."""
+    return spell(one) == spell(two)
+
+
+class Library:
+    """What jsonschema says of values of one schema."""
+
+    def __init__(self, schema: Any) -> None:
+        before = getcontext()
+        try:
+            self._checked = Checked(loads(dumps(schema)))
+        finally:
+            setcontext(before)
+
+    @property
+    def flaw(self) -> str:
+        """Why the schema cannot be used."""
+        return self._checked.flaw
+
+    def found(self, value: Any) -> list[tuple[str, str, str]]:
+        """Pointers, messages, severities."""
+        before = getcontext()
+        try:
+            setcontext(_exact())
+            return self._checked.findings(loads(dumps(value)))
+        finally:
+            setcontext(before)
+
+    def errors(self, value: Any) -> list[str]:
+        """What is wrong, in words."""
+        return [
+            f"{pointer or 'whole'} {message}" for pointer, message, severity in self.found(value) if severity == "error"
+        ]
+
+    def accepts(self, value: Any) -> bool:
+        """Whether the value was checked whole, and nothing is wrong with it."""
+        return not self.found(value)
+
+
+def _exact() -> Any:
+    from decimal import Context
+
+    return Context(prec=1_000, traps=[])
+
+
+def kinds(form: Form) -> Counter[str]:
+    """How many leaves of which kind."""
+    return Counter(type(field).__name__ for _, field in leaves(form))

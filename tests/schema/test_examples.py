@@ -1,0 +1,280 @@
+"""Examples are what they say: valid ones validate, wrong ones do not, and what is not known is said."""
+
+from __future__ import annotations
+
+import re
+import time
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_studio.jsontext import dumps
+from mcp_studio.schema.ecma import to_python
+from mcp_studio.schema.example_pattern import MOST as LONGEST_TEXT
+from mcp_studio.schema.example_pattern import matching, missing
+from mcp_studio.schema.examples import KINDS, MOST, edges, example, invalid, valid
+from mcp_studio.schema.form import build, prompt_fields, template_fields
+from mcp_studio.schema.regex import Unreadable, matches
+from mcp_studio.schema.regex_reading import read
+from tests.schema.proof.catalogue import CARELESS, SOUND
+from tests.schema.proof.support import Library, same, typed
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_valid_examples_and_edge_cases_validate_and_wrong_ones_do_not(name: str) -> None:
+    form, library = build(SOUND[name]), Library(SOUND[name])
+    for seed in (0, 1, 2):
+        for one in valid(form, seed):
+            assert library.accepts(one.value), (one, library.found(one.value))
+    for one in edges(form):
+        assert library.accepts(one.value), (one, library.found(one.value))
+        assert same(typed(form.root, one.value), one.value)
+    for one in invalid(form):
+        assert library.errors(one.value) or "hint" in one.remark, one
+
+
+@pytest.mark.parametrize("name", CARELESS)
+def test_what_is_not_valid_says_so(name: str) -> None:
+    form, library = build(CARELESS[name]), Library(CARELESS[name])
+    for one in (*valid(form), *edges(form)):
+        assert one.remark or not library.errors(one.value), (one, library.errors(one.value))
+
+
+def test_the_same_seed_gives_the_same_examples_and_another_one_others() -> None:
+    schema = SOUND["create_order"]
+    for kind in KINDS:
+        assert example(build(schema), kind, 3) == example(build(schema), kind, 3)
+    assert len({dumps(example(build(schema), "typical", seed).value) for seed in range(8)}) > 3
+    labels = {example(build(schema), "invalid", seed).label for seed in range(20)}
+    assert len(labels) == 20
+
+
+def test_a_wrong_value_has_one_thing_wrong_and_its_label_says_what() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "quantity": {"type": "integer", "minimum": 1, "maximum": 9},
+            "kind": {"enum": ["a", "b"]},
+            "codes": {"type": "array", "items": {"type": "string", "pattern": "^[A-Z]+$"}, "uniqueItems": True},
+        },
+        "required": ["quantity"],
+        "additionalProperties": False,
+    }
+    library = Library(schema)
+    found = {one.label: library.errors(one.value) for one in invalid(build(schema))}
+    assert all(len(errors) == 1 for errors in found.values()), found
+    assert found["quantity: text instead of a whole number"] == ["/quantity must be a whole number, got 'two'"]
+    assert {
+        "quantity: missing, though it is required",
+        "quantity: below the least",
+        "quantity: above the most",
+        "quantity: a fraction instead of a whole number",
+        "quantity: null instead of a whole number",
+        "kind: none of its options",
+        "codes: the same item twice",
+        "codes › 1: not matching its pattern",
+        "x-unknown: a property that the schema does not allow",
+    } <= found.keys()
+
+
+def test_edge_cases_have_what_is_easily_forgotten() -> None:
+    schema = {
+        "properties": {
+            "text": {"type": "string", "maxLength": 30},
+            "number": {"type": "integer", "minimum": -1},
+            "list": {"type": "array", "items": {"type": "string"}},
+            "maybe": {"type": ["string", "null"]},
+        }
+    }
+    found = {one.label: one.value for one in edges(build(schema))}
+    assert found["text: empty text"]["text"] == ""
+    assert len(found["text: 30 characters, the most"]["text"]) == 30
+    assert any("\u0590" < char < "\u05ff" for char in found["text: text from right to left"]["text"])
+    assert found["number: the least"]["number"] == -1
+    assert found["number: an integer that a float cannot hold"]["number"] == 2**53 + 1
+    assert len(found["list: 1,000 items"]["list"]) == 1_000
+    assert found["maybe: null"]["maybe"] is None
+    assert found["x-unknown: a property that the schema does not mention"]["x-unknown"]
+
+
+def test_names_descriptions_formats_and_examples_make_values_plausible() -> None:
+    schema = {
+        "properties": {
+            "email": {"type": "string"},
+            "start_date": {"type": "string"},
+            "homepage_url": {"type": "string"},
+            "limit": {"type": "integer"},
+            "month": {"type": "string", "description": "The month (YYYY-MM)"},
+            "city": {"type": "string", "description": "The town, e.g. 'Utrecht'"},
+            "level": {"type": "integer", "examples": [7, 8]},
+            "mode": {"type": "string", "default": "fast"},
+            "when": {"type": "string", "format": "date-time"},
+        }
+    }
+    assert example(build(schema), "typical").value == {
+        "email": "ada@example.com",
+        "start_date": "2027-01-31",
+        "homepage_url": "https://example.com/page",
+        "limit": 10,
+        "month": "2027-01",
+        "city": "Utrecht",
+        "level": 7,
+        "mode": "fast",
+        "when": "2027-01-31T09:30:00Z",
+    }
+    assert example(build(schema), "minimal").value == {}
+
+
+def test_prompts_and_templates_have_examples_too() -> None:
+    prompt = prompt_fields([{"name": "language", "required": True}, {"name": "style"}])
+    assert example(prompt, "minimal").value == {"language": "en"}
+    assert example(prompt, "typical").value == {"language": "en", "style": "example"}
+    assert "language: missing, though it is required" in [one.label for one in invalid(prompt)]
+    assert example(template_fields("file:///{path}"), "typical").value == {"path": "docs/readme.md"}
+
+
+def test_where_nothing_is_wrong_or_at_the_edge_it_says_so() -> None:
+    form = build({"type": "object", "properties": {}, "additionalProperties": False})
+    assert example(form, "edge") == example(form, "edge", 9)
+    assert example(form, "edge").value == {} and example(form, "edge").remark
+    assert example(build({"type": "object"}), "invalid").remark
+
+
+NEST: dict[str, Any] = {"type": "string"}
+for _ in range(300):
+    NEST = {"type": "object", "properties": {"x": NEST}, "required": ["x"]}
+HOSTILE: dict[str, Any] = {
+    "endless": {"properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+    "twice endless": {
+        "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}, "c": {"type": "array", "items": {"$ref": "#"}}}
+    },
+    "wide": {"properties": {f"p{index}": {"type": "string", "minLength": 5} for index in range(10_000)}},
+    "wide and deep": {
+        "properties": {f"p{index}": {"$ref": "#"} for index in range(100)},
+        "required": [f"p{index}" for index in range(100)],
+    },
+    "items": {
+        "properties": {"a": {"type": "array", "minItems": 10**9, "items": {"type": "string"}}},
+        "required": ["a"],
+    },
+    "letters": {"properties": {"a": {"type": "string", "minLength": 10**9}}, "required": ["a"]},
+    "entries": {"type": "object", "minProperties": 10**9, "additionalProperties": {}},
+    "pattern": {
+        "properties": {"a": {"type": "string", "pattern": "^(((a+)+)+)+$", "minLength": 50}},
+        "required": ["a"],
+    },
+    "long pattern": {"properties": {"a": {"type": "string", "pattern": "(a|b)" * 5_000}}, "required": ["a"]},
+    "counted pattern": {"properties": {"a": {"type": "string", "pattern": "((a{999}){999}){999}"}}, "required": ["a"]},
+    "numbers": {"properties": {"a": {"type": "number", "minimum": 10**400, "multipleOf": 1e-300}}, "required": ["a"]},
+    "nested": NEST,
+    "variants": {
+        "anyOf": [{"properties": {f"v{index}": {"$ref": "#"}}, "required": [f"v{index}"]} for index in range(150)]
+    },
+    "unique": {
+        "properties": {"a": {"type": "array", "uniqueItems": True, "minItems": 150, "items": {"type": "boolean"}}}
+    },
+    "large default": {"properties": {"a": {"default": ["x" * 1_000] * 1_000}}, "required": ["a"]},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_schema_takes_long_or_gives_an_immense_value(name: str) -> None:
+    form = build(HOSTILE[name])
+    start = time.process_time()
+    found = [*valid(form), *edges(form), *invalid(form)]
+    assert time.process_time() - start < 2
+    assert found and len(found) <= 3 + 2 * MOST
+    assert max(len(dumps(one.value)) for one in found) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^[a-z]+$",
+        r"^\d{4}-\d{2}-\d{2}$",
+        r"^(asc|desc)$",
+        r"^0x[a-fA-F0-9]{40}$",
+        r"^#([A-F0-9]{6}|[A-F0-9]{3})$",
+        r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$",
+        r"(?i)^abc$",
+        r"^(?!foo)\w{3,8}$",
+        r"^(?=.*[A-Z])(?=.*\d).{8,}$",
+        r"\bword\b",
+        r"^[\u4e00-\u9fa5]+$",
+        r"^\S+\s\S+$",
+        r"^[\w.-]+/[\w.-]+$",
+        r"^a|b$",
+        r"^[\]\-a]{2}$",
+        r"^(?:x|y)*?z$",
+        r"^\x41\u{42}$",
+        r"^(?<year>\d{4})$",
+        "",
+    ],
+)
+def test_texts_are_made_for_patterns_and_against_them(pattern: str) -> None:
+    known = re.compile(to_python(pattern))
+    for seed in range(3):
+        text = matching(pattern, 0, None, Random(seed))
+        assert text is not None and known.search(text)
+    other = missing(pattern, 0, None)
+    assert other is None if not pattern else other is not None and not known.search(other)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(", "a**", "(?<=a)b", r"(a)\1", "[z-a]", "a{2}{3}", r"\p{Greek}", "x" * 2_000, "(" * 60]
+)
+def test_patterns_that_are_not_known_are_given_up(pattern: str) -> None:
+    with pytest.raises(Unreadable):
+        read(pattern)
+    assert matching(pattern, 0, None, Random(1)) is None
+
+
+def test_a_text_for_a_pattern_keeps_its_lengths() -> None:
+    text = matching(r"^[a-z]+$", 40, 40, Random(1))
+    assert text is not None and len(text) == 40
+    assert matching(r"^[a-z]{3}$", 4, None, Random(1)) is None
+    assert matching(r"^a+$", LONGEST_TEXT + 1, None, Random(1)) is None
+
+
+PIECES = st.sampled_from(
+    [
+        "a",
+        "b",
+        ".",
+        r"\d",
+        r"\w",
+        r"\s",
+        "[ab]",
+        "[^a]",
+        "[a-c-]",
+        "^",
+        "$",
+        r"\b",
+        "x",
+        " ",
+        "(?=a)",
+        "(?!b)",
+        r"\.",
+        "é",
+    ]
+)
+PATTERNS = st.recursive(
+    PIECES,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map("".join),
+        st.tuples(inner, inner).map(lambda two: f"({two[0]}|{two[1]})"),
+        st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,3}", "{0,}", "*?"])).map(
+            lambda two: f"(?:{two[0]}){two[1]}"
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(PATTERNS, st.text(alphabet="abx1 .é\n", max_size=8))
+@settings(max_examples=300, deadline=None)
+def test_the_own_reading_of_patterns_agrees_with_the_library(pattern: str, text: str) -> None:
+    assert matches(read(pattern), text) == (re.search(to_python(pattern), text) is not None)
