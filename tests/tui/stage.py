@@ -68,9 +68,11 @@ class Stage:
         await self.pilot.pause()
 
     async def ran(self) -> Any:
-        """Press the key that runs, wait for the end, and give the outcome."""
+        """Press the key that runs, wait for the end of the call that this begins, and give its outcome."""
+        before = self.main.calling.call
         await self.press("ctrl+j")
-        await self.until(lambda: self.main.calling.call and self.main.calling.call.outcome, "an outcome")
+        calling = self.main.calling
+        await self.until(lambda: calling.call not in (None, before) and calling.call.outcome, "an outcome")
         await self.pilot.pause()
         return self.main.calling.call.outcome
 
@@ -106,5 +108,8 @@ async def on_stage(
                 for name in studio.manager.names():
                     await studio.manager.settle(name)
                     await studio.manager.listed(name)
-            await pilot.pause(0.06)
+            await pilot.pause()
+            # What the servers brought is told to the screen with pauses in between.
+            while ready and app.main.bridge._handle is not None:
+                await pilot.pause(0.01)
             yield stage

@@ -1,0 +1,40 @@
+"""Waiting for an app that rests: told by its event loop, not by a clock."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import textual.app
+import textual.pilot
+
+SOON = 0.02
+"""Seconds, more than a frame takes: what is planned for within that time is waited for."""
+LONGEST = 5.0
+"""Seconds after which something that never rests is taken as it is."""
+
+
+async def rest(*_: float) -> None:
+    """Wait until nothing is ready to run, and nothing planned for the next moment is left.
+
+    Textual's own way sleeps for 20 ms at least, and takes a process that gets no processor for one that rests.
+    """
+    loop: Any = asyncio.get_running_loop()
+    last = loop.time() + SOON
+    end = loop.time() + LONGEST
+    while loop.time() < end:
+        await asyncio.sleep(0)
+        if loop._ready:
+            continue
+        planned = min((handle.when() for handle in loop._scheduled if not handle.cancelled()), default=end)
+        if planned > last:
+            return
+        await asyncio.sleep(max(0, planned - loop.time()))
+
+
+@pytest.fixture(autouse=True)
+def no_idle_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every pause of a pilot is one of these."""
+    monkeypatch.setattr(textual.app, "wait_for_idle", rest)
+    monkeypatch.setattr(textual.pilot, "wait_for_idle", rest)
