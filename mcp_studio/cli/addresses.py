@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mcp_studio.cli.arguments import gather
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import template_fields
 from mcp_studio.schema.uritemplate import TemplateError, expand
 from mcp_studio.studio import Studio
@@ -19,7 +21,15 @@ def filled(template: str, options: Options, pairs: Sequence[str]) -> str:
         UsageError: a value is missing or cannot be used, or the template is none.
     """
     form = template_fields(template)
-    values = gather(options, pairs, form)
+    return expanded(template, form, gather(options, pairs, form))
+
+
+def expanded(template: str, form: Form, values: Mapping[str, Json]) -> str:
+    """The URI of a template with these values.
+
+    Raises:
+        UsageError: as `filled`.
+    """
     if missing := [field.name for field in form.fields if field.required and field.name not in values]:
         raise UsageError(f"The template {template} needs {', '.join(missing)}.")
     try:

@@ -29,7 +29,9 @@ def gather(options: Options, pairs: Sequence[str], form: Form) -> dict[str, Json
     return value
 
 
-def refuse_wrong(form: Form, value: dict[str, Json], what: str) -> None:
+def refuse_wrong(
+    form: Form, value: dict[str, Json], what: str, hint: str = "--unchecked sends them all the same."
+) -> None:
     """Refuse arguments that do not match, before anything is sent.
 
     Raises:
@@ -38,7 +40,6 @@ def refuse_wrong(form: Form, value: dict[str, Json], what: str) -> None:
     wrong = [problem for problem in quick(form, value) if problem.severity == "error"]
     if wrong:
         said = "; ".join(f"{problem.pointer.lstrip('/') or 'the arguments'} {problem.message}" for problem in wrong)
-        hint = "--unchecked sends them all the same."
         raise UsageError(f"The arguments of {what} are not right: {said}.", hint=hint)
 
 

@@ -70,6 +70,29 @@ class Asker:
         self._lines = Lines()
         self._seen: set[int] = set()
 
+    @property
+    def present(self) -> bool:
+        """Whether there is somebody who can be asked."""
+        return can_ask()
+
+    async def fill(self, request: InputRequest) -> Json:
+        """Put a form of our own to the person; None where they do not want to fill it in."""
+        try:
+            await late.fill(request, self._lines, self.redactor)
+        except (Left, EndOfInput):
+            return None
+        answer = await request.reply
+        return answer.content if answer.action == "accept" else None
+
+    async def agrees(self, about: str, question: str) -> bool:
+        """Put a question of our own to the person, yes or no."""
+        say(safe(about))
+        prompt(question)
+        try:
+            return (await self._lines.read()).strip().lower() in ("y", "yes")
+        except EndOfInput:
+            return False
+
     @asynccontextmanager
     async def answering(self, inbox: Inbox) -> AsyncGenerator[None]:
         """Answer, one after the other, what comes into the inbox while this is open."""

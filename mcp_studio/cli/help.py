@@ -26,7 +26,7 @@ OPTIONS = f"""\
 Options:
   --server NAME        only this server
 {SPEAKING}\
-  --json               print one JSON object: {"ok", "result" or "error", "server", "ms"}
+  --json               print one JSON object: {{"ok", "result" or "error", "server", "ms"}}
   --quiet, -q          say nothing on standard error but errors
 """
 CODES = """\
@@ -45,7 +45,16 @@ ARGUMENTS = """\
 Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.
   --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
 """
-_LISTS = "servers|tools|resources|templates|prompts"
+MEMORY = """\
+  --last               with the arguments of the newest call of it; what is given besides goes over them
+  --save NAME          save the call under this name first: in the project, where there is one, else with your
+                       configuration (project:NAME and personal:NAME say where)
+"""
+SAVED = """\
+  --saved NAME         a saved call, of a tool, prompt or resource (project:NAME and personal:NAME say whose)
+  --set KEY=VALUE      with --saved, this argument instead of the saved one (may be repeated)
+"""
+_LISTS = "servers|tools|resources|templates|prompts|history|saved"
 USAGE = {
     "": f"""\
 mcp-studio {__version__} - the terminal studio for MCP servers
@@ -64,7 +73,8 @@ Options:
     "list": f"""\
 mcp-studio list [{_LISTS}] [options] [-- COMMAND ARGS…]
 
-Prints what servers offer, a line each; without a kind, everything but the servers. `list servers` connects to nothing.
+Prints what servers offer, a line each; without a kind, everything servers offer. `list servers` connects to nothing,
+nor do `list history [SERVER[.NAME]]`, the calls that were made, newest first, and `list saved`, the calls with a name.
 
   --page [CURSOR]      one page of one list of one server as it comes: the first, or the one that CURSOR names;
                        the cursor of the next page is told (--page=CURSOR where it begins with -)
@@ -74,11 +84,12 @@ Prints what servers offer, a line each; without a kind, everything but the serve
 {CODES}""",
     "call": f"""\
 mcp-studio call SERVER.TOOL [key=value…] [options] [-- COMMAND ARGS…]
+mcp-studio call --saved NAME [variable=value…] [options] [-- COMMAND ARGS…]
 
 Calls a tool and prints its result. With one server, `SERVER.` can be left out. Only the first dot divides:
 --server NAME and --tool NAME name them apart, also a tool that the server does not list.
 
-{ARGUMENTS}  --yes, -y            approve what would be asked about
+{ARGUMENTS}{MEMORY}{SAVED}  --yes, -y            approve what would be asked about
   --task               as a task, where the tool leaves that to us (one that must be a task always is)
   --ttl SECONDS        ask the server to keep the task that long
   --detach             do not wait for the task: print its id; `mcp-studio tasks result` fetches what came of it
@@ -95,7 +106,7 @@ Reads a resource, listed or not. A URI template such as `file:///{{path}}` is fi
   --args JSON          all values as one JSON object; @FILE reads a file, - standard input
   --output FILE, -o    write the content, byte for byte, to a new file
   --fresh              ask the server, though it calls an earlier answer fresh still
-{LOGS}{ANSWERS}
+{MEMORY}{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",
@@ -105,7 +116,7 @@ mcp-studio get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]
 Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.
 
   --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
-{LOGS}{ANSWERS}
+{MEMORY}{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",

@@ -1,13 +1,22 @@
-"""How the kinds of questions are put on the terminal: imported for the first question."""
+"""How the kinds of questions are put on the terminal, and what is remembered: imported for the first of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.cli.asking import Asker
     from mcp_studio.cli.lines import Lines
+    from mcp_studio.cli.options import Options
+    from mcp_studio.cli.output import Output
+    from mcp_studio.cli.plan import Plan
+    from mcp_studio.config.model import Config
+    from mcp_studio.jsontext import Json
     from mcp_studio.redact import Redactor
+    from mcp_studio.schema.field import Form
     from mcp_studio.session.inbox import Inbox, InputRequest
+    from mcp_studio.studio import Studio
 
 
 async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -> None:
@@ -29,3 +38,33 @@ async def sample(request: InputRequest, lines: Lines) -> None:
     from mcp_studio.cli import asking_sampling
 
     await asking_sampling.sample(request, lines)
+
+
+def saved_plan(options: Options, config: Config) -> Plan:
+    """See `saved_call.saved_plan`."""
+    from mcp_studio.cli import saved_call
+
+    return saved_call.saved_plan(options, config)
+
+
+async def saved_arguments(
+    studio: Studio, plan: Plan, options: Options, asker: Asker, form: Form
+) -> tuple[Json, frozenset[str]]:
+    """See `saved_call.saved_arguments`."""
+    from mcp_studio.cli import saved_call
+
+    return await saved_call.saved_arguments(studio, plan, options, asker, form)
+
+
+def save_call(studio: Studio, name: str, ref: Ref, arguments: Json, form: Form, out: Output) -> None:
+    """See `saved_call.save_call`."""
+    from mcp_studio.cli import saved_call
+
+    saved_call.save_call(studio, name, ref, arguments, form, out)
+
+
+def list_remembered(plan: Plan, out: Output) -> int:
+    """See `remembered`."""
+    from mcp_studio.cli import remembered
+
+    return remembered.history(plan, out) if plan.name == "history" else remembered.saved(plan, out)

@@ -62,7 +62,8 @@ def _output(json: bool, quiet: bool) -> Output:
 
 def _start_early(options: Options) -> None:
     """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
-    nothing = options.verb == "config" or options.words == ["servers"] or options.value("--url")
+    listed = options.verb == "list" and options.words[:1] in (["servers"], ["history"], ["saved"])
+    nothing = options.verb == "config" or listed or options.value("--url")
     if nothing or (not options.verb and options.words):
         return
     from mcp_studio.transport.environment import inherited
@@ -102,7 +103,8 @@ def _connecting(options: Options, out: Output) -> int:
     made = plan.make(options, config)
     if made.connects:
         targets.start_ahead(made.config)
-    return import_module(f"mcp_studio.cli.verbs.{_MODULES.get(options.verb, options.verb)}").run(made, options, out)
+    verb = made.verb or options.verb
+    return import_module(f"mcp_studio.cli.verbs.{_MODULES.get(verb, verb)}").run(made, options, out)
 
 
 def _studio(options: Options) -> int:

@@ -20,10 +20,11 @@ _COMMON = f"--config --url --transport --header --timeout --server --json --quie
 ALLOWED = {
     "": f"--config --url --transport --header --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
-    "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach",
+    "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach"
+    " --last --save --saved --set",
     "tasks": f"{_COMMON} --answer",
-    "read": f"{_COMMON} --output --args --fresh --answer --log-level",
-    "get": f"{_COMMON} --prompt --args --answer --log-level",
+    "read": f"{_COMMON} --output --args --fresh --answer --log-level --last --save",
+    "get": f"{_COMMON} --prompt --args --answer --log-level --last --save",
     "complete": f"{_COMMON} --prompt",
     "skills": f"{_COMMON} --answer",
     "watch": f"{_COMMON} --read --logs --log-level",
@@ -34,10 +35,22 @@ ALLOWED = {
 }
 """Verb -> the options that it takes; the empty one is the studio itself."""
 _SENDING = ("--no-stamp", "--notification", "--newlines", "--no-handshake")
-_FLAGS = {"--json", "--quiet", "--yes", "--unchecked", "--fresh", "--read", "--logs", "--task", "--detach", *_SENDING}
+_FLAGS = {
+    "--json",
+    "--quiet",
+    "--yes",
+    "--unchecked",
+    "--fresh",
+    "--read",
+    "--logs",
+    "--task",
+    "--detach",
+    "--last",
+    *_SENDING,
+}
 _OPTIONAL = {"--page"}
 """Options that may stand without their value."""
-_REPEATED = {"--config", "--header", "--server", "--answer", "--frame"}
+_REPEATED = {"--config", "--header", "--server", "--answer", "--frame", "--set"}
 _SHORT = {"-q": "--quiet", "-y": "--yes", "-o": "--output"}
 
 

@@ -7,13 +7,21 @@ import sys
 import time
 from typing import TextIO
 
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import InputNeeded, StudioError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
+
+
+class MoreNeeded(InputNeeded):
+    """The same with `detail`: further members of the envelope's `error`."""
+
+    def __init__(self, message: str, detail: Json, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.detail = detail
 
 
 class Output:
@@ -67,6 +75,7 @@ class Output:
         Args:
             detail: further members of the envelope's `error`.
         """
+        detail = error.detail if isinstance(error, MoreNeeded) else detail
         self._say("error", "31", error.message)
         if error.hint:
             _write(sys.stderr, "  " + safe(self.redactor.text(error.hint)) + "\n")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from mcp_studio.cli import late
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.targets import select
 from mcp_studio.config.model import Config
@@ -12,9 +14,12 @@ from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.record import record
 
+if TYPE_CHECKING:
+    from mcp_studio.call.saved import SavedCall
+
 _PAIR = re.compile(r"[\w.-]+:?=")
 """How `key=value` and `key:=JSON` begin, and no URI does."""
-KINDS = ("servers", "tools", "resources", "templates", "prompts")
+KINDS = ("servers", "tools", "resources", "templates", "prompts", "history", "saved")
 """What `list` can list."""
 TASK_ACTIONS = ("list", "get", "result", "cancel", "watch")
 """What can be done with tasks."""
@@ -36,7 +41,10 @@ class Plan:
     """The name was given by an option of its own: it is used even if the server does not list it."""
     connects: bool = True
     uris: tuple[str, ...] = ()
-    """Several URIs or URI templates."""
+    """Several URIs or URI templates; for `list history` what it is of."""
+    verb: str = ""
+    """The verb that does it, where it is not the one that was given: saved calls are called, got or read."""
+    saved: SavedCall | None = None
 
 
 def make(options: Options, config: Config) -> Plan:
@@ -48,6 +56,8 @@ def make(options: Options, config: Config) -> Plan:
     """
     if options.verb == "list":
         return _list(options, config)
+    if options.flag("--saved"):
+        return late.saved_plan(options, config)
     if options.verb == "doctor":
         return Plan(select(config, [*options.words, *options.values("--server")]))
     if options.verb == "send":
@@ -65,11 +75,15 @@ def make(options: Options, config: Config) -> Plan:
 
 
 def _list(options: Options, config: Config) -> Plan:
+    if options.words[:1] == ["history"] and len(options.words) <= 2:
+        return Plan(
+            config, name="history", connects=False, uris=tuple([*options.words[1:], *options.values("--server")])
+        )
     if len(options.words) > 1 or not {*options.words} <= {*KINDS}:
         word = next(word for word in (*options.words[1:], *options.words) if word)
         raise UsageError(f"`list` lists one of {', '.join(KINDS)}, not `{word}`.", hint=nearest(word, KINDS))
     kind = options.words[0] if options.words else ""
-    if kind == "servers":
+    if kind in ("servers", "saved"):
         return Plan(config, name=kind, connects=False)
     chosen = select(config, options.values("--server"))
     return Plan(chosen, next(iter(chosen.servers)) if len(chosen.servers) == 1 else "", kind)
@@ -84,10 +98,10 @@ def _named(options: Options, config: Config, option: str, what: str) -> Plan:
         if not words:
             raise UsageError(f"Which {what}?", hint=f"mcp-studio {options.verb} SERVER.{what.upper()}")
         name = words.pop(0)
-    server = _server_option(options)
+    server = server_option(options)
     if not server:
         server, name = _split(config, name, named, what)
-    return Plan(select(config, [server]), server, name, _pairs(words), named)
+    return Plan(select(config, [server]), server, name, pairs_of(words), named)
 
 
 def _split(config: Config, text: str, named: bool, what: str) -> tuple[str, str]:
@@ -109,7 +123,7 @@ def _split(config: Config, text: str, named: bool, what: str) -> tuple[str, str]
 
 def _read(options: Options, config: Config) -> Plan:
     words = list(options.words)
-    server = _server_option(options)
+    server = server_option(options)
     if not server and words and "://" not in words[0] and (len(words) > 1 or words[0] in config.servers):
         second = words[1] if len(words) > 1 else ""
         if words[0] in config.servers or ("=" not in second and ":" in second):
@@ -120,7 +134,7 @@ def _read(options: Options, config: Config) -> Plan:
     chosen = select(config, [server] if server else [])
     if not server and len(chosen.servers) == 1:
         server = next(iter(chosen.servers))
-    return Plan(chosen, server, uri, _pairs(words))
+    return Plan(chosen, server, uri, pairs_of(words))
 
 
 def _watch(options: Options, config: Config) -> Plan:
@@ -141,7 +155,7 @@ def _send(options: Options, config: Config) -> Plan:
     """`[SERVER] METHOD`, or `[SERVER] --frame TEXT`."""
     words = list(options.words)
     frames = bool(options.values("--frame"))
-    server = _server_option(options)
+    server = server_option(options)
     if not server and words and (frames or len(words) > 1):
         server = words.pop(0)
     if len(words) != (0 if frames else 1):
@@ -160,7 +174,7 @@ def _tasks(options: Options, config: Config) -> Plan:
     """`[list|get|result|cancel|watch] [SERVER] [TASK]`; the server can be left out where there is one."""
     words = list(options.words)
     action = words.pop(0) if words and words[0] in TASK_ACTIONS else "list"
-    server = _server_option(options)
+    server = server_option(options)
     wanted = 0 if action == "list" else 1
     if not server and len(words) > wanted:
         server = words.pop(0)
@@ -174,7 +188,7 @@ def _tasks(options: Options, config: Config) -> Plan:
 def _skills(options: Options, config: Config) -> Plan:
     """`[SERVER] [SKILL [FILE]]`; the server can be left out where there is one."""
     words = list(options.words)
-    server = _server_option(options)
+    server = server_option(options)
     if not server and words and (words[0] in config.servers or (not _only(config) and "://" not in words[0])):
         server = words.pop(0)
     if words and not server and not (server := _only(config)):
@@ -186,7 +200,7 @@ def _skills(options: Options, config: Config) -> Plan:
     return Plan(chosen, server, words[0] if words else "", uris=tuple(words[1:]))
 
 
-def _server_option(options: Options) -> str:
+def server_option(options: Options) -> str:
     names = options.values("--server")
     if len(names) > 1:
         raise UsageError(f"`{options.verb}` is about one server.")
@@ -199,7 +213,7 @@ def _only(config: Config) -> str:
     return names[0] if len(names) == 1 else ""
 
 
-def _pairs(words: list[str]) -> tuple[str, ...]:
+def pairs_of(words: list[str]) -> tuple[str, ...]:
     for word in words:
         if "=" not in word:
             raise UsageError(f"`{word}` is not of the form key=value.")

@@ -11,7 +11,7 @@ from mcp_studio.config.target import REMOTE
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 
 _KINDS = {
-    "list": "servers tools resources templates prompts",
+    "list": "servers tools resources templates prompts history saved",
     "tasks": "list get result cancel watch",
     "config": "show path keys add remove set trust import",
     "completion": "bash zsh fish",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 VERBS = {
-    "list": "what servers offer: servers, tools, resources, templates, prompts",
+    "list": "what servers offer: servers, tools, resources, templates, prompts; history, saved",
     "call": "call a tool",
     "read": "read a resource",
     "get": "get a prompt",

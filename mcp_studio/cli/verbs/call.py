@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from mcp_studio.call.call import Call
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.cli.arguments import gather, refuse_wrong
+from mcp_studio.cli.arguments import refuse_wrong
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
 from mcp_studio.cli.ending import end
 from mcp_studio.cli.engine import connected, execute, outcome_of
+from mcp_studio.cli.given_call import given, save
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
@@ -36,12 +37,15 @@ async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker
         out.warn(f"{ref} stands {len(found)} times in the server's list; the first definition counts here.")
     view = found[0].view if found else None
     form = build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
-    arguments = gather(options, plan.pairs, form)
+    what = await given(studio, plan, options, out, asker, form, ref)
+    arguments = what.arguments
     if not options.flag("--unchecked"):
         refuse_wrong(form, arguments, str(ref))
         await _refuse_inner(studio, form, arguments, str(ref))
     wish = _task_wish(studio, ref, view, options, out)
+    save(studio, options, what, out)
     call = studio.call_tool(ref, arguments, approved=options.flag("--yes"), task=wish, ttl=options.duration("--ttl"))
+    what.begun(studio, call)
     if options.flag("--detach"):
         call.changed.connect(_leave)
     return end(await outcome_of(call, out), out, asker, result_text)

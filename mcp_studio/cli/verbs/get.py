@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.cli.arguments import gather, refuse_wrong, texts
+from mcp_studio.cli.arguments import refuse_wrong, texts
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import messages_text
 from mcp_studio.cli.ending import end
 from mcp_studio.cli.engine import connected, execute, outcome_of
+from mcp_studio.cli.given_call import given, save
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
@@ -32,7 +33,8 @@ async def _get(studio: Studio, plan: Plan, options: Options, out: Output, asker:
     found = studio.catalog.find(ref)
     view = found[0].view if found else None
     form = prompt_fields(list(view.arguments)) if isinstance(view, PromptView) else Form(whole=True)
-    arguments = gather(options, plan.pairs, form)
-    refuse_wrong(form, arguments, str(ref))
-    call = studio.get_prompt(ref, texts(arguments))
+    what = await given(studio, plan, options, out, asker, form, ref)
+    refuse_wrong(form, what.arguments, str(ref))
+    save(studio, options, what, out)
+    call = what.begun(studio, studio.get_prompt(ref, texts(what.arguments)))
     return end(await outcome_of(call, out), out, asker, messages_text)

@@ -7,6 +7,7 @@ import shlex
 
 from mcp_studio.catalog.listing import Entry, problems_of, salvage
 from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
@@ -23,6 +24,8 @@ def run(plan: Plan, options: Options, out: Output) -> int:
     """List, and return the exit code: that of the first server that failed, though the others are listed."""
     if plan.name == "servers":
         return _servers(plan, out)
+    if plan.name in ("history", "saved"):
+        return late.list_remembered(plan, out)
     kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if plan.name in ("", kind + "s"))
     out.server = plan.server
     if options.flag("--page"):

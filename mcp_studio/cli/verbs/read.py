@@ -7,16 +7,20 @@ import binascii
 from pathlib import Path
 from typing import cast
 
-from mcp_studio.cli.addresses import filled, owner
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.cli.addresses import expanded, owner
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import contents_text
 from mcp_studio.cli.ending import end
 from mcp_studio.cli.engine import connected, execute, outcome_of
+from mcp_studio.cli.given_call import Given, given, save
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.schema.field import Form
+from mcp_studio.schema.form import template_fields
 from mcp_studio.studio import Studio
 
 
@@ -33,9 +37,14 @@ async def _read(studio: Studio, plan: Plan, options: Options, out: Output, asker
         await connected(studio, name, out)
     server = out.server = plan.server or owner(studio, plan.name, "read")
     file = options.value("--output")
-    given = plan.pairs or options.value("--args")
-    uri = filled(plan.name, options, plan.pairs) if given else plan.name
-    call = studio.read_resource(server, uri, fresh=options.flag("--fresh"))
+    uri, what = plan.name, Given(Ref("resource", server, plan.name), Form(), {})
+    filled = plan.pairs or options.value("--args") or options.flag("--last")
+    if filled or (plan.saved and plan.saved.ref.kind == "template"):
+        form = template_fields(plan.name)
+        what = await given(studio, plan, options, out, asker, form, Ref("template", server, plan.name))
+        uri = expanded(plan.name, form, what.arguments)
+    save(studio, options, what, out)
+    call = what.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--fresh")))
     outcome = await outcome_of(call, out)
     return end(outcome, out, asker, lambda result: _saved(result, file) if file else _shown(result))
 
