@@ -38,7 +38,7 @@ _LIVE = re.compile(f"[{_set(_LIVE_RANGES)}]")
 # One selector after an emoji, a CJK character or a keycap's base picks its look; any other hides data.
 _HIDDEN = re.compile(f"(?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_set(_SELECTORS)}])[{_set(_SELECTORS)}]")
 _FLOOD = re.compile(f"([{_set(_MARKS)}]{{8}})([{_set(_MARKS)}]+)")
-_LINES_LIVE = re.compile(f"(?!\n)[{_set(_LIVE_RANGES)}]")
+LINES_LIVE = re.compile(f"(?!\n)[{_set(_LIVE_RANGES)}]")
 _TAB = 4
 
 
@@ -55,7 +55,7 @@ def is_live(char: str) -> bool:
 
 def hidden_in(text: str) -> bool:
     """Whether `safe` shows some of this text as signs; line breaks and tabs do not count."""
-    return not text.isprintable() and _LINES_LIVE.search(text.replace("\t", " ").replace("\r\n", "\n")) is not None
+    return not text.isprintable() and LINES_LIVE.search(text.replace("\t", " ").replace("\r\n", "\n")) is not None
 
 
 def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
@@ -76,12 +76,12 @@ def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
         raw, tail = raw[:limit], f"… {_size(raw[limit:])} more"
     if raw.isascii() and raw.isprintable():
         return SafeText(raw + tail)
-    return SafeText(_visible(_breaks(raw, lines), _LINES_LIVE if lines else _LIVE) + tail)
+    return SafeText(_visible(_breaks(raw, lines), LINES_LIVE if lines else _LIVE) + tail)
 
 
 def escape_live(text: str) -> str:
     """JSON text with every live character as a `\\u` escape: the same value, harmless to print. Line breaks stay."""
-    return text if text.isascii() and "\x7f" not in text else _LINES_LIVE.sub(_escape, text)
+    return text if text.isascii() and "\x7f" not in text else LINES_LIVE.sub(_escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:

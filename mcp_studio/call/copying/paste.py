@@ -47,7 +47,7 @@ def _read(text: str) -> Pasted:
         return paste_shell.curl(text)
     if paste_shell.is_ours(text):
         return paste_shell.ours(text)
-    if text.lstrip()[0] in '{["':
+    if text.lstrip()[0] in '{["/':
         return _braces(text)
     if paste_python.is_code(text):
         return paste_python.code(text)

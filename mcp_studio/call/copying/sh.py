@@ -6,9 +6,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from mcp_studio.safetext import hidden_in
+from mcp_studio.safetext import LINES_LIVE, hidden_in
 
-_LIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
 _PIECE = re.compile(
     r"""(?P<blank>[ \t\r]+)|(?P<line>\n)|(?P<join>\\\r?\n)|(?P<comment>(?<![^\s;&|])\#[^\n]*)"""
     r"""|(?P<ansi>\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*+')|(?P<double>\$?"(?:[^"\\]|\\.)*+")"""
@@ -33,14 +32,13 @@ class Unclosed(ValueError):
 def quote(text: str) -> str:
     """One word that a shell reads as this text.
 
-    Control characters never stand in it as they are, for a terminal would act on them as it is pasted: `printf`
-    makes them.
+    What a terminal acts on as it is pasted, or nobody sees, never stands in it as it is: `printf` makes it.
     """
-    if not _LIVE.search(text):
+    if not LINES_LIVE.search(text):
         return shlex.quote(text)
     parts: list[str] = []
     at = 0
-    for run in _LIVE.finditer(text):
+    for run in LINES_LIVE.finditer(text):
         octal = "".join(f"\\{byte:03o}" for byte in run[0].encode("utf-8", "surrogatepass"))
         parts += (shlex.quote(text[at : run.start()]) if run.start() > at else "", f"\"$(printf '{octal}')\"")
         at = run.end()
