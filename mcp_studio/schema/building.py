@@ -7,9 +7,10 @@ from typing import Any
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Choice, Choices, Const, Field, JsonField, Lazy, List, Map, Object, Option
 from mcp_studio.schema.keys import Match, key_rule, matcher
+from mcp_studio.schema.kinds import REMARK, Schema, count, implied, required_names, types
 from mcp_studio.schema.options import label, many_options, options
-from mcp_studio.schema.resolve import Resolver, Schema, implied, types
-from mcp_studio.schema.scalars import common, count, flag, number, text
+from mcp_studio.schema.resolve import Resolver
+from mcp_studio.schema.scalars import common, flag, number, text
 from mcp_studio.schema.shape import shape, span
 from mcp_studio.schema.unions import union
 
@@ -40,6 +41,9 @@ class Builder:
         """The field of a schema whose references are followed."""
         plain, nullable = self.resolver.without_null(flat)
         base: dict[str, Any] = {**common(name, plain, required), "nullable": nullable, "schema": flat}
+        if REMARK in plain or REMARK in flat:
+            base["remark"] = plain.get(REMARK) or flat[REMARK]
+            base["schema"] = {key: item for key, item in flat.items() if key is not REMARK}
         if "const" in plain:
             base["nullable"] = plain["const"] is None
             return Const(**base, value=plain["const"], hint=label(plain["const"]))
@@ -137,8 +141,6 @@ class Builder:
 
     def _list(self, base: dict[str, Any], schema: Schema) -> List:
         places, others = schema.get("prefixItems"), schema.get("items")
-        if not isinstance(places, list) and isinstance(others, list):  # until draft 2019-09
-            places, others = others, schema.get("additionalItems")
         starts: list[Json] = places[:MAX_FIELDS] if isinstance(places, list) else []
         low, high = count(schema, "minItems"), count(schema, "maxItems")
 
@@ -163,12 +165,6 @@ class Builder:
             max_items=high,
             unique=unique,
         )
-
-
-def required_names(schema: Schema) -> set[str]:
-    """The names of properties that there must be."""
-    listed = schema.get("required")
-    return {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
 
 
 def _named(field: Field, name: str, *, required: bool = False) -> Field:

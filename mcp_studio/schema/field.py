@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from mcp_studio.jsontext import Json
 from mcp_studio.record import record
+from mcp_studio.schema.kinds import type_of
 from mcp_studio.schema.problem import SchemaProblem as SchemaProblem
 
 T = TypeVar("T")
@@ -223,15 +224,6 @@ def json_types(field: Field) -> tuple[str, ...]:
     if isinstance(field, (Object, Map)):
         return ("object",)
     return ("string" if isinstance(field, Text) else "boolean" if isinstance(field, Flag) else "array",)
-
-
-def type_of(value: Json) -> str:
-    """The JSON type of a value; a number without a fraction is an integer only where it is written so."""
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "boolean"
-    if isinstance(value, (int, float)):
-        return "integer" if isinstance(value, int) else "number"
-    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
 @record(frozen=True)

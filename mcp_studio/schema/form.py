@@ -8,7 +8,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.schema.building import MAX_FIELDS as MAX_FIELDS
 from mcp_studio.schema.building import Builder
 from mcp_studio.schema.field import Field, Form, JsonField, Object, Text
-from mcp_studio.schema.resolve import Schema, types
+from mcp_studio.schema.kinds import Schema, types
 from mcp_studio.schema.scalars import common
 from mcp_studio.schema.starting import defaults as defaults
 from mcp_studio.schema.uritemplate import TemplateError, variables

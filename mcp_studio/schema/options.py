@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mcp_studio.jsontext import Json, depth
 from mcp_studio.schema.field import Option
-from mcp_studio.schema.resolve import Resolver, Schema, types
+from mcp_studio.schema.kinds import Schema, types
+from mcp_studio.schema.resolve import Resolver
 from mcp_studio.schema.wording import spell
 
 MAX_OPTIONS = 1_000

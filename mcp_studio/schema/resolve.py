@@ -1,34 +1,44 @@
-"""Schemas made simple: local references followed, `allOf` merged, unions with null collapsed. Bounded and total.
+"""Schemas made simple: references followed, `allOf` merged, unions with null collapsed. Bounded and total.
 
 A server's schema may be anything: wrong types everywhere, references in circles, references that double at every step.
-Nothing here raises, and every schema costs at most `STEPS` steps; what lies beyond stays as it is.
+Nothing here raises, and every part of a form costs at most `STEPS` steps, all of it at most `TOTAL`; what lies beyond
+says so under `kinds.REMARK`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-from urllib.parse import unquote
+from typing import cast
 
 from mcp_studio.jsontext import Json
+from mcp_studio.schema import merging
+from mcp_studio.schema.kinds import REMARK, Schema, impossible, normal, only_null, types
+from mcp_studio.schema.refs import MISSING, Document
 
 STEPS = 20_000
-"""References, parts and branches looked at for one form; merging large parts counts more."""
+"""References, parts and branches looked at for one part of a form; merging large ones counts more."""
 TOTAL = 50 * STEPS
 """Steps for all the parts of one form together, however many are opened."""
-_DEPTH = 12
-_PARTS = 50
-
-Schema = dict[str, Any]
+_DEPTH = 60
+_PARTS = 500
+_BRANCHES = 1_000
+_TOO_LARGE = "The schema is too large, or refers to itself too often: parts of it are not drawn."
+_CIRCLE = "The schema refers to itself without end."
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_SPECIAL = frozenset((*_REFERENCES, "allOf", "dependencies", "exclusiveMinimum", "exclusiveMaximum"))
 
 
 class Resolver:
     """Simplifies the sub-schemas of one root schema."""
 
     def __init__(self, root: Json) -> None:
-        self._root = root
+        self._document = Document(root)
         self._steps = STEPS
         self._total = TOTAL
+        self._flat: dict[int, tuple[Json, Schema]] = {}
+        self._open: set[int] = set()
+        self._pairs: dict[tuple[int, ...], Schema] = {}
+        self._members: dict[int, list[Json]] = {}
 
     def fresh(self) -> None:
         """Another part of the form is about to be made: it has steps of its own."""
@@ -40,159 +50,133 @@ class Resolver:
         """Whether the schema was too large or too twisted to be followed to its end."""
         return self._steps <= 0
 
-    def flat(self, schema: Json, depth: int = 0) -> Schema:
-        """The schema with its references followed and its `allOf` merged; `True` and nonsense become `{}`."""
-        if not isinstance(schema, dict):
-            return {"not": {}} if schema is False else {}
-        merged = self._follow(schema)
-        parts = merged.get("allOf")
-        if not isinstance(parts, list) or depth > _DEPTH or len(parts) > _PARTS:
-            return merged
-        merged = {key: item for key, item in merged.items() if key != "allOf"}
-        for part in parts:
-            if not self._step():
-                break
-            merged = self.merge(merged, self.flat(part, depth + 1))
-        return merged
+    def flat(self, schema: Json) -> Schema:
+        """The schema with its references followed and its `allOf` merged; `True` and nonsense become `{}`.
 
-    def without_null(self, schema: Schema, depth: int = 0) -> tuple[Schema, bool]:
+        What cannot be said without `allOf` stays in it, in parts that are simple.
+        """
+        if not isinstance(schema, dict):
+            return merging.CONTRADICTION if schema is False else {}
+        plain = cast("Schema", schema)
+        if _SPECIAL.isdisjoint(plain) and not isinstance(plain.get("items"), list):
+            return plain
+        key = id(plain)
+        known = self._flat.get(key)
+        if known is None:
+            if key in self._open or len(self._open) > _DEPTH:
+                return {REMARK: _CIRCLE if key in self._open else _TOO_LARGE}
+            self._open.add(key)
+            # The schema is kept, so that no other one ever has its id.
+            known = self._flat[key] = (plain, self._made(plain))
+            self._open.discard(key)
+        return known[1]
+
+    def merge(self, first: Schema, second: Schema) -> Schema:
+        """Both at once; where only one can be said, such as a title, the first wins."""
+        self._steps -= (len(first) + len(second)) // 16
+        for key in ("properties", "required", "enum"):
+            for one in (first, second):
+                self._steps -= len(one[key]) // 16 if isinstance(one.get(key), (dict, list)) else 0
+        return merging.merge(first, second, self.both)
+
+    def both(self, one: Json, two: Json) -> Json:
+        """The schema of what two sub-schemas allow both; the same two give the same one."""
+        if one is two or two is True or two == {}:
+            return one
+        if one is True or one == {}:
+            return two
+        if one is False or two is False:
+            return False
+        parts = {id(self._target(part)): part for part in (*self._split(one), *self._split(two))}
+        key = tuple(parts)
+        if len(key) == 1:
+            return parts[key[0]]
+        pair = self._pairs.get(key)
+        if pair is None:
+            pair = self._pairs[key] = {"allOf": list(parts.values())}
+            self._members[id(pair)] = pair["allOf"]
+        return pair
+
+    def without_null(self, schema: Schema) -> tuple[Schema, bool]:
         """The schema for values other than null, and whether null is a value too."""
-        kinds = types(schema)
-        nullable = "null" in kinds
-        if nullable and len(kinds) > 1:
-            schema = {**schema, "type": [kind for kind in kinds if kind != "null"]}
+        nullable = schema.get("nullable") is True  # OpenAPI
+        for _ in range(_DEPTH):
+            kinds = types(schema)
+            if "null" in kinds:
+                nullable = True
+                if len(kinds) > 1:
+                    schema = {**schema, "type": [kind for kind in kinds if kind != "null"]}
+            inner = self._collapsed(schema)
+            if inner is None:
+                break
+            schema, null = inner
+            nullable = nullable or null
+        return schema, nullable
+
+    def _collapsed(self, schema: Schema) -> tuple[Schema, bool] | None:
+        """The schema with fewer alternatives, and whether null was one; None where there are none too many."""
         for key in ("anyOf", "oneOf"):
             branches = list(self.branches(schema, key))
             possible = [branch for branch in branches if not impossible(branch)]
-            others = [branch for branch in possible if not _only_null(branch)]
-            nullable = nullable or len(others) < len(possible)
-            if len(branches) > 0 and len(others) == 1:
-                rest = {name: item for name, item in schema.items() if name != key}
-                if depth > _DEPTH:
-                    return rest, nullable
-                inner, inner_null = self.without_null(self.merge(rest, others[0]), depth + 1)
-                return inner, nullable or inner_null
-            if others and len(others) < len(branches):
-                schema = {**schema, key: others}
-        return schema, nullable
+            others = [branch for branch in possible if not only_null(branch)]
+            if not others or (len(others) == len(branches) and len(others) > 1):
+                continue
+            if len(others) > 1:
+                return {**schema, key: others}, len(others) < len(possible)
+            rest = {name: item for name, item in schema.items() if name != key}
+            return self.merge(rest, others[0]), len(others) < len(possible)
+        return None
 
     def branches(self, schema: Schema, key: str) -> Iterator[Schema]:
         """The branches of `anyOf` or `oneOf`, made flat; none when there are too many."""
         found = schema.get(key)
-        if isinstance(found, list) and len(found) <= 1_000:
-            for branch in found:
+        if isinstance(found, list) and len(cast("list[Json]", found)) <= _BRANCHES:
+            for branch in cast("list[Json]", found):
                 if not self._step():
                     return
                 yield self.flat(branch)
 
-    def _follow(self, schema: Schema) -> Schema:
-        seen: set[str] = set()
-        while isinstance(reference := schema.get("$ref"), str):
-            target = None if reference in seen or not self._step() else self._look_up(reference)
-            if not isinstance(target, dict):
-                return {} if target is True else schema
-            seen.add(reference)
-            schema = self.merge({key: item for key, item in schema.items() if key != "$ref"}, target)
+    def _made(self, schema: Schema) -> Schema:
+        merged = normal({key: item for key, item in schema.items() if key not in _REFERENCES and key != "allOf"})
+        parts: list[Json] = []
+        for key in _REFERENCES:
+            if isinstance(reference := schema.get(key), str):
+                target = self._look_up(key, reference, schema)
+                if target is MISSING:
+                    merged = {**merged, REMARK: _lost(reference)}
+                else:
+                    parts.append(target)
+        listed = schema.get("allOf")
+        parts += cast("list[Json]", listed)[:_PARTS] if isinstance(listed, list) else []
+        for part in parts:
+            if not self._step():
+                return {**merged, REMARK: _TOO_LARGE}
+            merged = self.merge(merged, self.flat(part))
+        return merged
+
+    def _look_up(self, key: str, reference: str, holder: Schema) -> Json:
+        if key == "$dynamicRef":
+            return self._document.dynamic(reference, holder)
+        return self._document.target(reference, holder)
+
+    def _target(self, schema: Json) -> Json:
+        """What a schema that is nothing but a reference names."""
+        if isinstance(schema, dict) and len(cast("Schema", schema)) == 1:
+            reference = cast("Schema", schema).get("$ref")
+            if isinstance(reference, str) and (target := self._document.target(reference, schema)) is not MISSING:
+                return target
         return schema
 
-    def _look_up(self, reference: str) -> Json:
-        """What a reference names inside this schema; nothing else is ever fetched."""
-        if not reference.startswith("#"):
-            return None
-        path = unquote(reference[1:])
-        if path and not path.startswith("/"):
-            return self._anchor(path)
-        place = self._root
-        for part in path.split("/")[1:]:
-            part = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(place, dict):
-                place = place.get(part)
-            elif isinstance(place, list) and part.isdecimal() and len(part) < 6 and int(part) < len(place):
-                place = place[int(part)]
-            else:
-                return None
-        return place
-
-    def _anchor(self, name: str) -> Json:
-        for key in ("$defs", "definitions"):
-            found = self._root.get(key) if isinstance(self._root, dict) else None
-            for target in found.values() if isinstance(found, dict) else ():
-                if isinstance(target, dict) and name in (target.get("$anchor"), target.get("$id")):
-                    return target
-        return None
-
-    def merge(self, first: Schema, second: Schema) -> Schema:
-        """Both at once; where only one can be said, the first wins."""
-        self._steps -= (len(first) + len(second)) // 16
-        merged = {**{key: item for key, item in second.items() if key not in ("$defs", "definitions")}, **first}
-        one, two = first.get("properties"), second.get("properties")
-        if isinstance(one, dict) and isinstance(two, dict):
-            self._steps -= (len(one) + len(two)) // 16
-            merged["properties"] = {**one, **{name: _both(one, two, name) for name in two}}
-        one, two = first.get("required"), second.get("required")
-        if isinstance(one, list) and isinstance(two, list):
-            self._steps -= (len(one) + len(two)) // 16
-            merged["required"] = list(dict.fromkeys(name for name in one + two if isinstance(name, str)))
-        if "type" in first and "type" in second:
-            shared = [name for name in types(first) if name in types(second)]
-            merged["type"] = shared[0] if len(shared) == 1 else shared or first["type"]
-        return merged
+    def _split(self, schema: Json) -> list[Json]:
+        return self._members.get(id(schema), [schema])
 
     def _step(self) -> bool:
         self._steps -= 1
         return self._steps > 0
 
 
-def types(schema: Schema) -> tuple[str, ...]:
-    """The JSON types that `type` names, also in the words of other languages; empty when it is missing or nonsense."""
-    found = schema.get("type")
-    if isinstance(found, str):
-        kind = _TYPES.get(found) or _TYPES.get(found.lower())
-        return (kind,) if kind else ()
-    names = found if isinstance(found, list) else ()
-    kinds = [_TYPES.get(name) or _TYPES.get(name.lower()) for name in names if isinstance(name, str)]
-    return tuple(dict.fromkeys(kind for kind in kinds if kind))
-
-
-_TYPES = {kind: kind for kind in ("string", "integer", "number", "boolean", "array", "object", "null")} | {
-    "str": "string",
-    "text": "string",
-    "int": "integer",
-    "float": "number",
-    "double": "number",
-    "bool": "boolean",
-    "list": "array",
-    "tuple": "array",
-    "dict": "object",
-    "none": "null",
-}
-
-
-def implied(schema: Schema) -> str:
-    """The type that a schema without `type` plainly speaks of, or an empty string."""
-    if types(schema):
-        return ""
-    return next((kind for kind, keys in _IMPLIES if any(key in schema for key in keys)), "")
-
-
-_IMPLIES = (
-    ("object", ("properties", "patternProperties", "required", "minProperties", "maxProperties")),
-    ("array", ("items", "prefixItems", "minItems", "maxItems", "uniqueItems")),
-    ("string", ("pattern", "minLength", "maxLength", "format")),
-    ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
-)
-
-
-def impossible(schema: Schema) -> bool:
-    """Whether no value at all can be of the schema: how some libraries say that a property may be missing."""
-    return schema.get("not") in ({}, True) and "not" in schema
-
-
-def _only_null(schema: Schema) -> bool:
-    return types(schema) == ("null",) or ("const" in schema and schema["const"] is None) or schema.get("enum") == [None]
-
-
-def _both(one: Schema, two: Schema, name: str) -> Json:
-    if name not in one or one[name] is two[name]:
-        return two[name]
-    return {"allOf": [one[name], two[name]]}
+def _lost(reference: str) -> str:
+    named = reference if len(reference) <= 80 else f"{reference[:79]}…"
+    if reference.startswith("#"):
+        return f"It refers to {named}, which is not in the schema."
+    return f"It refers to {named}, which is outside the schema and is not fetched."

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Flag, Number, Text
-from mcp_studio.schema.resolve import Schema
+from mcp_studio.schema.kinds import Schema, amount, count
 from mcp_studio.schema.shape import span
 
 _SECRET = re.compile(
@@ -106,16 +106,3 @@ def _bound(
     if strict is None:
         return limit, False
     return (strict, True) if limit is None or tighter(strict, limit) == strict else (limit, False)
-
-
-def amount(value: Json) -> float | int | None:
-    """The value where it is a number."""
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def count(schema: Schema, key: str) -> int | None:
-    """How many a keyword says; None where it says no such thing."""
-    value = schema.get(key)
-    if isinstance(value, float) and value.is_integer() and 0 <= value < 1e15:
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.resolve import Resolver, Schema, implied, types
+from mcp_studio.schema.kinds import Schema, implied, types
+from mcp_studio.schema.resolve import Resolver
 from mcp_studio.schema.wording import spell
 
 _WIDTH = 60

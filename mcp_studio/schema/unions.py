@@ -2,177 +2,192 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, JsonField, Lazy, Scalar, Union, Variant, type_of
-from mcp_studio.schema.fits import misfits
-from mcp_studio.schema.options import label
-from mcp_studio.schema.resolve import Schema, implied, types
+from mcp_studio.schema.field import Field, JsonField, Lazy, Scalar, Union, Variant
+from mcp_studio.schema.fits import Judge
+from mcp_studio.schema.kinds import Schema, kinds_of, types
+from mcp_studio.schema.labels import Way, discriminator, labels
+from mcp_studio.schema.own import equal, is_type
 from mcp_studio.schema.shape import shape
-from mcp_studio.schema.wording import spell
 
 if TYPE_CHECKING:
     from mcp_studio.schema.building import Builder
 
-MAX_VARIANTS = 200
+MAX_VARIANTS = 100
+"""Variants drawn for one union; a value of more is edited as JSON."""
+_DEPTH = 8
 _SIMPLE = frozenset(("string", "integer", "number", "boolean"))
+_ORDER = ("string", "integer", "number", "boolean")
+_OF_THE_WHOLE = frozenset(("title", "description", "default", "examples", "example", "deprecated", "readOnly"))
+"""What is said of the union is not said of each variant once more."""
+_RESTRICTS = frozenset(
+    ("required", "not", "title", "description", "$comment", "minProperties", "maxProperties", "dependentRequired")
+)
+_TOO_MANY = "There are too many alternatives to be drawn."
 
 
 def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | None:
     """The field of a schema with alternatives; None when it has none."""
-    branches = _branches(builder, schema)
-    if len(branches) < 2:
+    if "anyOf" not in schema and "oneOf" not in schema and "allOf" not in schema and len(types(schema)) < 2:
         return None
-    kinds = [_kinds(branch) for branch, _ in branches]
-    if all(kind and kind <= _SIMPLE for kind in kinds):
-        return _scalar(builder, base, schema, [branch for branch, _ in branches])
-    if len(branches) > MAX_VARIANTS:
-        remark = "There are too many alternatives to be drawn."
-        return JsonField(**base, hint=shape(schema, builder.resolver), remark=remark)
-    flat = [branch for branch, _ in branches]
-    known = _discriminators(flat)
+    found = _Finder(builder)
+    ways = found.ways(schema)
+    if found.too_many:
+        return JsonField(**base, hint=shape(schema, builder.resolver), types=_types(schema, []), remark=_TOO_MANY)
+    if len(ways) < 2:
+        return None if not ways or ways[0].schema is schema else builder.plain(base, ways[0].schema)
+    if all((kinds := kinds_of(way.schema)) and kinds <= _SIMPLE for way in ways):
+        return _scalar(builder, base, ways)
+    known = discriminator(schema, ways)
     variants = tuple(
-        Variant(_label(builder, branch, name, known), Lazy(_maker(builder, base, branch))) for branch, name in branches
+        Variant(label, Lazy(_maker(builder, base, way)))
+        for label, way in zip(labels(builder.resolver, ways, known), ways, strict=True)
     )
-    variants = _distinct(variants)
-    return Union(
-        **base,
-        hint=shape(schema, builder.resolver),
-        variants=variants,
-        types=tuple(dict.fromkeys(kind for one in kinds for kind in one)) if all(kinds) else (),
-        choose=lambda value: _choose(flat, known, value),
-    )
+    choose = _chooser(builder, ways, known)
+    return Union(**base, hint=shape(schema, builder.resolver), variants=variants, types=_types({}, ways), choose=choose)
 
 
-def _branches(builder: Builder, schema: Schema) -> list[tuple[Schema, str]]:
-    """The alternatives, each with what is said besides them, and the name by which it was referred to."""
-    resolver = builder.resolver
+class _Finder:
+    """Collects the alternatives of a schema, also those inside alternatives: one list of them is one choice."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._resolver = builder.resolver
+        self.too_many = False
+
+    def ways(self, schema: Schema) -> list[Way]:
+        """Each alternative with what is said besides them; few or none when there are too many."""
+        return self._ways(schema, "", "", frozenset())
+
+    def _ways(self, schema: Schema, name: str, key: str, seen: frozenset[int]) -> list[Way]:
+        found = _group(schema)
+        if found is None:
+            return self._by_type(schema, name, key)
+        group, rest = found
+        if id(group) in seen or len(seen) > _DEPTH:
+            return self._ways(rest, name, key, seen)
+        flat = [self._resolver.flat(branch) for branch in group]
+        if all(branch.keys() <= _RESTRICTS for branch in flat):
+            return self._ways(rest, name, key, seen | {id(group)})
+        keys = _mapped(schema.get("discriminator"))
+        rest = {word: item for word, item in rest.items() if word not in _OF_THE_WHOLE and word != "discriminator"}
+        ways: list[Way] = []
+        for branch, one in zip(group, flat, strict=True):
+            named = _ref(branch)
+            merged = self._resolver.merge(one, rest)
+            ways += self._ways(
+                merged, _last(named) or name, keys.get(named, keys.get(_last(named), key)), seen | {id(group)}
+            )
+            if len(ways) > MAX_VARIANTS:
+                self.too_many = True
+                break
+        return ways
+
+    def _by_type(self, schema: Schema, name: str, key: str) -> list[Way]:
+        kinds = types(schema)
+        if len(kinds) < 2 or set(kinds) <= {"integer", "number"} or "const" in schema or "enum" in schema:
+            return [Way(schema, name, key)]
+        rest = {word: item for word, item in schema.items() if word not in _OF_THE_WHOLE}
+        return [Way({**rest, "type": kind}, "", key) for kind in kinds if kind != "integer" or "number" not in kinds]
+
+
+def _group(schema: Schema) -> tuple[list[Json], Schema] | None:
+    """Some alternatives of a schema, and the schema without them."""
     for key in ("anyOf", "oneOf"):
-        found = list(resolver.branches(schema, key))
-        if not found:
-            continue
-        rest = {name: item for name, item in schema.items() if name not in (key, "discriminator")}
-        raw = schema[key]
-        rest = {name: item for name, item in rest.items() if name not in _OF_THE_WHOLE}
-        named = [(resolver.merge(branch, rest), _ref_name(one)) for branch, one in zip(found, raw, strict=False)]
-        return [part for branch, name in named for part in (_branches(builder, branch) or [(branch, name)])]
-    kinds = types(schema)
-    if len(kinds) > 1 and set(kinds) != {"integer", "number"}:
-        kinds = tuple(kind for kind in kinds if kind != "integer" or "number" not in kinds)
-        rest = {name: item for name, item in schema.items() if name not in _OF_THE_WHOLE}
-        return [({**rest, "type": kind}, "") for kind in kinds]
-    return []
+        group = schema.get(key)
+        if isinstance(group, list) and group:
+            return cast("list[Json]", group), {word: item for word, item in schema.items() if word != key}
+    parts = schema.get("allOf")
+    for index, part in enumerate(cast("list[Json]", parts) if isinstance(parts, list) else []):
+        if isinstance(part, dict) and (found := _group(cast("Schema", part))):
+            group, left = found
+            others = [
+                *cast("list[Json]", parts)[:index],
+                *([left] if left else []),
+                *cast("list[Json]", parts)[index + 1 :],
+            ]
+            rest = {word: item for word, item in schema.items() if word != "allOf"}
+            return group, {**rest, "allOf": others} if others else rest
+    return None
 
 
-_OF_THE_WHOLE = frozenset(("title", "description", "default", "examples", "example", "deprecated", "readOnly"))
+def _ref(branch: Json) -> str:
+    reference = cast("Schema", branch).get("$ref") if isinstance(branch, dict) else None
+    return reference if isinstance(reference, str) else ""
 
 
-def _maker(builder: Builder, base: dict[str, Any], branch: Schema) -> Any:
+def _last(reference: str) -> str:
+    return reference.rsplit("/", 1)[-1].lstrip("#")
+
+
+def _mapped(said: Json) -> dict[str, str]:
+    """The values of OpenAPI's `discriminator`, by what they refer to."""
+    mapping = cast("Schema", said).get("mapping") if isinstance(said, dict) else None
+    pairs = cast("Schema", mapping).items() if isinstance(mapping, dict) else ()
+    return {target: key for key, target in pairs if isinstance(target, str)}
+
+
+def _maker(builder: Builder, base: dict[str, Any], way: Way) -> Callable[[], Field]:
     def make() -> Field:
         builder.resolver.fresh()
-        return builder.drawn(base["name"], branch, base["required"])
+        return builder.drawn(base["name"], way.schema, base["required"])
 
     return make
 
 
-def _scalar(builder: Builder, base: dict[str, Any], schema: Schema, branches: list[Schema]) -> Field:
-    kinds: set[str] = set().union(*(_kinds(branch) for branch in branches))
-    if kinds == {"string"} or kinds <= {"integer", "number"} or kinds == {"boolean"}:
-        same = {key: item for key, item in branches[0].items() if all(one.get(key, ...) == item for one in branches)}
-        kind = "string" if kinds == {"string"} else "boolean" if kinds == {"boolean"} else "number"
-        kind = "integer" if kinds == {"integer"} else kind
+def _types(schema: Schema, ways: list[Way]) -> tuple[str, ...]:
+    """The types of all alternatives; empty when one does not say."""
+    kinds = [kinds_of(way.schema) for way in ways] or [kinds_of(schema)]
+    return tuple(dict.fromkeys(kind for one in kinds for kind in sorted(one) if kind != "null")) if all(kinds) else ()
+
+
+def _scalar(builder: Builder, base: dict[str, Any], ways: list[Way]) -> Field:
+    """One line for text, numbers, true and false; only what all alternatives of one type say is kept of them."""
+    schemas = [way.schema for way in ways]
+    kinds = frozenset[str]().union(*(kinds_of(schema) for schema in schemas))
+    listed = [value for schema in schemas for value in _listed(schema)]
+    if listed and "examples" not in base:
+        base = {**base, "examples": tuple(listed[:20])}
+    if kinds <= {"integer", "number"} or len(kinds) == 1:
+        first = schemas[0]
+        same = {key: item for key, item in first.items() if all(one.get(key, ...) == item for one in schemas)}
+        kind = next(iter(kinds)) if len(kinds) == 1 else "number"
         return builder.plain(base, {**same, "type": kind})
-    bare = {**base, "has_default": False, "default": None, "title": "", "description": "", "nullable": False}
-    parts = tuple(builder.drawn(base["name"], branch, False) for branch in branches)
-    del bare
-    order = ("string", "integer", "number", "boolean")
-    named = tuple(kind for kind in order if kind in kinds and not (kind == "integer" and "number" in kinds))
+    parts = tuple(builder.drawn(base["name"], schema, False) for schema in schemas)
+    named = tuple(kind for kind in _ORDER if kind in kinds and not (kind == "integer" and "number" in kinds))
     return Scalar(**base, hint=shape({"type": list(named)}, builder.resolver), types=named, parts=parts)
 
 
-def _kinds(schema: Schema) -> set[str]:
-    """The types of values; empty when that is not known."""
-    named = types(schema)
-    if named:
-        return set(named)
-    values = [schema["const"]] if "const" in schema else schema.get("enum")
-    if isinstance(values, list) and values:
-        return {type_of(value) for value in values}
-    kind = implied(schema)
-    return {kind} if kind else set()
+def _listed(schema: Schema) -> list[Json]:
+    listed = [schema["const"]] if "const" in schema else schema.get("enum")
+    return cast("list[Json]", listed) if isinstance(listed, list) else []
 
 
-# Which variant a value is of
+class _Fit(NamedTuple):
+    """How little a value fits: the least is the best."""
+
+    other: bool
+    """The property that tells the variants apart has the value of another one."""
+    wrong: int
+    loose: int
+    at: int
 
 
-def _discriminators(branches: list[Schema]) -> tuple[str, ...]:
-    """The properties of which each alternative has its own constant."""
-    seen: dict[str, list[str]] = {}
-    for branch in branches:
-        for name, value in _constants(branch).items():
-            seen.setdefault(name, []).append(spell(value))
-    return tuple(
-        name for name, values in seen.items() if len(values) == len(branches) and len(set(values)) == len(values)
-    )
+def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
+    kinds = [kinds_of(way.schema) for way in ways]
 
+    def choose(value: Json) -> int:
+        fits: list[_Fit] = []
+        for index, way in enumerate(ways):
+            if kinds[index] and not any(is_type(kind, value) for kind in kinds[index]):
+                continue
+            judge = Judge(builder.resolver)
+            other = False
+            if known and isinstance(value, dict) and known[0] in value:
+                other = not equal(known[1][index], cast("Schema", value)[known[0]])
+            fits.append(_Fit(other, judge.wrong(way.schema, value), judge.loose, index))
+        return min(fits).at if fits else -1
 
-def _constants(branch: Schema) -> dict[str, Json]:
-    """The properties that can only have one value."""
-    known = branch.get("properties")
-    found: dict[str, Json] = {}
-    for name, inner in known.items() if isinstance(known, dict) else ():
-        if isinstance(inner, dict):
-            if "const" in inner:
-                found[name] = inner["const"]
-            elif isinstance(listed := inner.get("enum"), list) and len(listed) == 1:
-                found[name] = listed[0]
-    return found
-
-
-def _choose(branches: list[Schema], known: tuple[str, ...], value: Json) -> int:
-    best, least = -1, 1_000_000
-    for index, branch in enumerate(branches):
-        kinds = _kinds(branch)
-        if kinds and type_of(value) not in kinds and not (type_of(value) == "integer" and "number" in kinds):
-            continue
-        found = misfits(branch, value, known)
-        if found < least:
-            best, least = index, found
-    return best
-
-
-# Labels
-
-
-def _label(builder: Builder, branch: Schema, name: str, known: tuple[str, ...]) -> str:
-    title = branch.get("title")
-    if isinstance(title, str) and title:
-        return title
-    constants = _constants(branch)
-    if known and known[0] in constants:
-        return label(constants[known[0]])
-    if name:
-        return name
-    if "const" in branch:
-        return label(branch["const"])
-    return shape(branch, builder.resolver)
-
-
-def _ref_name(schema: Json) -> str:
-    reference = schema.get("$ref") if isinstance(schema, dict) else None
-    return reference.rsplit("/", 1)[-1].lstrip("#") if isinstance(reference, str) else ""
-
-
-def _distinct(variants: tuple[Variant, ...]) -> tuple[Variant, ...]:
-    """Labels that are there more than once get numbers."""
-    labels = [variant.label for variant in variants]
-    if len(set(labels)) == len(labels):
-        return variants
-    seen: dict[str, int] = {}
-    found: list[Variant] = []
-    for variant in variants:
-        seen[variant.label] = seen.get(variant.label, 0) + 1
-        more = labels.count(variant.label) > 1
-        found.append(Variant(f"{variant.label} {seen[variant.label]}" if more else variant.label, variant.field))
-    return tuple(found)
+    return choose

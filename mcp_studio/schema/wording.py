@@ -18,6 +18,8 @@ TYPE_NAMES = {
     "null": "null",
 }
 """JSON types as people say them."""
+TYPE_WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
+"""The simple ones as the name of a choice."""
 
 
 def noun(value: Json) -> str:
