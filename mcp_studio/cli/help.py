@@ -54,6 +54,13 @@ SAVED = """\
   --saved NAME         a saved call, of a tool, prompt or resource (project:NAME and personal:NAME say whose)
   --set KEY=VALUE      with --saved, this argument instead of the saved one (may be repeated)
 """
+COPYING = """\
+  --as FORM            print the call instead of making it: command, standalone (the same with the server in it),
+                       python, pytest, curl, json-rpc, json or literal; secrets are left out
+  --with-secrets       with --as, secret arguments as they are (those of the server's entry never)
+  --from FILE          what to call is in this file, - for standard input: arguments as JSON or Python, a JSON-RPC
+                       request, a command line of mcp-studio or curl, a call of the Python SDK, a tool-use block
+"""
 _LISTS = "servers|tools|resources|templates|prompts|history|saved"
 USAGE = {
     "": f"""\
@@ -89,7 +96,7 @@ mcp-studio call --saved NAME [variable=value…] [options] [-- COMMAND ARGS…]
 Calls a tool and prints its result. With one server, `SERVER.` can be left out. Only the first dot divides:
 --server NAME and --tool NAME name them apart, also a tool that the server does not list.
 
-{ARGUMENTS}{MEMORY}{SAVED}  --yes, -y            approve what would be asked about
+{ARGUMENTS}{MEMORY}{SAVED}{COPYING}  --yes, -y            approve what would be asked about
   --task               as a task, where the tool leaves that to us (one that must be a task always is)
   --ttl SECONDS        ask the server to keep the task that long
   --detach             do not wait for the task: print its id; `mcp-studio tasks result` fetches what came of it
@@ -106,7 +113,7 @@ Reads a resource, listed or not. A URI template such as `file:///{{path}}` is fi
   --args JSON          all values as one JSON object; @FILE reads a file, - standard input
   --output FILE, -o    write the content, byte for byte, to a new file
   --fresh              ask the server, though it calls an earlier answer fresh still
-{MEMORY}{LOGS}{ANSWERS}
+{MEMORY}{COPYING}{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",
@@ -116,7 +123,7 @@ mcp-studio get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]
 Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.
 
   --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
-{MEMORY}{LOGS}{ANSWERS}
+{MEMORY}{COPYING}{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",

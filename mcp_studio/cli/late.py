@@ -68,3 +68,24 @@ def list_remembered(plan: Plan, out: Output) -> int:
     from mcp_studio.cli import remembered
 
     return remembered.history(plan, out) if plan.name == "history" else remembered.saved(plan, out)
+
+
+def take_pasted(options: Options, config: Config) -> None:
+    """See `pasting.take`."""
+    from mcp_studio.cli import pasting
+
+    pasting.take(options, config)
+
+
+def without_calling(plan: Plan, options: Options) -> Plan:
+    """See `copying.planned`."""
+    from mcp_studio.cli import copying
+
+    return copying.planned(plan, options)
+
+
+def copy_call(plan: Plan, options: Options, out: Output) -> int:
+    """See `copying.run`."""
+    from mcp_studio.cli import copying
+
+    return copying.run(plan, options, out)

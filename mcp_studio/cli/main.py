@@ -63,7 +63,7 @@ def _output(json: bool, quiet: bool) -> Output:
 def _start_early(options: Options) -> None:
     """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
     listed = options.verb == "list" and options.words[:1] in (["servers"], ["history"], ["saved"])
-    nothing = options.verb == "config" or listed or options.value("--url")
+    nothing = options.verb == "config" or listed or options.value("--url") or options.flag("--as")
     if nothing or (not options.verb and options.words):
         return
     from mcp_studio.transport.environment import inherited
@@ -91,7 +91,7 @@ def _connecting(options: Options, out: Output) -> int:
     """A verb that works on servers."""
     from importlib import import_module
 
-    from mcp_studio.cli import plan, targets
+    from mcp_studio.cli import late, plan, targets
     from mcp_studio.paths import Paths
 
     config = targets.configuration(options, Paths.default(), targets.target(options))
@@ -103,6 +103,8 @@ def _connecting(options: Options, out: Output) -> int:
     made = plan.make(options, config)
     if made.connects:
         targets.start_ahead(made.config)
+    if options.flag("--as"):
+        return late.copy_call(made, options, out)
     verb = made.verb or options.verb
     return import_module(f"mcp_studio.cli.verbs.{_MODULES.get(verb, verb)}").run(made, options, out)
 

@@ -21,10 +21,10 @@ ALLOWED = {
     "": f"--config --url --transport --header --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
     "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach"
-    " --last --save --saved --set",
+    " --last --save --saved --set --as --with-secrets --from",
     "tasks": f"{_COMMON} --answer",
-    "read": f"{_COMMON} --output --args --fresh --answer --log-level --last --save",
-    "get": f"{_COMMON} --prompt --args --answer --log-level --last --save",
+    "read": f"{_COMMON} --output --args --fresh --answer --log-level --last --save --as --with-secrets --from",
+    "get": f"{_COMMON} --prompt --args --answer --log-level --last --save --as --with-secrets --from",
     "complete": f"{_COMMON} --prompt",
     "skills": f"{_COMMON} --answer",
     "watch": f"{_COMMON} --read --logs --log-level",
@@ -35,19 +35,10 @@ ALLOWED = {
 }
 """Verb -> the options that it takes; the empty one is the studio itself."""
 _SENDING = ("--no-stamp", "--notification", "--newlines", "--no-handshake")
-_FLAGS = {
-    "--json",
-    "--quiet",
-    "--yes",
-    "--unchecked",
-    "--fresh",
-    "--read",
-    "--logs",
-    "--task",
-    "--detach",
-    "--last",
-    *_SENDING,
-}
+FLAGS = frozenset(
+    (*"--json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets".split(), *_SENDING)
+)
+"""Options without a value."""
 _OPTIONAL = {"--page"}
 """Options that may stand without their value."""
 _REPEATED = {"--config", "--header", "--server", "--answer", "--frame", "--set"}
@@ -159,7 +150,7 @@ def _take(options: Options, word: str, words: list[str], allowed: list[str]) -> 
     if name not in allowed:
         where = f"`{options.verb}` has no option {name}." if options.verb else f"There is no option {name}."
         raise UsageError(where, hint=nearest(name, allowed))
-    if name in _FLAGS:
+    if name in FLAGS:
         if sign:
             raise UsageError(f"{name} takes no value.")
         options.given[name] = []

@@ -56,8 +56,13 @@ def make(options: Options, config: Config) -> Plan:
     """
     if options.verb == "list":
         return _list(options, config)
-    if options.flag("--saved"):
-        return late.saved_plan(options, config)
+    if options.flag("--from"):
+        late.take_pasted(options, config)
+    plan = late.saved_plan(options, config) if options.flag("--saved") else _of_verb(options, config)
+    return late.without_calling(plan, options) if options.flag("--as") else plan
+
+
+def _of_verb(options: Options, config: Config) -> Plan:
     if options.verb == "doctor":
         return Plan(select(config, [*options.words, *options.values("--server")]))
     if options.verb == "send":

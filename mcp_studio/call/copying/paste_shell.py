@@ -11,7 +11,7 @@ from mcp_studio.call.copying.pasted import Meant, Pasted, PasteProblem
 from mcp_studio.call.copying.sh import END, Unclosed, words
 
 FLAGS = frozenset(
-    "--json --quiet --yes --unchecked --fresh --read --logs --task --detach --no-stamp --notification --newlines"
+    "--json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --no-stamp --notification --newlines"
     " --no-handshake --with-secrets -q -y".split()
 )
 """Options of ours without a value."""

@@ -8,7 +8,9 @@ import time
 import pytest
 
 from mcp_studio.call.copying.paste import LARGEST, read_paste
+from mcp_studio.call.copying.paste_shell import FLAGS
 from mcp_studio.call.copying.pasted import Pasted, PasteProblem
+from mcp_studio.cli import options
 from mcp_studio.jsontext import dumps
 
 RPC = '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"a":1.50},"_meta":{"x":1}}}'
@@ -154,3 +156,7 @@ def test_large_and_hostile_texts_take_little_time(text: str) -> None:
     except PasteProblem:
         pass
     assert time.process_time() - began < 2
+
+
+def test_the_options_without_a_value_are_those_of_the_command_line() -> None:
+    assert {"-q", "-y", *options.FLAGS} == FLAGS

@@ -14,7 +14,7 @@ import pytest
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import loads
+from mcp_studio.jsontext import Json, loads
 from tests.call.copying.kit import demo, entry, subject
 from tests.support import ROOT, python_server
 from tests.support_servers import demo_http, running
@@ -31,15 +31,20 @@ def url() -> Iterator[str]:
         yield address
 
 
-def call(server: ServerConfig, version: str, **more: object) -> Subject:
+def call(server: ServerConfig, version: str, **more: Json) -> Subject:
     """A call that gives its arguments back."""
     tool = {"inputSchema": {"type": "object", "properties": {"town": {"type": "string", "x-mcp-header": "Town"}}}}
     return subject({"town": TRICKY, "street": ""}, "form_header", server=server, version=version, tool=tool, **more)
 
 
-def started(argv: list[str], **environ: str) -> subprocess.Popen[str]:
+def started(argv: list[str], mixed: bool = False, **environ: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env={**os.environ, **environ}
+        argv,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if mixed else None,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **environ},
     )
 
 
