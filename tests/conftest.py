@@ -19,8 +19,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     return folder
 
 
-# A run in the background may have been started with Ctrl-C ignored, which every child process would inherit.
+# A run in the background may have been started with these ignored, which every child process would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Programs that tests start keep what they compiled: without, each of hundreds of starts compiles everything anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Examples have no time limit on busy machines; a run that decides about a change tries the same ones each time.
 settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.get("CI")))

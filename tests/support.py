@@ -19,8 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SERVERS = ROOT / "tests" / "servers"
 
 
-def run(coro: Coroutine[Any, Any, T], timeout: float = 10) -> T:
-    """Run a coroutine in a fresh event loop; fails with TimeoutError after `timeout` seconds."""
+def run(coro: Coroutine[Any, Any, T], timeout: float = 40) -> T:
+    """Run a coroutine in a fresh event loop; fails with TimeoutError after `timeout` seconds.
+
+    Bounds of tests are for what hangs: a machine that is busy with something else may take ten times as long.
+    """
 
     async def bounded() -> T:
         async with asyncio.timeout(timeout):
@@ -29,7 +32,7 @@ def run(coro: Coroutine[Any, Any, T], timeout: float = 10) -> T:
     return asyncio.run(bounded())
 
 
-async def wait_until(predicate: Callable[[], object], timeout: float = 5, what: str = "") -> None:
+async def wait_until(predicate: Callable[[], object], timeout: float = 20, what: str = "") -> None:
     """Wait, letting other tasks run, until `predicate()` is true; fails with a sentence after `timeout` seconds."""
     end = time.monotonic() + timeout
     while not predicate():

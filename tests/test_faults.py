@@ -18,14 +18,15 @@ from tests.studio_support import call, opened, stdio, text
 from tests.support import python_server, run, wait_until
 
 SETTINGS = Settings(limits=replace(DEFAULT, probe=0.3, close=1.0))
-QUICK = Timeouts(connect=3, idle=1, total=4)
+PATIENT = Timeouts(connect=30, idle=20, total=40)
+"""What is no matter of deadlines has time, also on a busy machine."""
 
 
-def on(fault: str, act: Callable[[Studio], Awaitable[None]], *options: str, timeout: float = 20, **more: Any) -> None:
+def on(fault: str, act: Callable[[Studio], Awaitable[None]], *options: str, timeout: float = 60, **more: Any) -> None:
     """Run `act` in a studio whose only server has a fault."""
 
     async def go() -> None:
-        config = stdio(python_server("raw_faults", "--fault", fault, *options), timeouts=QUICK, **more)
+        config = stdio(python_server("raw_faults", "--fault", fault, *options), **{"timeouts": PATIENT, **more})
         async with opened(config, settings=SETTINGS) as studio:
             await act(studio)
 
@@ -118,15 +119,16 @@ def test_an_unusable_answer_ends_the_call_at_once_with_a_reason(fault: str) -> N
     began = time.monotonic()
     outcome = answer_to(fault)
     assert isinstance(outcome, (Lost, Rejected)), outcome
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 15
     assert outcome.error.message and outcome.sent if isinstance(outcome, Lost) else outcome.message or outcome.problems
 
 
 @pytest.mark.parametrize("fault", ["silent-call", "wrong-id", "object-id", "endless-progress"])
 def test_a_call_without_an_answer_ends_at_its_deadline(fault: str) -> None:
-    outcome = answer_to(fault)
+    endless = fault == "endless-progress"
+    outcome = answer_to(fault, timeouts=Timeouts(30, 10, 1.5) if endless else Timeouts(30, 0.5, 20))
     assert isinstance(outcome, TimedOut), outcome
-    assert ("total" if fault == "endless-progress" else "idle") in outcome.limit
+    assert ("total" if endless else "idle") in outcome.limit
 
 
 @pytest.mark.parametrize("fault", ["unknown-content", "schema-mismatch", "null-result", "list-result", "empty-result"])
@@ -188,14 +190,14 @@ def test_a_slow_server_connects_within_its_deadline() -> None:
     ("fault", "words"),
     [
         ("dies-at-start", "3"),
-        ("never-reads", "3 s"),
+        ("never-reads", "1 s"),
         ("closed-stdin", ""),
         ("closed-stdout", ""),
         ("discover-disjoint", "version"),
         ("unknown-version", "1999-01-01"),
         ("init-error", "refused initialize"),
         ("init-garbage", "version"),
-        ("silent", "3 s"),
+        ("silent", "1 s"),
     ],
 )
 def test_a_server_that_cannot_be_used_says_why(fault: str, words: str) -> None:
@@ -204,7 +206,7 @@ def test_a_server_that_cannot_be_used_says_why(fault: str, words: str) -> None:
         assert status.state == "failed" and status.error
         assert words in status.error.message
 
-    on(fault, act)
+    on(fault, act, timeouts=Timeouts(connect=1) if words == "1 s" else PATIENT)
 
 
 def test_the_last_words_of_a_server_that_ends_at_once_are_told() -> None:
@@ -287,7 +289,7 @@ def test_stubborn_servers_and_their_children_are_gone_within_bounds(fault: str) 
     pids: list[int] = []
 
     async def go() -> float:
-        config = stdio(python_server("raw_faults", "--fault", fault), timeouts=QUICK)
+        config = stdio(python_server("raw_faults", "--fault", fault), timeouts=PATIENT)
         async with opened(config, settings=SETTINGS) as studio:
             pids.append(studio.manager.status("s").pid)
             if fault != "stubborn":
@@ -297,10 +299,10 @@ def test_stubborn_servers_and_their_children_are_gone_within_bounds(fault: str) 
             began = time.monotonic()
         return time.monotonic() - began
 
-    assert run(go(), 20) < SETTINGS.limits.close_all
+    assert run(go()) < SETTINGS.limits.close_all + 5, "the limit, and what a busy machine adds"
 
     async def all_gone() -> None:
-        await wait_until(lambda: not any(alive(pid) for pid in pids), 6, f"{pids} gone")
+        await wait_until(lambda: not any(alive(pid) for pid in pids), what=f"{pids} gone")
 
     run(all_gone())
 

@@ -20,23 +20,23 @@ from tests.studio_support import call, http, opened, text
 from tests.support import python_server, run, wait_until
 
 SETTINGS = Settings(limits=replace(DEFAULT, close=1.0, message=1_000_000))
-QUICK = Timeouts(connect=5, idle=1, total=4)
+PATIENT = Timeouts(connect=30, idle=20, total=40)
 KINDS: Any = pytest.mark.parametrize("kind", ["sse", "websocket"])
 
 
-def answer_to(kind: Any, fault: str, *options: str) -> tuple[CallOutcome, float]:
+def answer_to(kind: Any, fault: str, *options: str, timeouts: Timeouts = PATIENT) -> tuple[CallOutcome, float]:
     """The outcome of an echo on a server with a fault, and how long closing took."""
 
     async def go() -> tuple[CallOutcome, float]:
         argv = python_server("raw_faults", "--fault", fault, *options)
         async with bridged(argv, kind) as url:
-            async with opened(http(url, transport=kind, timeouts=QUICK), settings=SETTINGS) as studio:
+            async with opened(http(url, transport=kind, timeouts=timeouts), settings=SETTINGS) as studio:
                 assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
                 outcome = await call(studio, "echo", text="hi")
                 began = time.monotonic()
             return outcome, time.monotonic() - began
 
-    return run(go(), 20)
+    return run(go())
 
 
 @KINDS
@@ -50,7 +50,7 @@ def answer_to(kind: Any, fault: str, *options: str) -> tuple[CallOutcome, float]
 def test_the_answer_arrives_in_spite_of(kind: str, fault: str) -> None:
     outcome, seconds = answer_to(kind, fault, "--count", "500")
     assert isinstance(outcome, Succeeded), outcome
-    assert seconds < 2.5
+    assert seconds < 10
 
 
 @KINDS
@@ -69,7 +69,7 @@ def test_an_answer_beyond_the_limit_is_told_as_that(kind: str, fault: str) -> No
 
 @KINDS
 def test_silence_ends_at_the_deadline(kind: str) -> None:
-    assert isinstance(answer_to(kind, "silent-call")[0], TimedOut)
+    assert isinstance(answer_to(kind, "silent-call", timeouts=Timeouts(30, 0.5, 20))[0], TimedOut)
 
 
 @KINDS
@@ -109,4 +109,4 @@ def test_several_calls_run_at_once(kind: Any) -> None:
             calls = [call(studio, "echo", text=str(number)) for number in range(30)]
             assert [text(outcome) for outcome in await asyncio.gather(*calls)] == [str(n) for n in range(30)]
 
-    run(main(), 20)
+    run(main())

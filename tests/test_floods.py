@@ -70,7 +70,7 @@ def test_a_flood_is_bounded_and_holds_up_nobody(flood: str) -> None:
                 studio.inbox.decline_all("s")
                 await wait_until(lambda: not studio.inbox.pending)
 
-    run(main(), 30)
+    run(main())
 
 
 def test_of_ten_thousand_pages_a_few_are_asked_for_and_no_is_no() -> None:
@@ -83,7 +83,7 @@ def test_of_ten_thousand_pages_a_few_are_asked_for_and_no_is_no() -> None:
             assert isinstance(await call.wait(), Rejected)
             assert not studio.inbox.pending
 
-    run(main(), 30)
+    run(main())
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_rounds_without_end_and_rounds_without_measure_are_refused(tool: str, wo
             outcome = await start(studio, tool).wait()
             assert isinstance(outcome, Lost) and words in outcome.error.message
 
-    run(main(), 30)
+    run(main())
 
 
 def test_what_is_kept_on_the_disk_after_a_flood_is_small(home: Path) -> None:
@@ -104,5 +104,5 @@ def test_what_is_kept_on_the_disk_after_a_flood_is_small(home: Path) -> None:
             for flood in ("logs", "status"):
                 assert isinstance(await start(studio, flood).wait(), Succeeded)
 
-    run(main(), 30)
+    run(main())
     assert sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) < 200_000

@@ -38,7 +38,7 @@ def test_time() -> None:
             wrong = await call(studio, "get_current_time", timezone="Nowhere/Land")
             assert isinstance(wrong, ToolFailed)
 
-    run(go(), 30)
+    run(go())
 
 
 def test_git(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_git(tmp_path: Path) -> None:
             answer = await call(studio, "git_status", repo_path=str(tmp_path))
             assert "No commits yet" in text(answer)
 
-    run(go(), 30)
+    run(go())
 
 
 def test_filesystem(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_filesystem(tmp_path: Path) -> None:
             denied = await call(studio, "read_text_file", path="/etc/hostname")
             assert isinstance(denied, ToolFailed)
 
-    run(go(), 30)
+    run(go())
 
 
 def test_memory() -> None:
@@ -71,7 +71,7 @@ def test_memory() -> None:
             assert isinstance(await call(studio, "read_graph"), Succeeded)
             assert not [entry for entry in studio.catalog.entries("tool") if entry.problem]
 
-    run(go(), 30)
+    run(go())
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
@@ -84,7 +84,7 @@ def test_everything_over_stdio(era: Any) -> None:
             resource = studio.catalog.entries("resource")[0]
             assert isinstance(await studio.read_resource("s", resource.ref.name).wait(), Succeeded)
 
-    run(go(), 30)
+    run(go())
 
 
 def test_everything_asks_and_takes_the_answer() -> None:
@@ -96,7 +96,7 @@ def test_everything_asks_and_takes_the_answer() -> None:
             studio.inbox.pending[0].answer("decline")
             assert isinstance(await handle.wait(), Succeeded)
 
-    run(go(), 30)
+    run(go())
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_everything_over_http(mode: str, path: str, transport: Any) -> None:
                 slow = studio.call_tool(Ref("tool", "s", "trigger-long-running-operation"), {"duration": 1, "steps": 2})
                 assert isinstance(await slow.wait(), Succeeded) and slow.progress
 
-        run(go(), 30)
+        run(go())
     finally:
         process.kill()
         process.wait()

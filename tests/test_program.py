@@ -55,10 +55,10 @@ def test_however_the_studio_ends_no_process_stays(end: str) -> None:
             terminal.close()
         else:
             os.kill(terminal.process.pid, getattr(signal, end))
-        while terminal.process.poll() is None and time.monotonic() < began + 8:
+        while terminal.process.poll() is None and time.monotonic() < began + 20:
             terminal.pump(0.05)
         assert terminal.process.poll() is not None
-        assert time.monotonic() - began < 6
+        assert time.monotonic() - began < 20
         assert left_after(pids) == set()
 
 

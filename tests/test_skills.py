@@ -23,7 +23,7 @@ def on(body: Callable[[Studio], Awaitable[None]], *options: str) -> None:
         async with opened(stdio([*SERVER, *options])) as studio:
             await body(studio)
 
-    run(session(), 30)
+    run(session())
 
 
 def reads(studio: Studio) -> list[str]:
@@ -128,4 +128,4 @@ def test_a_server_without_skills_is_not_asked_for_any(home: Path) -> None:
                 await studio.skills("s")
             assert not isinstance(caught.value, ConnectionLost)
 
-    run(session(), 30)
+    run(session())

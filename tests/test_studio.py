@@ -46,7 +46,7 @@ def test_stdio_servers_of_both_eras_connect_and_list_and_answer(argv: list[str],
             assert studio.catalog.listing("s", "prompt").state == "fresh"
             assert text(await call(studio, "echo", text="hi")) == "hi"
 
-    run(go(), 20)
+    run(go())
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto", "modern"])
@@ -62,7 +62,7 @@ def test_http_servers_of_both_eras_connect_and_list_and_answer(era: str, options
             assert {"http", "request", "result"} <= kinds
 
     with http_server(*options) as url:
-        run(go(url), 20)
+        run(go(url))
 
 
 def test_npms_everything_server_connects() -> None:
@@ -72,7 +72,7 @@ def test_npms_everything_server_connects() -> None:
             assert text(await call(studio, "echo", message="hi")) == "Echo: hi"
             assert studio.catalog.entries("resource") and studio.catalog.entries("template")
 
-    run(go(), 20)
+    run(go())
 
 
 def test_the_era_that_worked_is_remembered_and_so_is_the_catalog() -> None:
@@ -122,7 +122,7 @@ def test_a_server_that_never_answers_costs_its_deadline_and_nobody_else() -> Non
         began = time.monotonic()
         settings = Settings(start_processes=2, limits=replace(DEFAULT, probe=0.2))
         async with opened(silent, stdio(RAW, "quick"), settings=settings) as studio:
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 15
             assert studio.manager.status("quick").state == "ready"
             status = studio.manager.status("silent")
             assert status.state == "failed" and "0.6 s" in str(status.error)
@@ -150,7 +150,7 @@ def test_no_more_processes_start_at_a_time_than_allowed() -> None:
                 assert (await studio.manager.settle(name)).state == "ready"
         assert most == 2
 
-    run(go(), 20)
+    run(go())
 
 
 # ---------------------------------------------------------------------- calls
@@ -165,7 +165,7 @@ def test_the_kinds_of_outcome_are_told_apart() -> None:
             assert isinstance(refused, Rejected) and refused.code == -31050 and refused.data == {"hint": "tomorrow"}
             assert isinstance(await call(studio, "leave"), Lost)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_destructive_tool_asks_first_and_no_means_no() -> None:
@@ -249,7 +249,7 @@ def test_an_elicitation_reaches_a_person_and_its_answer_the_server(argv: list[st
             studio.inbox.pending[0].answer("decline")
             assert "decline" in text(await handle.wait())
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_front_end_that_cannot_ask_advertises_nothing() -> None:
@@ -283,7 +283,7 @@ def test_structured_content_is_checked_against_the_output_schema() -> None:
             await wait_until(lambda: handle.checked)
             assert isinstance(outcome, Succeeded) and handle.outcome and handle.outcome.problems == ()
 
-    run(go(), 20)
+    run(go())
 
 
 # ---------------------------------------------------------------------- change and loss
@@ -296,7 +296,7 @@ def test_a_list_that_changed_is_read_again(era: str) -> None:
             await call(studio, "grow", name="grown")
             await wait_until(lambda: studio.catalog.find(Ref("tool", "s", "grown")))
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_server_that_dies_is_started_again_and_its_calls_are_lost() -> None:
@@ -339,7 +339,7 @@ def test_stopping_while_connecting_takes_no_time() -> None:
             began = time.monotonic()
             await studio.manager.stop("slow")
             assert studio.manager.status("slow").state == "disabled"
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 10
 
     run(go())
 
@@ -389,7 +389,7 @@ def test_stderr_is_kept_per_server() -> None:
             await call(studio, "stderr", text="complaint", lines=3)
             await wait_until(lambda: studio.manager.stderr("s")[-3:] == ("complaint",) * 3)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_secret_of_the_configuration_never_reaches_the_trace() -> None:
@@ -400,4 +400,4 @@ def test_a_secret_of_the_configuration_never_reaches_the_trace() -> None:
             assert text(await call(studio, "environment", name="MY_SETTING")) == secret
             assert not [entry for entry in studio.trace if secret.encode() in entry.body]
 
-    run(go(), 20)
+    run(go())

@@ -29,7 +29,7 @@ def test_a_question_of_the_server_is_put_and_its_answer_arrives(kind: Any, era: 
             studio.inbox.pending[0].answer("accept", {"name": "Ada", "age": 36})
             assert text(await handle.wait()).startswith("Ada, 36")
 
-    run(go(), 20)
+    run(go())
 
 
 @PLACES
@@ -48,4 +48,4 @@ def test_a_call_is_cancelled_at_the_server_and_the_others_go_on(kind: Any, era: 
             assert text(await call(studio, "echo", text="on")) == "on"
             assert any(b"notifications/cancelled" in entry.body for entry in studio.trace if entry.direction == "out")
 
-    run(go(), 20)
+    run(go())

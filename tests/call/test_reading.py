@@ -60,7 +60,7 @@ def test_what_is_stale_at_once_or_has_no_lifetime_that_counts_is_read_again() ->
                 assert again.cached is None and said(again) == "read 2"
                 assert any("ttlMs" in problem for problem in again.problems) is (options[1] != "0")
 
-    run(go(), 30)
+    run(go())
 
 
 def test_hints_of_an_older_version_mean_nothing() -> None:
@@ -140,4 +140,4 @@ def test_hints_of_a_server_of_the_sdk_are_understood() -> None:
             assert studio.catalog.listing("s", "tool").hint == Hint(30, "public")
             assert studio.manager.status("s").hint == Hint(5, "public")
 
-    run(go(), 30)
+    run(go())

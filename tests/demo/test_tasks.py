@@ -38,7 +38,7 @@ def test_a_task_asks_and_completes(era: str, remote: bool, url: str) -> None:
             statuses = list(dict.fromkeys(step.status for step in task.steps))
             assert statuses[-1] == "completed" and "input_required" in statuses
 
-    run(main(), 30)
+    run(main())
 
 
 def test_a_task_over_http_names_itself_in_a_header(url: str) -> None:
@@ -51,7 +51,7 @@ def test_a_task_over_http_names_itself_in_a_header(url: str) -> None:
             assert asked and all(b"mcp-name" in body for body in asked), sent
             assert all(studio.tasks.all()[0].id.encode() in body for body in asked)
 
-    run(main(), 30)
+    run(main())
 
 
 def test_a_task_is_cancelled_with_its_call(era: str) -> None:
@@ -63,7 +63,7 @@ def test_a_task_is_cancelled_with_its_call(era: str) -> None:
             assert isinstance(await call.wait(), Cancelled)
             await wait_until(lambda: studio.tasks.all()[0].status == "cancelled", 10)
 
-    run(main(), 30)
+    run(main())
 
 
 def test_a_client_without_tasks_waits_for_the_result(era: str) -> None:
@@ -73,7 +73,7 @@ def test_a_client_without_tasks_waits_for_the_result(era: str) -> None:
             reply = await wire.ask("tools/call", name="bind_edition", arguments=arguments)
             assert reply["result"]["content"][0]["text"] == "2 copies are bound."
 
-    run(main(), 30)
+    run(main())
 
 
 def test_an_unknown_task_and_a_missing_capability_are_refused(era: str) -> None:
@@ -82,4 +82,4 @@ def test_an_unknown_task_and_a_missing_capability_are_refused(era: str) -> None:
             reply = await wire.ask("tasks/get", taskId="no-such")
             assert reply["error"]["code"] == (-32602 if era == "legacy" else -32021)
 
-    run(main(), 30)
+    run(main())

@@ -101,7 +101,7 @@ def test_a_check_without_end_is_given_up_and_the_next_one_works() -> None:
         start = time.monotonic()
         message = only(await one.check(ENDLESS, TRAP))
         assert message == "unchecked against the whole schema: it takes longer than 0.3 s (limit check_time)"
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 15
         assert await one.check(INTEGER, "x") == WRONG
 
     checking(test, Limits(check_time=0.3))

@@ -69,7 +69,7 @@ def test_a_question_as_a_task_is_polled_fetched_and_told() -> None:
             assert said["cancel"]["code"] == -32602
             assert said["told"] == ["completed"]
 
-    run(main(), 20)
+    run(main())
 
 
 def test_a_time_to_live_of_absurd_length_is_as_long_as_ours() -> None:
@@ -80,7 +80,7 @@ def test_a_time_to_live_of_absurd_length_is_as_long_as_ours() -> None:
             studio.inbox.pending[0].answer("decline")
             assert json.loads(text(await call.wait()))["created"]["task"]["ttl"] == 3_600_000
 
-    run(main(), 20)
+    run(main())
 
 
 def test_a_server_cancels_its_question() -> None:
@@ -93,7 +93,7 @@ def test_a_server_cancels_its_question() -> None:
             assert said["told"] == ["cancelled"]
             await wait_until(lambda: not studio.inbox.pending)
 
-    run(main(), 20)
+    run(main())
 
 
 def test_the_question_goes_with_the_call_that_it_was_asked_for() -> None:
@@ -105,7 +105,7 @@ def test_the_question_goes_with_the_call_that_it_was_asked_for() -> None:
             assert isinstance(await call.wait(), Cancelled)
             await wait_until(lambda: not studio.inbox.pending)
 
-    run(main(), 20)
+    run(main())
 
 
 def test_tasks_that_were_not_declared_are_not_made() -> None:
@@ -118,4 +118,4 @@ def test_tasks_that_were_not_declared_are_not_made() -> None:
             said = json.loads(text(await call.wait()))
             assert said["created"] == {"action": "accept", "content": {"name": "Ada"}}
 
-    run(main(), 20)
+    run(main())

@@ -56,7 +56,7 @@ def test_capabilities_and_client_info_of_the_entry_go_over_the_wire(argv: list[s
             assert b'"experimental":{"x":{}}' in sent and b'"name":"else"' in sent
             assert b'"mcp-studio"' not in sent
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_question_that_is_not_declared_is_refused_though_it_could_be_answered() -> None:
@@ -66,7 +66,7 @@ def test_a_question_that_is_not_declared_is_refused_though_it_could_be_answered(
             assert str(METHOD_NOT_FOUND) in answer and "declared" in answer
             assert not studio.inbox.pending
 
-    run(go(), 20)
+    run(go())
 
 
 def test_more_declared_than_can_be_answered_is_refused_when_it_is_asked_for() -> None:
@@ -74,7 +74,7 @@ def test_more_declared_than_can_be_answered_is_refused_when_it_is_asked_for() ->
         async with opened(stdio(RAW, capabilities={"elicitation": {}}), can_ask=False) as studio:
             assert str(METHOD_NOT_FOUND) in text(await call(studio, "ask"))
 
-    run(go(), 20)
+    run(go())
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
@@ -89,7 +89,7 @@ def test_a_pinned_version_is_the_one_that_is_spoken(version: str) -> None:
                 assert "server/discover" not in {entry.method for entry in studio.trace}
 
     with http_server() as url:
-        run(go(url), 30)
+        run(go(url))
 
 
 def test_a_pin_does_not_change_what_is_tried_first_without_it() -> None:
@@ -105,7 +105,7 @@ def test_a_pin_does_not_change_what_is_tried_first_without_it() -> None:
                 assert studio.manager.status("s").modern is modern, more
                 await wait_until(lambda: studio.catalog.entries("tool"))
 
-    run(go(), 30)
+    run(go())
 
 
 def test_a_server_that_answers_with_another_version_is_warned_about_and_goes_on() -> None:
@@ -117,4 +117,4 @@ def test_a_server_that_answers_with_another_version_is_warned_about_and_goes_on(
             assert (status.version, status.offered) == ("2024-11-05", "2025-06-18")
             assert "2024-11-05" in status.warnings[0] and "2025-06-18" in status.warnings[0]
 
-    run(go(), 20)
+    run(go())

@@ -110,7 +110,7 @@ def test_an_era_that_no_longer_holds_is_found_anew() -> None:
                     status = studio.manager.status("s")
                     assert (status.state, status.modern) == ("ready", modern), status.error
 
-    run(go(), 20)
+    run(go())
 
 
 def test_an_address_that_is_no_server_at_all_says_what_it_answered() -> None:

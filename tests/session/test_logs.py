@@ -108,7 +108,7 @@ def test_a_configured_level_is_set_after_connecting_and_again_after_reconnecting
                 await studio.manager.settle("s")
                 await studio.manager.listed("s")
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_modern_server_hears_the_level_with_every_request() -> None:
@@ -138,7 +138,7 @@ def test_a_level_chosen_at_run_time_is_sent_at_once_and_outlives_a_reconnect() -
                 found = [params for method, params, _ in await heard(studio) if "Level" in method]
             assert found == [{"level": "alert"}]
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_server_that_does_not_declare_logging_is_not_asked() -> None:
@@ -169,7 +169,7 @@ def test_a_flood_stays_within_the_bound() -> None:
             await call(studio, "log", count=5_000)
             assert studio.logs.count("s") == 100 and studio.logs.dropped("s") == 4_900
 
-    run(go(), 20)
+    run(go())
 
 
 def test_the_demo_server_sends_from_the_level_on_that_was_asked_for_in_both_eras() -> None:

@@ -36,7 +36,7 @@ def test_a_call_begun_under_a_question_has_no_deadline_until_it_is_answered() ->
             assert isinstance(await third.wait(), Succeeded)
             assert isinstance(await studio.call_tool(WAIT, {"seconds": 5}).wait(), TimedOut)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_question_goes_with_the_call_that_was_cancelled() -> None:
@@ -52,7 +52,7 @@ def test_a_question_goes_with_the_call_that_was_cancelled() -> None:
                 lambda: any(b'"action":"cancel"' in entry.body for entry in studio.trace), what=f"{answers}"
             )
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_sampling_request_of_a_cancelled_call_is_refused_since_no_result_says_so() -> None:
@@ -66,7 +66,7 @@ def test_a_sampling_request_of_a_cancelled_call_is_refused_since_no_result_says_
             (refusal,) = [e for e in studio.trace if e.direction == "out" and e.kind == "error"]
             assert b'"code":-1,' in refusal.body and not studio.inbox.pending
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_question_stays_while_another_call_may_have_caused_it() -> None:
@@ -82,4 +82,4 @@ def test_a_question_stays_while_another_call_may_have_caused_it() -> None:
             studio.inbox.pending[0].answer("accept", {"name": "Ada"})
             assert isinstance(await asking.wait(), Succeeded)
 
-    run(go(), 20)
+    run(go())

@@ -50,7 +50,7 @@ def test_a_request_by_hand_gets_its_answer_and_nobody_is_blamed(identity: Any) -
             assert not faults(studio)
             assert text(await call(studio, "echo", text="still")) == "still"
 
-    run(go(), 20)
+    run(go())
 
 
 @pytest.mark.parametrize("identity", [None, 1.5, True, [1], {"a": 1}])
@@ -62,7 +62,7 @@ def test_an_id_that_is_none_finds_its_answer_too(identity: Any) -> None:
             assert answer["id"] == identity
             assert exchange.problem and not faults(studio)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_an_open_call_of_ours_is_not_disturbed_by_errors_without_an_id() -> None:
@@ -77,7 +77,7 @@ def test_an_open_call_of_ours_is_not_disturbed_by_errors_without_an_id() -> None
             assert text(await running) == "done"
             assert not faults(studio)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_the_id_of_an_open_request_may_be_used_and_the_first_answer_is_ours() -> None:
@@ -92,7 +92,7 @@ def test_the_id_of_an_open_request_may_be_used_and_the_first_answer_is_ours() ->
             assert [entry.kind for entry in exchange.came_back()] == ["result", "result"]
             assert text(await running) == "done" and not faults(studio)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_our_own_requests_keep_away_from_an_id_that_was_used_by_hand() -> None:
@@ -106,7 +106,7 @@ def test_our_own_requests_keep_away_from_an_id_that_was_used_by_hand() -> None:
             await exchange.wait()
             assert len(exchange.answers) == 1 and not exchange.collides and not faults(studio)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_the_traffic_of_our_own_requests_is_not_what_comes_back() -> None:
@@ -120,7 +120,7 @@ def test_the_traffic_of_our_own_requests_is_not_what_comes_back() -> None:
                 assert len([e for e in exchange.came_back() if e.kind == "http"]) <= 1
 
     with http_server() as url:
-        run(go(url), 20)
+        run(go(url))
 
 
 def test_the_same_id_twice_gives_each_its_answer() -> None:
@@ -132,7 +132,7 @@ def test_the_same_id_twice_gives_each_its_answer() -> None:
             assert answers(both[0])[0]["result"] == {} and "tools" in answers(both[1])[0]["result"]
             assert not faults(studio)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_late_answer_is_still_not_the_servers_fault() -> None:
@@ -144,7 +144,7 @@ def test_a_late_answer_is_still_not_the_servers_fault() -> None:
             await wait_until(lambda: studio.trace[len(studio.trace) - 1].kind == "result")
             assert text(await call(studio, "echo", text="on")) == "on" and not faults(studio)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_everything_that_arrives_meanwhile_is_collected_and_marked_in_the_trace() -> None:
@@ -162,7 +162,7 @@ def test_everything_that_arrives_meanwhile_is_collected_and_marked_in_the_trace(
             )  # fmt: skip
             assert sent.span and sent.span.response and sent.span.outcome == "ok"
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_secret_comes_back_as_it_is_and_stays_out_of_the_trace() -> None:
@@ -176,7 +176,7 @@ def test_a_secret_comes_back_as_it_is_and_stays_out_of_the_trace() -> None:
             assert b"sesame-opens" in exchange.answers[0] and b"sesame-opens" in exchange.body(exchange.came_back()[-1])
             assert not any(b"sesame-opens" in entry.body for entry in studio.trace)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_what_is_wrong_by_hand_is_shown_and_not_counted_against_the_server() -> None:
@@ -190,7 +190,7 @@ def test_what_is_wrong_by_hand_is_shown_and_not_counted_against_the_server() -> 
                 "not-json"
             ]
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_notification_waits_for_what_comes_and_a_batch_for_all_its_answers() -> None:
@@ -203,7 +203,7 @@ def test_a_notification_waits_for_what_comes_and_a_batch_for_all_its_answers() -
             assert sorted(answer["id"] for answer in answers(exchange)[0]) == ["a", "b"]
             assert not faults(studio)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_an_answer_by_hand_takes_the_question_away() -> None:
@@ -217,7 +217,7 @@ def test_an_answer_by_hand_takes_the_question_away() -> None:
             assert "by hand" in text(await running)
             assert not studio.inbox.pending and asked.span and asked.span.outcome == "ok"
 
-    run(go(), 20)
+    run(go())
 
 
 def test_modern_requests_are_sent_as_they_are_with_or_without_stamps() -> None:
@@ -229,7 +229,7 @@ def test_modern_requests_are_sent_as_they_are_with_or_without_stamps() -> None:
             bare = await exchanged(studio, frame(id=92, method="tools/list"))
             assert answers(bare)[0]["error"]["code"] == -32022
 
-    run(go(), 20)
+    run(go())
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -249,7 +249,7 @@ def test_over_http_status_and_answers_come_back(era: str) -> None:
             assert text(await call(studio, "echo", text="on")) == "on"
 
     with http_server() as url:
-        run(go(url), 30)
+        run(go(url))
 
 
 def test_what_cannot_be_sent_says_why() -> None:
@@ -262,7 +262,7 @@ def test_what_cannot_be_sent_says_why() -> None:
             with pytest.raises(Unreachable):
                 studio.send_raw("s", b"{}")
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_server_that_dies_of_a_frame_is_told_as_lost() -> None:
@@ -272,7 +272,7 @@ def test_a_server_that_dies_of_a_frame_is_told_as_lost() -> None:
             assert isinstance(exchange.error, ConnectionLost) and "JSONDecodeError" in exchange.error.message
             assert any(entry.kind == "stderr" for entry in exchange.came_back())
 
-    run(go(), 20)
+    run(go())
 
 
 # ---------------------------------------------------------------------- without a handshake
@@ -292,7 +292,7 @@ def test_a_connection_without_a_handshake_sends_nothing_by_itself() -> None:
             await studio.close_raw(bare)
             await wait_until(bare.ended.done)
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_connection_beside_the_servers_own_takes_no_findings_away() -> None:
@@ -307,7 +307,7 @@ def test_a_connection_beside_the_servers_own_takes_no_findings_away() -> None:
             assert studio.trace.ledger("s").groups() == found
             assert text(await call(studio, "add", a=1, b=1)) == "2"
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_question_of_the_server_waits_there_for_an_answer_by_hand() -> None:
@@ -322,7 +322,7 @@ def test_a_question_of_the_server_waits_there_for_an_answer_by_hand() -> None:
             await asking.wait()
             assert "decline" in answers(asking)[0]["result"]["content"][0]["text"]
 
-    run(go(), 20)
+    run(go())
 
 
 def test_an_id_that_was_used_in_vain_can_be_used_again() -> None:
@@ -336,7 +336,7 @@ def test_an_id_that_was_used_in_vain_can_be_used_again() -> None:
             await second.wait()
             assert not first.answers and answers(second) == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
 
-    run(go(), 20)
+    run(go())
 
 
 def test_a_frame_that_is_sent_as_the_connection_closes_comes_to_an_end() -> None:
@@ -349,7 +349,7 @@ def test_a_frame_that_is_sent_as_the_connection_closes_comes_to_an_end() -> None
             await exchange.wait()
             assert not exchange.answers
 
-    run(go(), 20)
+    run(go())
 
 
 def test_over_http_a_handshake_by_hand_keeps_its_session() -> None:
@@ -368,7 +368,7 @@ def test_over_http_a_handshake_by_hand_keeps_its_session() -> None:
             assert answers(exchange)[0]["result"]["tools"]
 
     with http_server() as url:
-        run(go(url), 30)
+        run(go(url))
 
 
 def test_over_http_a_stamped_frame_brings_its_headers() -> None:
@@ -387,7 +387,7 @@ def test_over_http_a_stamped_frame_brings_its_headers() -> None:
             assert "2026-07-28" in answers(exchange)[0]["result"]["supportedVersions"]
 
     with http_server() as url:
-        run(go(url), 30)
+        run(go(url))
 
 
 def test_a_server_that_cannot_be_started_says_why_without_a_handshake_too() -> None:
@@ -396,7 +396,7 @@ def test_a_server_that_cannot_be_started_says_why_without_a_handshake_too() -> N
             with pytest.raises(Unreachable, match="no-such-program"):
                 await studio.open_raw(stdio(["no-such-program-at-all"]))
 
-    run(go(), 20)
+    run(go())
 
 
 def test_bare_connections_are_closed_with_the_studio() -> None:
@@ -407,7 +407,7 @@ def test_bare_connections_are_closed_with_the_studio() -> None:
             running = bare.send(frame(id=1, method="tools/call", params={"name": "wait", "arguments": {"seconds": 30}}))
         assert bare.ended.done() and running.done
 
-    run(go(), 20)
+    run(go())
 
 
 # ---------------------------------------------------------------------- over the other transports
@@ -425,7 +425,7 @@ def test_frames_by_hand_go_over_every_transport(kind: str) -> None:
                 assert answers(broken)[0]["error"]["code"] == -32700
                 assert text(await call(studio, "echo", text="on")) == "on" and not faults(studio)
 
-    run(go(), 20)
+    run(go())
 
 
 @pytest.mark.parametrize("kind", ["sse", "websocket"])
@@ -441,4 +441,4 @@ def test_a_handshake_by_hand_works_over_every_transport(kind: str) -> None:
                 assert answers(exchange)[0]["result"]["protocolVersion"] == "2024-11-05"
                 assert [entry.method for entry in studio.trace if entry.kind == "request"] == ["initialize"]
 
-    run(go(), 20)
+    run(go())

@@ -98,7 +98,7 @@ def test_what_is_watched_stays_so_under_another_entry_and_goes_with_the_server(o
             await studio.manager.remove("s")
             assert studio.subscriptions.all() == ()
 
-    run(go(), 20)
+    run(go())
 
 
 @BOTH
@@ -113,7 +113,7 @@ def test_what_is_watched_is_asked_for_again_after_the_server_died(options: tuple
             await studio.read_resource("s", NOTE).wait()
             assert not known.missed
 
-    run(go(), 30)
+    run(go())
 
 
 @BOTH
@@ -127,7 +127,7 @@ def test_a_disconnected_server_is_asked_once_it_is_connected(options: tuple[str,
             await wait_until(lambda: known.state == "active")
             assert not known.missed
 
-    run(go(), 20)
+    run(go())
 
 
 @BOTH
@@ -245,7 +245,7 @@ def test_a_flood_of_updates_is_counted_whole_and_told_seldom(options: tuple[str,
             await wait_until(lambda: known.updates == 5_000)
             assert len(told) <= (time.monotonic() - began) * 10 + 2
 
-    run(go(), 30)
+    run(go())
 
 
 @BOTH
@@ -293,4 +293,4 @@ def test_what_is_watched_outlives_another_name_and_another_entry_of_the_server()
             assert studio.subscriptions.of("s") == ()
             await wait_until(lambda: [one.state for one in studio.subscriptions.of("other")] == ["active"])
 
-    run(go(), 20)
+    run(go())

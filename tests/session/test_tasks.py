@@ -43,7 +43,7 @@ def only(studio: Studio) -> Task:
 
 
 def check(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    run(main(), 20)
+    run(main())
 
 
 @BOTH

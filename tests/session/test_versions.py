@@ -67,7 +67,7 @@ def test_on_stdio(version: str, refuse: bool) -> None:
             async with opened(config) as studio:
                 await used(studio, version)
 
-    run(go(), 30)
+    run(go())
 
 
 @pytest.mark.parametrize("refuse", **REFUSAL)
@@ -85,7 +85,7 @@ def test_on_streamable_http(version: str, refuse: bool) -> None:
                 # The stateless era has neither a stream of its own nor a session to end.
                 assert set(server.methods()) == {"POST"} if version == LATEST_MODERN else "POST" in server.methods()
 
-    run(go(), 30)
+    run(go())
 
 
 @pytest.mark.parametrize("kind", ["", "sse"])
@@ -103,4 +103,4 @@ def test_on_http_with_sse(kind: Any) -> None:
             async with opened(http(raw.url, transport=kind)) as studio:
                 await used(studio, "2024-11-05")
 
-    run(go(), 30)
+    run(go())

@@ -153,7 +153,7 @@ def test_a_name_that_takes_for_ever_to_look_up_holds_up_neither_the_request_nor_
 
     began = time.monotonic()
     run(main())
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     gate.set()
 
 

@@ -174,11 +174,11 @@ def test_what_was_left_out_keeps_its_two_ends() -> None:
 def test_leaving_out_is_linear_and_bounded() -> None:
     parser = SseParser(1_000_000, lambda one: None)
     tracemalloc.start()
-    began = time.perf_counter()
+    began = time.process_time()
     list(parser.feed(b"data: "))
     for _ in range(1_000):
         list(parser.feed(b"x" * 60_000))
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert tracemalloc.get_traced_memory()[1] < 4_000_000
     tracemalloc.stop()
     assert [event.data for event in parser.feed(b"\n\ndata: on\n\n")] == [b"on"]

@@ -34,7 +34,7 @@ def test_a_server_that_stays_gets_sigterm_at_once() -> None:
         async with opened(faulty("never-reads")) as (subject, ear):
             began = time.monotonic()
             await subject.close()
-            assert time.monotonic() - began < 1
+            assert time.monotonic() - began < 5
         assert ear.all("note")[-1] == "it was ended by SIGTERM"
 
     run(go())

@@ -51,7 +51,7 @@ def test_no_fault_keeps_the_transport_from_working_or_closing(fault: str, era: s
             await wait_until(lambda: fault in MUTE or ear.ends or answered(ear, 4), what=f"life after {fault}")
             began = time.monotonic()
             await subject.close()
-            assert time.monotonic() - began < 1.5
+            assert time.monotonic() - began < 8
         assert len(ear.ends) <= 1
 
     run(go())

@@ -34,7 +34,7 @@ async def lives(url: str, kind: Any, sent: Callable[[], object]) -> None:
     try:
         async with opened(url, LIMITS, kind) as line:
             await line.transport.send(request(1))
-            await wait_until(lambda: line.box.ends or sent(), 3)
+            await wait_until(lambda: line.box.ends or sent(), 15)
             if line.box.ends:
                 assert line.box.ends[0] is not None and line.box.ends[0].message.endswith((".", "…"))
         assert len(line.box.ends) <= 1

@@ -241,7 +241,7 @@ def test_the_modern_era_is_spoken_and_a_call_cancelled_by_notification(era: Any)
                 assert isinstance(await handle.wait(), Cancelled)
                 await wait_until(lambda: b"notifications/cancelled" in server.sockets[0].frames[-1][1])
 
-    run(main(), 20)
+    run(main())
 
 
 def test_an_older_server_that_hangs_up_on_the_probe_is_greeted_in_its_own_way() -> None:
@@ -258,7 +258,7 @@ def test_an_older_server_that_hangs_up_on_the_probe_is_greeted_in_its_own_way() 
             status = studio.manager.status("s")
             assert status.state == "ready" and not status.modern, status.error
 
-    run(main(), 20)
+    run(main())
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])
@@ -272,7 +272,7 @@ def test_a_server_of_the_sdk_behind_uvicorn(era: Any) -> None:
             assert text(await call(studio, "steps")) == "done"
 
     with running(python_server("ws_sdk")) as server:
-        run(go(server.url), 20)
+        run(go(server.url))
 
 
 def test_a_server_that_dies_loses_its_calls_and_is_told_as_lost() -> None:
@@ -290,4 +290,4 @@ def test_a_server_that_dies_loses_its_calls_and_is_told_as_lost() -> None:
             server.process.kill()
             server.process.wait()
 
-        run(go(server.url, kill), 20)
+        run(go(server.url, kill))

@@ -179,7 +179,7 @@ def test_a_server_that_does_not_read_is_given_up_in_time() -> None:
         began = time.monotonic()
         with pytest.raises(ConnectionLost, match="does not read"):
             await line.transport.send(request(1, params={"text": "x" * 30_000_000}))
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
         (end,) = line.box.ends
         assert end is not None and "does not read" in end.message
 
@@ -194,7 +194,7 @@ def test_a_server_that_never_answers_the_farewell_is_left_in_time() -> None:
     async def act(line: Line) -> None:
         began = time.monotonic()
         await line.transport.close()
-        assert time.monotonic() - began < 1.2
+        assert time.monotonic() - began < 8
 
     meet(WsServer(begin=begin), act)
 

@@ -32,7 +32,7 @@ def test_a_server_that_dies_takes_its_dialog_with_it(tool: str, modern: bool) ->
             beside = stage.studio.call_tool(Ref("tool", "good", "echo"), {"text": "x"}, approved=True)
             assert type(await beside.wait()).__name__ == "Succeeded"
             began = time.monotonic()
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
 
     run(main())
 

@@ -63,7 +63,7 @@ def test_a_server_with_one_fault_breaks_the_rules_of_that_fault_alone(fault: str
             assert studio.trace.ledger("s").uncovered(warnings) == ()
             assert not any(b"the server" in entry.body for entry in studio.trace if entry.kind == "note")
 
-    run(main(), 30)
+    run(main())
 
 
 LINES = {
@@ -103,7 +103,7 @@ def test_what_a_server_writes_is_found_on_its_message(rule: str) -> None:
             entry = next(one for one in studio.trace if any(found.rule == rule for found in one.findings))
             assert entry.direction == "in" and entry.findings[0].number == entry.number
 
-    run(main(), 30)
+    run(main())
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_the_same_in_the_stateless_era(rule: str, line: str) -> None:
             await call(studio, "say", lines=[line] if "$ID" in line else [line, last])
             await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
 
-    run(main(), 30)
+    run(main())
 
 
 def wrong_http(kind: str) -> Any:
@@ -165,7 +165,7 @@ def test_what_is_wrong_with_http_is_found_on_its_head_or_frame(rule: str) -> Non
                 await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
             assert rules(studio) <= {rule}
 
-    run(main(), 30)
+    run(main())
 
 
 # ------------------------------------------------------------------ servers that are right
