@@ -31,6 +31,21 @@ settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.g
 settings.load_profile("studio")
 
 
+LONGEST = ("hostile.py", "hostile_asking.py", "conformance.py", "bad_input.py", "board.py", "forms_asked.py")
+"""Files that begin first, so that at the end no process is left alone with one."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two processes for each core: half of a test is waiting for servers and screens."""
+    return 2 * min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, the others in their order."""
+    items.sort(key=lambda item: item.path.name.removeprefix("test_") not in LONGEST)
+
+
 def pytest_collection_finish() -> None:
     """All that was imported stays: looking through it again and again was a fifth of the time of a test of the app."""
     gc.collect()

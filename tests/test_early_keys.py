@@ -17,7 +17,7 @@ def at_first_frame(walker: Walker) -> None:
 def test_the_quit_key_works_from_the_first_frame_on() -> None:
     with studio("--", *SERVER) as walker:
         at_first_frame(walker)
-        assert walker.quit(limit=10) < 8
+        assert walker.quit(limit=30) < 25
         assert walker.process.returncode == 0
 
 
@@ -26,5 +26,5 @@ def test_enter_over_the_first_frame_runs_nothing() -> None:
         at_first_frame(walker)
         walker.press(b"\r")
         walker.shows("w add", "following")
-        assert walker.quit() < 8
+        assert walker.quit(limit=30) < 25
         assert b"Nothing is open yet" not in walker.written(), "enter came as ^j, which runs what is open"
