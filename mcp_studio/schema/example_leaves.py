@@ -10,7 +10,7 @@ from random import Random
 from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.schema import example_words as words
 from mcp_studio.schema.check import is_type, quick
-from mcp_studio.schema.example_pattern import fits, matching
+from mcp_studio.schema.example_pattern import fits, found_in, matching
 from mcp_studio.schema.field import Choice, Const, Field, Flag, Form, Number, Text
 from mcp_studio.schema.formats import wrong_format
 from mcp_studio.schema.regex import Node, Unreadable
@@ -38,12 +38,8 @@ def sound(field: Field, value: Json) -> bool:
     if any(problem.severity == "error" for problem in quick(Form((field,)), {field.name: value})):
         return False
     if isinstance(field, Text) and isinstance(value, str):
-        return not wrong_format(field.format, value) and _fits(field.pattern, value)
+        return not wrong_format(field.format, value) and (not field.pattern or found_in(field.pattern, value))
     return True
-
-
-def _fits(pattern: str, text: str) -> bool:
-    return not pattern or ((node := _read(pattern)) is not None and fits(node, text))
 
 
 def _read(pattern: str) -> Node | None:

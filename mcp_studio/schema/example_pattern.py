@@ -56,6 +56,14 @@ def fits(node: Node, text: str) -> bool:
         return False
 
 
+def found_in(pattern: str, text: str) -> bool:
+    """The same for a pattern as it is written; one that cannot be read is found nowhere."""
+    try:
+        return fits(read(pattern), text)
+    except Unreadable:
+        return False
+
+
 class _Writer:
     """One attempt: the first as a person would write it, later ones shorter, longer, and more mixed."""
 

@@ -37,6 +37,11 @@ class Maker:
         self.remarks: list[str] = []
         """What may be wrong with the value, for it is not known here, as sentences."""
 
+    @property
+    def spent(self) -> int:
+        """How many fields were looked at."""
+        return STEPS - self._steps
+
     def make(self, field: Field, place: str = "", depth: int = 0) -> Json:
         """A value for the field.
 
@@ -79,10 +84,6 @@ class Maker:
             value = self._with(self._seed * 7 + seed, lambda: self._made(field, place, depth, Random(place)))
         else:
             raise Cannot("all that was found is excluded")
-        if mapping(field.schema).keys() & {"if", "dependentSchemas"} and not isinstance(field, Union):
-            self.remarks.append(f"{field.name or 'The value'}: the schema has conditions that are not known here.")
-        if excluded and not listed:
-            self.remarks.append(f"{field.name or 'The value'}: the schema excludes values that are not known here.")
         return value
 
     def _with(self, seed: int, make: Callable[[], Json]) -> Json:
@@ -119,11 +120,12 @@ class Maker:
     def _object(self, field: Object, place: str, depth: int) -> Json:
         fields, schema = field.fields(), mapping(field.schema)
         most = field.max_entries
-        wanted = {one.name for one in fields if one.required}
+        chosen, avoided = self._demanded(schema)
+        wanted = {one.name for one in fields if one.required} | chosen
         value: dict[str, Json] = {}
         for one in fields:
-            fitting = not one.read_only and (not one.deprecated or self._rich > 1)
-            if one.required or (fitting and self._more(depth) and (most is None or len(wanted) < most)):
+            fitting = not one.read_only and (not one.deprecated or self._rich > 1) and one.name not in avoided
+            if one.name in wanted or (fitting and self._more(depth) and (most is None or len(wanted) < most)):
                 self._put(value, one, place, depth)
                 wanted.add(one.name)
         self._depending(value, fields, schema, place, depth)
@@ -136,6 +138,18 @@ class Maker:
                 raise Cannot(f"it wants {field.min_entries} properties, and has room for {len(value)}")
             value = self._entries(value, field.rest or Map(""), place, depth, field.min_entries or 0)
         return value
+
+    def _demanded(self, schema: dict[str, Json]) -> tuple[set[str], set[str]]:
+        """Properties that must be there by one of several alternatives; those that would fit another too."""
+        chosen, avoided = set[str](), set[str]()
+        for key in ("anyOf", "oneOf"):
+            lists = [items_of(mapping(part).get("required")) for part in items_of(schema.get(key))]
+            groups = [{name for name in names if isinstance(name, str)} for names in lists]
+            if groups:
+                one = groups[self._seed % len(groups)]
+                chosen |= one
+                avoided |= set[str]().union(*groups) - one if key == "oneOf" else set()
+        return chosen, avoided
 
     def _put(self, value: dict[str, Json], one: Field, place: str, depth: int) -> None:
         try:

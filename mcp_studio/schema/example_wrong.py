@@ -8,12 +8,10 @@ from fractions import Fraction
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.schema.check import equal
 from mcp_studio.schema.example_leaves import LONGEST, Cannot, bounds, exact, plain, sized
-from mcp_studio.schema.example_pattern import fits, missing
+from mcp_studio.schema.example_pattern import found_in, missing
 from mcp_studio.schema.example_places import ABSENT, Change, Place, type_of
 from mcp_studio.schema.example_words import WRONG_FORMATS
 from mcp_studio.schema.field import Choice, Choices, Const, Field, List, Map, Number, Object, Text
-from mcp_studio.schema.regex import Unreadable
-from mcp_studio.schema.regex_reading import read
 from mcp_studio.schema.wording import TYPE_NAMES, spell
 
 _MANY = 1_000
@@ -136,15 +134,13 @@ def _texts(field: Text, value: Json) -> Iterator[tuple[str, str]]:
 def _format(place: Place, field: Text) -> Iterator[Change]:
     other, words = WRONG_FORMATS.get(field.format, ("", ""))
     low, high = field.min_length or 0, field.max_length
-    if words and low <= len(other) and (high is None or len(other) <= high) and _matching(field.pattern, other):
+    if (
+        words
+        and low <= len(other)
+        and (high is None or len(other) <= high)
+        and (not field.pattern or found_in(field.pattern, other))
+    ):
         yield Change(words, place.path, other, "A format is a hint: the check of the schema lets a wrong one pass.")
-
-
-def _matching(pattern: str, text: str) -> bool:
-    try:
-        return not pattern or fits(read(pattern), text)
-    except Unreadable:
-        return False
 
 
 def _numbers(field: Number) -> Iterator[tuple[str, Json]]:

@@ -17,12 +17,18 @@ from mcp_studio.schema.example_leaves import Cannot
 from mcp_studio.schema.example_places import Change, Place, places, spoken
 from mcp_studio.schema.example_valid import Maker
 from mcp_studio.schema.field import Field, Form, Lazy, Object
+from mcp_studio.schema.fits import Judge
+from mcp_studio.schema.resolve import Resolver
 
 Kind = Literal["minimal", "typical", "full", "edge", "invalid"]
 KINDS: tuple[Kind, ...] = ("minimal", "typical", "full", "edge", "invalid")
 _LABELS = ("only what is required", "typical values", "everything filled in")
 MOST = 80
 """Examples of one kind."""
+_ATTEMPTS = 4
+"""Values that are made up for one example, as long as something speaks against them."""
+_SPENT = 1_000
+"""Fields of a value that is too large to be made up once more."""
 
 
 @record(frozen=True)
@@ -78,19 +84,32 @@ def invalid(form: Form, seed: int = 0) -> tuple[Example, ...]:
 
 
 def _valid(form: Form, kind: Kind, seed: int) -> Example:
+    """The first value that nothing speaks against; else the first, with what speaks against it."""
     at = KINDS.index(kind)
-    maker = Maker(at, seed)
-    try:
-        value = maker.make(root_of(form))
-    except Cannot as problem:
-        return Example(_LABELS[at], {}, kind, f"No valid value was found: {problem}.")
-    return Example(_LABELS[at], value, kind, " ".join(dict.fromkeys(maker.remarks)) or _doubt(form, value))
+    found: Example | None = None
+    for attempt in range(_ATTEMPTS):
+        maker = Maker(at, seed + 1_000 * attempt)
+        try:
+            value = maker.make(root_of(form))
+        except Cannot as problem:
+            return found or Example(_LABELS[at], {}, kind, f"No valid value was found: {problem}.")
+        remark = " ".join(dict.fromkeys(maker.remarks)) or doubt(form, value)
+        if not remark:
+            return Example(_LABELS[at], value, kind)
+        found = found or Example(_LABELS[at], value, kind, remark)
+        if maker.spent > _SPENT:
+            break
+    return found or Example(_LABELS[at], {}, kind, "No valid value was found.")
 
 
-def _doubt(form: Form, value: Json) -> str:
-    """What the quick check has against a value that is meant to be valid."""
+def doubt(form: Form, value: Json) -> str:
+    """What speaks against a value being valid, as a sentence; empty when nothing does that is known here."""
     wrong = next((problem for problem in quick(form, value) if problem.severity == "error"), None)
-    return f"{wrong.place} {wrong.message}.".strip() if wrong else ""
+    if wrong:
+        return f"{wrong.place} {wrong.message}.".strip()
+    if isinstance(form.schema, dict) and Judge(Resolver(form.schema)).wrong(form.schema, value):
+        return "It breaks a rule of the schema that is not known here in words."
+    return ""
 
 
 def _changed(form: Form, kind: Kind, seed: int, vary: Callable[[Place], Iterator[Change]]) -> tuple[Example, ...]:
@@ -110,12 +129,12 @@ def _changed(form: Form, kind: Kind, seed: int, vary: Callable[[Place], Iterator
 
 def _one(form: Form, kind: Kind, basis: Example, place: Place, change: Change) -> list[Example]:
     value = change.made(basis.value)
-    doubt = _doubt(form, value)
-    if kind == "invalid" and place.loose and not doubt:
+    against = doubt(form, value)
+    if kind == "invalid" and place.loose and not against:
         return []  # of several kinds of values, one may well allow it
     where = spoken(change.path)
     label = f"{where}: {change.words}" if where else change.words
-    remark = basis.remark or change.remark or ("" if kind == "invalid" else doubt)
+    remark = basis.remark or change.remark or ("" if kind == "invalid" else against)
     if form.strict and change.remark:
         remark = basis.remark
     return [Example(label[:1].upper() + label[1:] if not where else label, value, kind, remark)]

@@ -256,7 +256,7 @@ BY_HAND: dict[str, Any] = {
 
 CARELESS: dict[str, Any] = {
     "shipping": _tool(
-        {"country": {"enum": ["DE", "US"]}, "zip": TEXT, "state": TEXT},
+        {"country": {"enum": ["DE", "US"]}, "zip": {"type": "string", "maxLength": 9}, "state": TEXT},
         "country",
         **{
             "if": {"properties": {"country": {"const": "US"}}, "required": ["country"]},

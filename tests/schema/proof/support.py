@@ -10,9 +10,23 @@ from typing import Any
 from mcp_studio.jsontext import dumps
 from mcp_studio.schema.check import is_type
 from mcp_studio.schema.checkproc import loads
-from mcp_studio.schema.example_places import type_of, types_of
 from mcp_studio.schema.examples import root_of
-from mcp_studio.schema.field import AS_JSON, Field, Form, JsonField, List, Map, Object, Scalar, Union
+from mcp_studio.schema.field import (
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    Form,
+    JsonField,
+    List,
+    Map,
+    Number,
+    Object,
+    Scalar,
+    Text,
+    Union,
+)
 from mcp_studio.schema.place import put
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.schema.walk import inner, settled
@@ -98,8 +112,19 @@ def typed(field: Field | None, value: Any) -> Any:
 
 def fitting(field: Field, value: Any) -> bool:
     """Whether a value is of the kind that a field is for, so that it can be typed into it."""
-    kinds = types_of(field)
-    return isinstance(field, AS_JSON) or not kinds or type_of(value) in kinds or any(is_type(k, value) for k in kinds)
+    if isinstance(field, Text):
+        return isinstance(value, str)
+    if isinstance(field, Number):
+        return is_type("integer" if field.integer else "number", value)
+    if isinstance(field, Flag):
+        return isinstance(value, bool)
+    if isinstance(field, Choice):
+        return any(same(option.value, value) for option in field.options)
+    if isinstance(field, Const):
+        return same(field.value, value)
+    if isinstance(field, Choices):
+        return isinstance(value, list) and all(any(same(one.value, item) for one in field.options) for item in value)
+    return True
 
 
 def same(one: Any, two: Any) -> bool:
