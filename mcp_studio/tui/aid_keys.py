@@ -7,15 +7,16 @@ Row = tuple[str, str, str, str, str]
 FORM: tuple[Row, ...] = (
     ("field-aids", "alt+h", "aid('')", "What helps with this field: date, file, editor, paste, examples", ""),
     ("field-editor", "alt+e", "aid('editor')", "Edit the field in your editor", ""),
-    ("field-editor-whole", "alt+E", "aid('editor-whole')", "Edit the whole value in your editor", ""),
-    ("field-file", "alt+f", "aid('file')", "Put the contents of a file into the field", ""),
+    ("field-editor-whole", "alt+shift+e", "aid('editor-whole')", "Edit the whole value in your editor", ""),
+    ("field-file", "alt+shift+f", "aid('file')", "Put the contents of a file into the field", ""),
     ("field-paste", "alt+p", "aid('paste')", "Paste JSON or text, seeing first what it becomes", ""),
-    ("field-insert", "alt+i", "aid('insert')", "Put in what fits the field: a date, a time, a UUID", ""),
+    ("field-insert", "alt+i", "aid('insert')", "Put in what fits the field: a date, a UUID, a file", ""),
     ("field-reveal", "alt+q", "aid('reveal')", "Show what a secret field holds, or hide it again", ""),
 )
+JSON: tuple[Row, ...] = (("json-editor", "alt+e,alt+shift+e", "outside", "Edit the whole in your editor", ""),)
 WHEN: tuple[Row, ...] = (
     ("when-take", "!enter,ctrl+j,alt+enter", "take", "Take it", "Take"),
-    ("when-zone", "!alt+z", "zone", "Zone: local time or Z (UTC)", "Zone"),
+    ("when-zone", "!alt+z", "zone", "Zone: local time or Z (UTC)", ""),
     ("when-kind", "!alt+k", "kind", "Date, time, both or a duration, where the schema does not say", ""),
     ("when-left", "left", "step(-1, 0)", "The day before; of the time the part before", ""),
     ("when-right", "right", "step(1, 0)", "The next day; of the time the next part", ""),
@@ -32,12 +33,12 @@ WHEN: tuple[Row, ...] = (
 FILE: tuple[Row, ...] = (
     ("file-take", "!enter,ctrl+j,alt+enter", "take", "Take the file, or go into the folder", "Take"),
     ("file-complete", "!tab", "complete", "Complete what is typed", "Complete"),
-    ("file-shape", "!alt+b", "shape", "As text, as base64, or as a data: URI", "As …"),
-    ("file-hidden", "!alt+h", "hidden", "Show hidden files, or no longer", "Hidden"),
+    ("file-shape", "!ctrl+t", "shape", "As text, as base64, or as a data: URI", "As"),
+    ("file-hidden", "!alt+h", "hidden", "Show hidden files, or no longer", ""),
     ("file-close", "escape", "close", "Back, as it was", "Back"),
 )
 PASTE: tuple[Row, ...] = (
     ("paste-take", "!ctrl+j,alt+enter,ctrl+enter", "take", "Put it into the field", "Take"),
-    ("paste-reading", "!alt+b", "reading", "Read it as something else: JSON, text, lines", "Read as …"),
+    ("paste-reading", "!ctrl+t", "reading", "Read it as something else: JSON, text, lines", "Read as"),
     ("paste-close", "escape", "close", "Back, as it was", "Back"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 from mcp_studio.jsontext import Json, items_of, mapping, printable
@@ -92,12 +93,15 @@ def composite(field: Field, value: Json) -> bool:
 def _suiting(here: Here) -> Iterator[Aid]:
     field = here.field
     best = suits(field)
+    format = field.format if isinstance(field, Text) else ""
     text = "" if text_like(field) else "the field takes no text"
+    other = text or (f"the format is {format}" if format and best in ("when", "uuid") else "")
     made = [
-        Aid("when", "Date or time…", kind_of(field) or "calendar, or words such as `tomorrow 9am`", text),
-        Aid("uuid", "New UUID", "random", text),
-        Aid("file", "From a file…", "its contents, as text or base64", text),
+        Aid("when", "Date or time…", kind_of(field) or "calendar, or words such as `tomorrow 9am`"),
+        Aid("uuid", "New UUID", "random"),
+        Aid("file", "From a file…", "its contents, as text or base64"),
     ]
+    made = [aid if aid.name == best else replace(aid, refused=other) for aid in made]
     yield from sorted(made, key=lambda aid: aid.name != best)
 
 

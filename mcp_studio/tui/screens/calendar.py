@@ -65,17 +65,18 @@ class Clock(Static, can_focus=True):
         super().__init__()
         self.part = 0
         self._moment: Moment | None = None
+        self._key = ""
 
-    def show(self, moment: Moment) -> None:
-        """Show a time of day and its zone."""
-        self._moment = moment
+    def show(self, moment: Moment, key: str) -> None:
+        """Show a time of day and its zone, and the key that changes that."""
+        self._moment, self._key = moment, key
         at = moment.at
         parts: list[str | tuple[str, str]] = [("time ", "$quiet")]
         for index, number in enumerate((at.hour, at.minute, at.second)):
             look = "b reverse" if index == self.part and self.has_focus else "b"
             parts += [":" if index else "", (f"{number:02d}", look)]
         fraction = f".{at.microsecond:06d}".rstrip("0") if at.microsecond else ""
-        parts += [fraction, ("   zone ", "$quiet"), (moment.zone_words, "")]
+        parts += [fraction, ("   zone ", "$quiet"), moment.zone_words, (f"   {key} another", "$quiet")]
         self.update(Content.assemble(*parts))
 
     def turn(self, by: int) -> None:
@@ -104,4 +105,4 @@ class Clock(Static, can_focus=True):
     def refocus(self) -> None:
         """Draw again."""
         if self._moment is not None:
-            self.show(self._moment)
+            self.show(self._moment, self._key)

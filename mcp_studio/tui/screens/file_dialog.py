@@ -46,7 +46,8 @@ class FileDialog(Dialog[str], scope="file"):
         self._hidden = False
         self._found: Found | None = None
         self._problem = ""
-        self._input = Input(self.last_folder, placeholder="A path; ~ is your home folder", compact=True)
+        hint = "A path; ~ is your home folder"
+        self._input = Input(self.last_folder, placeholder=hint, compact=True, select_on_focus=False)
         self._list: VirtualList[Offer] = VirtualList(self._draw, key=lambda offer: offer.name, empty="Nothing fits.")
         self._note = Static()
 

@@ -41,8 +41,8 @@ class PasteDialog(Dialog[Reading], scope="paste"):
         self._text = text
         self._readings: tuple[Reading, ...] = ()
         self._at = 0
-        self._area = AreaEditor("" if self._large or self._secret else text, classes="paste-text")
-        self._preview = Static(classes="gap")
+        self._area = AreaEditor("" if self._large or self._secret else text, classes="frame")
+        self._preview = Static(classes="gap preview")
 
     def heading(self) -> Content:
         """Where it goes."""
@@ -88,7 +88,7 @@ class PasteDialog(Dialog[Reading], scope="paste"):
         parts: list[str | tuple[str, str]] = [("becomes ", "$quiet"), (_about(reading.value), "b")]
         if len(self._readings) > 1:
             key = key_for(self, "paste-reading")
-            parts.append((f"  {self._at + 1} of {len(self._readings)} readings, {key} for the next", "$quiet"))
+            parts.append((f"   {self._at + 1} of {len(self._readings)}, {key} for the next", "$quiet"))
         parts.append((f"\nread as {reading.words}", "$quiet"))
         if not reading.fits:
             parts.append((f"\n{glyphs().warning} The field is for another type.", "$state-busy"))

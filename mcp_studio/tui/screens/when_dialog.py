@@ -47,10 +47,10 @@ class WhenDialog(Dialog[str], scope="when"):
         self._base = self._chosen  # what the words are seen from
         self._duration = text if durations.said(text) else ""
         self._problem = ""
-        self._words = Input(compact=True)
+        self._words = Input(compact=True, select_on_focus=False)
         self._calendar = Calendar(classes="gap")
         self._clock = Clock()
-        self._preview = Static(classes="gap")
+        self._preview = Static(classes="gap preview")
 
     def heading(self) -> Content:
         """What is chosen."""
@@ -77,7 +77,7 @@ class WhenDialog(Dialog[str], scope="when"):
     def _show(self) -> None:
         now = self._now()
         self._calendar.show(self._chosen.at, now)
-        self._clock.show(self._chosen)
+        self._clock.show(self._chosen, key_for(self, "when-zone"))
         if self._problem:
             self._preview.update(Content.styled(self._problem, "$state-failed"))
             return
