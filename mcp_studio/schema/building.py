@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from mcp_studio.jsontext import Json
+from mcp_studio.schema.conditions import conditional
 from mcp_studio.schema.field import Choice, Choices, Const, Field, JsonField, Lazy, List, Map, Object, Option
 from mcp_studio.schema.keys import Match, key_rule, matcher
-from mcp_studio.schema.kinds import REMARK, Schema, count, implied, required_names, types
+from mcp_studio.schema.kinds import REMARK, Schema, count, implied, impossible, required_names, says_more, types
 from mcp_studio.schema.options import label, many_options, options
+from mcp_studio.schema.own import is_type
 from mcp_studio.schema.resolve import Resolver
 from mcp_studio.schema.scalars import common, flag, number, text
 from mcp_studio.schema.shape import shape, span
@@ -16,6 +18,7 @@ from mcp_studio.schema.unions import union
 
 MAX_FIELDS = 300
 """Fields drawn for one object; further properties are edited as JSON."""
+_CONTRADICTS = "The schema lists values that are not of the type it asks for."
 _KEYS = 2_000
 """Keys of a map whose fields are kept."""
 
@@ -44,6 +47,9 @@ class Builder:
         if REMARK in plain or REMARK in flat:
             base["remark"] = plain.get(REMARK) or flat[REMARK]
             base["schema"] = {key: item for key, item in flat.items() if key is not REMARK}
+        if impossible(plain):
+            base["remark"] = base.get("remark") or "The schema allows no value here."
+            plain = {key: item for key, item in plain.items() if key != "not"}
         if "const" in plain:
             base["nullable"] = plain["const"] is None
             return Const(**base, value=plain["const"], hint=label(plain["const"]))
@@ -53,7 +59,7 @@ class Builder:
             low, high = count(plain, "minItems"), count(plain, "maxItems")
             hint = f"any of {len(found)}" + (f", {words}" if (words := span(low or None, high)) else "")
             return Choices(**base, options=found, min_items=low, max_items=high, hint=hint)
-        return union(self, base, plain) or self.plain(base, plain)
+        return conditional(self, base, plain) or union(self, base, plain) or self.plain(base, plain)
 
     def plain(self, base: dict[str, Any], schema: Schema) -> Field:
         """The field of a schema that is neither a choice nor a union."""
@@ -71,6 +77,15 @@ class Builder:
         return JsonField(**base, hint=shape(schema, self.resolver), types=tuple(kind for kind in kinds if kind))
 
     def _choice(self, base: dict[str, Any], plain: Schema, found: tuple[Option, ...], add_null: bool) -> Field:
+        kinds = types(plain)
+        if kinds and not any(is_type(kind, option.value) for kind in kinds for option in found):
+            base.setdefault("remark", _CONTRADICTS)
+            if kinds == ("array",):
+                return Choices(**base, options=found, hint=f"any of {len(found)}")
+        elif kinds:
+            found = tuple(
+                option for option in found if any(is_type(kind, option.value) for kind in kinds) or option.value is None
+            )
         if add_null and all(option.value is not None for option in found):
             found = (*found, Option(None, "null"))
         base["nullable"] = any(option.value is None for option in found)
@@ -94,7 +109,8 @@ class Builder:
 
         def fields() -> tuple[Field, ...]:
             self.resolver.fresh()
-            drawn = [self.field(name, known[name], name in names) for name in list(known)[:MAX_FIELDS]]
+            allowed = [name for name in known if name in names or not self._forbidden(known[name])]
+            drawn = [self.field(name, known[name], name in names) for name in allowed[:MAX_FIELDS]]
             unknown = sorted(names - known.keys())[: MAX_FIELDS - len(drawn)]
             return (*drawn, *(_named(free.of(name), name, required=True) for name in unknown))
 
@@ -103,11 +119,15 @@ class Builder:
             **base,
             hint=self._entries(schema, low, high),
             fields=Lazy(fields),
-            rest=free if _says_more(schema) else None,
+            rest=free if says_more(schema) else None,
             more=max(0, len(known) - MAX_FIELDS),
             min_entries=low,
             max_entries=high,
         )
+
+    def _forbidden(self, schema: Json) -> bool:
+        """Whether a property with this schema cannot be there at all."""
+        return schema is False or (isinstance(schema, dict) and len(cast("Schema", schema)) == 1 and impossible(schema))
 
     def _entries(self, schema: Schema, low: int | None, high: int | None) -> str:
         parts = (shape(schema, self.resolver), span(low or None, high, unit="entries"))
@@ -127,7 +147,11 @@ class Builder:
                     made.clear()
                 self.resolver.fresh()
                 fitting = [inner for _, fits, inner in patterns if fits(key) is not False]
-                inner = fitting[0] if len(fitting) == 1 else {"allOf": fitting} if fitting else rest
+                if rest is False and patterns and not fitting:
+                    fitting = [patterns[0][2]]  # the key is wrong, and will be one that fits
+                inner: Json = rest if not fitting else True
+                for one in fitting:
+                    inner = self.resolver.both(inner, one)
                 made[key] = _named(self.field("", inner if inner is not False else True), key)
             return made[key]
 
@@ -175,9 +199,3 @@ def _named(field: Field, name: str, *, required: bool = False) -> Field:
     object.__setattr__(copy, "name", name)
     object.__setattr__(copy, "required", required)
     return copy
-
-
-def _says_more(schema: Schema) -> bool:
-    """Whether the schema describes properties besides those it names."""
-    extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
-    return isinstance(extra, dict) or extra is True or "patternProperties" in schema

@@ -8,7 +8,7 @@ from typing import cast
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Field, Form, Lazy, List, Map, Object, Text, Union
 from mcp_studio.schema.formats import wrong_format
-from mcp_studio.schema.own import SIMPLE, own
+from mcp_studio.schema.own import SIMPLE, own, severity
 from mcp_studio.schema.own import equal as equal
 from mcp_studio.schema.own import is_type as is_type
 from mcp_studio.schema.place import Path, found, pointer
@@ -59,8 +59,8 @@ class _Walk:
             return
         if isinstance(field, Union):
             field = settled(field, value, self._chosen.get(path))
-        for message, severity in own(field, value, strict=self._strict):
-            self.found.append(SchemaProblem(pointer(*path), message, severity))
+        for message, weight in own(field, value, strict=self._strict):
+            self.found.append(SchemaProblem(pointer(*path), message, weight))
         if len(path) >= _DEEPEST:
             return
         for part, message in wrong_members(field, value):
@@ -93,7 +93,7 @@ class _Walk:
             self.go(field, value, (*path, part))
         elif value is not None or not field.nullable:
             for message in simple(field, value):
-                self.found.append(SchemaProblem(pointer(*path, part), message))
+                self.found.append(SchemaProblem(pointer(*path, part), message, severity(field, value)))
             if isinstance(field, Text) and field.format and isinstance(value, str):
                 self._format(field, value, (*path, part))
         return self._left > 0 and len(self.found) < _PROBLEMS

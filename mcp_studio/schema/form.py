@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.building import MAX_FIELDS as MAX_FIELDS
 from mcp_studio.schema.building import Builder
 from mcp_studio.schema.field import Field, Form, JsonField, Object, Text
-from mcp_studio.schema.kinds import Schema, types
+from mcp_studio.schema.kinds import Schema, required_names, says_more, types
 from mcp_studio.schema.scalars import common
 from mcp_studio.schema.starting import defaults as defaults
 from mcp_studio.schema.uritemplate import TemplateError, variables
 from mcp_studio.schema.wording import noun
+
+_MORE = frozenset("anyOf oneOf allOf not const enum if dependentSchemas dependentRequired items prefixItems".split())
 
 
 def build(schema: Json, *, strict: bool = False) -> Form:
@@ -31,14 +31,14 @@ def build(schema: Json, *, strict: bool = False) -> Form:
         top = {key: item for key, item in top.items() if key != "properties"}
     if required is not None and not (isinstance(required, list) and all(isinstance(name, str) for name in required)):
         problems.append("`required` of the schema is not a list of names.")
-    root = _root(builder, schema, top)
+    root = _root(builder, schema, top, bool(problems))
     fields = root.fields() if isinstance(root, Object) else _known(builder, top)
     if resolver.exhausted:
         problems.append("The schema is too large or refers to itself too often: parts of it are not drawn.")
     known = top.get("properties")
     return Form(
         fields,
-        not fields and (bool(problems) or _open(top)),
+        isinstance(root, JsonField),
         schema,
         max(0, len(known) - MAX_FIELDS) if isinstance(known, dict) else 0,
         tuple(problems),
@@ -47,10 +47,12 @@ def build(schema: Json, *, strict: bool = False) -> Form:
     )
 
 
-def _root(builder: Builder, schema: Json, top: Schema) -> Field:
+def _root(builder: Builder, schema: Json, top: Schema, wrong: bool) -> Field:
     """The field of the whole value. Arguments are an object also where the schema does not say so."""
-    if not _open(top):
-        return builder.object({**common("", top, True), "schema": top}, top)
+    if wrong and not top.get("properties") and not required_names(top):
+        return JsonField("", required=True, hint="any JSON", schema=top)
+    if _closed(top):
+        return builder.object({**common("", top, True), "schema": {"type": "object", **top}}, top)
     return builder.field("", schema, required=True)
 
 
@@ -60,6 +62,12 @@ def _known(builder: Builder, top: Schema) -> tuple[Field, ...]:
         return ()
     drawn = builder.object({**common("", top, True), "schema": top}, top)
     return drawn.fields()
+
+
+def _closed(top: Schema) -> bool:
+    """Whether the schema is one of an object with known properties, or none: nothing else is said of the value."""
+    kinds = types(top)
+    return (not kinds or kinds == ("object",)) and _MORE.isdisjoint(top) and not says_more(top)
 
 
 def prompt_fields(arguments: Json) -> Form:
@@ -93,14 +101,3 @@ def template_fields(uri_template: str) -> Form:
             else Text(**base),
         )
     return Form(tuple(fields.values()))
-
-
-def _open(schema: Schema) -> bool:
-    """Whether values may have something in them that no field would show."""
-    kinds = types(schema)
-    if kinds and kinds != ("object",):
-        return True
-    if isinstance(schema.get("properties"), dict) and not schema["properties"]:
-        return False
-    extra: Iterable[str] = ("patternProperties", "anyOf", "oneOf", "not", "$ref", "$dynamicRef")
-    return any(key in schema for key in extra) or schema.get("additionalProperties") not in (None, False)

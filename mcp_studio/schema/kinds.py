@@ -22,6 +22,9 @@ class _Mark(str):
 REMARK = _Mark("remark")
 """Under this key a schema that was made simple says what of it was lost, in a sentence."""
 
+FORBIDDEN = "Another part of the schema does not allow this property."
+"""The remark of a property that one part of a schema names and another one excludes."""
+
 _TYPES = {kind: kind for kind in ("string", "integer", "number", "boolean", "array", "object", "null")} | {
     "str": "string",
     "text": "string",
@@ -121,6 +124,12 @@ def required_names(schema: Schema) -> frozenset[str]:
     listed = schema.get("required")
     names = cast("list[Json]", listed) if isinstance(listed, list) else []
     return frozenset(name for name in names if isinstance(name, str))
+
+
+def says_more(schema: Schema) -> bool:
+    """Whether the schema describes properties besides those it names."""
+    extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
+    return isinstance(extra, dict) or extra is True or "patternProperties" in schema
 
 
 def normal(schema: Schema) -> Schema:

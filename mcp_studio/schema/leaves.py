@@ -14,8 +14,8 @@ def leaves(form: Form) -> Counter[str]:
     """How many places of each kind a form has by its schema.
 
     What only JSON can fill is under `JsonField` where the schema says something that is not drawn, and under `any`
-    where it says nothing at all. Each field counts once, however often its schema comes back to it; items, entries and all variants count too.
-    At most 20,000 are looked at.
+    where it says nothing at all. Each field counts once, however often its schema comes back to it; items, entries and
+    all variants count too. At most 20,000 are looked at.
     """
     found: Counter[str] = Counter()
     todo: list[Field] = [form.root] if form.root else list(form.fields)

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.kinds import REMARK, Schema, amount, types
+from mcp_studio.schema.kinds import FORBIDDEN, REMARK, Schema, amount, types
 from mcp_studio.schema.wording import spell
 
 Joiner = Callable[[Json, Json], Json]
 """Makes the schema of what two schemas allow both."""
 CONTRADICTION: Schema = {"not": {}}
 """No value at all."""
-_OTHERWISE: Schema = {REMARK: "Another part of the schema does not allow this property."}
+_OTHERWISE: Schema = {REMARK: FORBIDDEN}
 
 
 def merge(first: Schema, second: Schema, both: Joiner) -> Schema:

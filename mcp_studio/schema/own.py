@@ -20,6 +20,7 @@ from mcp_studio.schema.field import (
     Scalar,
     Text,
     Union,
+    json_types,
 )
 from mcp_studio.schema.formats import wrong_format
 from mcp_studio.schema.problem import Severity
@@ -37,10 +38,22 @@ def own(field: Field, value: Json, *, strict: bool = False) -> Iterable[Said]:
     if value is None and field.nullable:
         return ()
     check = SIMPLE.get(type(field)) or _OWN.get(type(field))
-    said: list[Said] = [(message, "error") for message in check(field, value)] if check else []
+    messages = check(field, value) if check else ()
+    said: list[Said] = [(message, severity(field, value)) for message in messages]
     if isinstance(field, Text) and isinstance(value, str) and (message := wrong_format(field.format, value)):
         said.append((message, "error" if strict else "warning"))
     return said
+
+
+def severity(field: Field, value: Json) -> Severity:
+    """How bad a wrong value is: a schema that only speaks of objects, say, without asking for one, allows the rest."""
+    schema = cast("dict[str, Json]", field.schema) if isinstance(field.schema, dict) else {}
+    if not schema or not _DECIDES.isdisjoint(schema) or any(is_type(kind, value) for kind in json_types(field)):
+        return "error"
+    return "warning"
+
+
+_DECIDES = frozenset(("type", "const", "enum", "anyOf", "oneOf", "allOf", "if"))
 
 
 def equal(one: Json, two: Json) -> bool:

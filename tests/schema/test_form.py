@@ -244,21 +244,21 @@ def test_a_schema_of_the_wrong_type_is_edited_as_json_and_said_to_be_wrong(schem
 
 
 @pytest.mark.parametrize(
-    ("schema", "whole"),
+    ("schema", "kind"),
     [
-        ({"type": "object"}, False),
-        ({"type": "object", "properties": {}}, False),
-        ({}, False),
-        ({"type": "object", "additionalProperties": False}, False),
-        ({"type": "object", "additionalProperties": {"type": "string"}}, True),
-        ({"anyOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}, True),
-        ({"type": "array"}, True),
-        ({"type": "string"}, True),
+        ({"type": "object"}, Object),
+        ({"type": "object", "properties": {}}, Object),
+        ({}, Object),
+        ({"type": "object", "additionalProperties": False}, Object),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, Map),
+        ({"anyOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}, Union),
+        ({"type": "array"}, List),
+        ({"type": "string"}, Text),
     ],
 )
-def test_without_properties_the_whole_value_is_json_unless_there_is_none(schema: Any, whole: bool) -> None:
+def test_any_kind_of_whole_value_has_a_field(schema: Any, kind: type[Field]) -> None:
     form = build(schema)
-    assert form.whole is whole and not form.fields and not form.problems
+    assert type(form.root) is kind and not form.whole and not form.fields and not form.problems
 
 
 @given(SCHEMAS, SCHEMAS)
