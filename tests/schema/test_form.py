@@ -78,7 +78,6 @@ def labels(field: Field) -> list[str]:
         ({"maximum": 3}, Number),
         ({}, JsonField),
         (True, JsonField),
-        (False, JsonField),
         (None, JsonField),
         ([1], JsonField),
         ({"type": "banana"}, JsonField),
@@ -91,6 +90,11 @@ def labels(field: Field) -> list[str]:
 )
 def test_the_schema_decides_the_kind_of_field(schema: Any, kind: type[Field]) -> None:
     assert type(one(schema)) is kind
+
+
+def test_a_property_that_cannot_be_there_is_a_field_only_where_it_must_be() -> None:
+    assert not build({"properties": {"it": False}}).fields
+    assert one(False, required=True).remark == "The schema allows no value here."
 
 
 def test_what_the_schema_says_about_a_field_is_kept() -> None:
