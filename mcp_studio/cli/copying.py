@@ -41,7 +41,8 @@ def planned(plan: Plan, options: Options) -> Plan:
     unsure = form in _NEEDS_VERSION and not sure
     typed = any(":=" not in pair for pair in plan.pairs) and (plan.verb or options.verb) != "read"
     remembered = plan.saved is not None or options.flag("--last") or options.flag("--save") or options.flag("--task")
-    return replace(plan, connects=not server or unsure or typed or remembered)
+    asked = typed or remembered or options.flag("--example")
+    return replace(plan, connects=not server or unsure or asked)
 
 
 def run(plan: Plan, options: Options, out: Output) -> int:

@@ -28,6 +28,8 @@ class Given(NamedTuple):
     arguments: dict[str, Json]
     hidden: frozenset[str] = frozenset()
     """Pointers of what is secret, and not by its looks."""
+    wrong: bool = False
+    """They are wrong on purpose, and not checked."""
 
     def begun(self, studio: Studio, call: Call) -> Call:
         """Have a call remembered once it has ended."""
@@ -44,13 +46,19 @@ async def given(studio: Studio, plan: Plan, options: Options, out: Output, asker
         UsageError: something cannot be read, or there is no earlier call.
         StudioError: see `saved_call.saved_arguments`.
     """
+    if plan.saved is not None and options.flag("--example"):
+        raise UsageError("--example makes arguments up, and --saved has its own: one of them only.")
     if plan.saved is not None:
         value, hidden = await late.saved_arguments(studio, plan, options, asker, form)
         return Given(ref, form, _object(value, ref), hidden)
     arguments = gather(options, plan.pairs, form)
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, arguments, out), **arguments}
-    return Given(ref, form, arguments)
+    if options.flag("--example"):
+        arguments = late.made_up(options, form, arguments, ref, out)
+    elif options.flag("--seed"):
+        raise UsageError("--seed is for --example.")
+    return Given(ref, form, arguments, wrong=options.value("--example") == "invalid")
 
 
 def save(studio: Studio, options: Options, given: Given, out: Output) -> None:

@@ -54,6 +54,11 @@ SAVED = """\
   --saved NAME         a saved call, of a tool, prompt or resource (project:NAME and personal:NAME say whose)
   --set KEY=VALUE      with --saved, this argument instead of the saved one (may be repeated)
 """
+EXAMPLE = """\
+  --example KIND       make up the arguments that are not given: minimal (only what is required), typical, full,
+                       edge (at the edge of what is allowed) or invalid (one thing wrong, sent all the same)
+  --seed NUMBER        with --example, another one; 0 is the first
+"""
 COPYING = """\
   --as FORM            print the call instead of making it: command, standalone (the same with the server in it),
                        python, pytest, curl, json-rpc, json or literal; secrets are left out
@@ -96,7 +101,7 @@ mcp-studio call --saved NAME [variable=value…] [options] [-- COMMAND ARGS…]
 Calls a tool and prints its result. With one server, `SERVER.` can be left out. Only the first dot divides:
 --server NAME and --tool NAME name them apart, also a tool that the server does not list.
 
-{ARGUMENTS}{MEMORY}{SAVED}{COPYING}  --yes, -y            approve what would be asked about
+{ARGUMENTS}{MEMORY}{SAVED}{EXAMPLE}{COPYING}  --yes, -y            approve what would be asked about
   --task               as a task, where the tool leaves that to us (one that must be a task always is)
   --ttl SECONDS        ask the server to keep the task that long
   --detach             do not wait for the task: print its id; `mcp-studio tasks result` fetches what came of it
@@ -123,7 +128,7 @@ mcp-studio get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]
 Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.
 
   --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
-{MEMORY}{COPYING}{LOGS}{ANSWERS}
+{MEMORY}{EXAMPLE}{COPYING}{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",

@@ -70,6 +70,13 @@ def list_remembered(plan: Plan, out: Output) -> int:
     return remembered.history(plan, out) if plan.name == "history" else remembered.saved(plan, out)
 
 
+def made_up(options: Options, form: Form, given: dict[str, Json], ref: Ref, out: Output) -> dict[str, Json]:
+    """See `made_up.fill`."""
+    from mcp_studio.cli import made_up as examples
+
+    return examples.fill(options, form, given, ref, out)
+
+
 def take_pasted(options: Options, config: Config) -> None:
     """See `pasting.take`."""
     from mcp_studio.cli import pasting

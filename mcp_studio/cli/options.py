@@ -21,10 +21,10 @@ ALLOWED = {
     "": f"--config --url --transport --header --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
     "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach"
-    " --last --save --saved --set --as --with-secrets --from",
+    " --last --save --saved --set --example --seed --as --with-secrets --from",
     "tasks": f"{_COMMON} --answer",
     "read": f"{_COMMON} --output --args --fresh --answer --log-level --last --save --as --with-secrets --from",
-    "get": f"{_COMMON} --prompt --args --answer --log-level --last --save --as --with-secrets --from",
+    "get": f"{_COMMON} --prompt --args --answer --log-level --last --save --example --seed --as --with-secrets --from",
     "complete": f"{_COMMON} --prompt",
     "skills": f"{_COMMON} --answer",
     "watch": f"{_COMMON} --read --logs --log-level",

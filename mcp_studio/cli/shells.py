@@ -21,6 +21,7 @@ _VALUES = {
     "--protocol-version": " ".join(VERSIONS),
     "--transport": " ".join(REMOTE),
     "--log-level": " ".join(LOG_LEVELS),
+    "--example": "minimal typical full edge invalid",
 }
 _FILES = ("--config", "--output", "-o", "--answer")
 
