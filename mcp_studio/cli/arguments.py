@@ -10,7 +10,7 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
-from mcp_studio.schema.text import parse_pair
+from mcp_studio.schema.pairs import set_pair
 
 
 def gather(options: Options, pairs: Sequence[str], form: Form) -> dict[str, Json]:
@@ -22,10 +22,9 @@ def gather(options: Options, pairs: Sequence[str], form: Form) -> dict[str, Json
     value = given_object("--args", options.value("--args")) if options.value("--args") else {}
     for pair in pairs:
         try:
-            name, item = parse_pair(form, pair)
+            value = set_pair(form, value, pair)
         except ValueError as problem:
             raise UsageError(f"{str(problem)[:1].upper()}{str(problem)[1:]}.".replace("?.", "?")) from None
-        value[name] = item
     return value
 
 

@@ -24,7 +24,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
-from mcp_studio.schema.text import parse_pair
+from mcp_studio.schema.pairs import parse_pair, set_pair
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 
@@ -74,13 +74,12 @@ async def saved_arguments(
         studio.manager.learn(secret)
     arguments = filled.arguments
     for pair in options.values("--set"):
-        try:
-            name, item = parse_pair(form, pair)
-        except ValueError as problem:
-            raise UsageError(f"--set: {problem}.".replace("?.", "?")) from None
         if arguments is not None and not isinstance(arguments, dict):
             raise UsageError("--set: the saved arguments are no JSON object.")
-        arguments = {**cast("dict[str, Json]", arguments or {}), name: item}
+        try:
+            arguments = set_pair(form, arguments or {}, pair)
+        except ValueError as problem:
+            raise UsageError(f"--set: {problem}.".replace("?.", "?")) from None
     return arguments, filled.hidden
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
 from mcp_studio.errors import LimitExceeded
@@ -16,14 +15,12 @@ from mcp_studio.schema.field import (
     Const,
     Field,
     Flag,
-    Form,
-    JsonField,
     Number,
     Option,
     json_types,
 )
 from mcp_studio.schema.options import label
-from mcp_studio.schema.wording import got, not_among, spell, wrong_type
+from mcp_studio.schema.wording import not_among, spell, wrong_type
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _TRUE = frozenset(("true", "yes", "on", "1", "y"))
@@ -76,49 +73,6 @@ def _label(field: Choice, value: Json) -> str:
         if spell(option.value) == written and spell(_option(field.options, option.label)) == written:
             return option.label
     return written
-
-
-def parse_pair(form: Form, text: str) -> tuple[str, Json]:
-    """One `key=value` of a command line, typed by the form; `key:=JSON` gives any JSON value as it is.
-
-    Raises:
-        ValueError: there is no `=`, no such field, or the value has no meaning in it; a sentence.
-    """
-    if "=" not in text:
-        raise ValueError(f"{got(text)} is not of the form key=value")
-    known = [field for field in form.fields if text.startswith((f"{field.name}=", f"{field.name}:="))]
-    if known:
-        field = max(known, key=lambda field: len(field.name))
-        raw = text[len(field.name) :]
-    else:
-        key, _, rest = text.partition("=")
-        field = _undrawn(form, key.removesuffix(":"))
-        raw = f":={rest}" if key.endswith(":") else f"={rest}"
-    try:
-        return field.name, loads(raw[2:], exact=True) if raw.startswith(":=") else from_text(field, raw[1:])
-    except JsonProblem as problem:
-        raise ValueError(f"{field.name}: must be JSON: {problem}") from None
-    except (ValueError, LimitExceeded) as problem:
-        raise ValueError(f"{field.name}: {problem}") from None
-
-
-def _undrawn(form: Form, name: str) -> Field:
-    """A place for a property that has no field, where the schema leaves room for such."""
-    schema = form.schema if isinstance(form.schema, dict) else {}
-    extra = schema.get("additionalProperties")
-    # `{"type": "object"}` says nothing of what is in it, so anything may be.
-    silent = bool(schema) and "properties" not in schema and extra is not False
-    if form.whole or form.more or extra or silent or "patternProperties" in schema:
-        return JsonField(name)
-    names = [field.name for field in form.fields]
-    near = difflib.get_close_matches(name, names, 1)
-    if not names:
-        raise ValueError(f"there is no argument {got(name)}: none are taken")
-    raise ValueError(
-        f"there is no argument {got(name)}; did you mean {near[0]}?"
-        if near
-        else f"there is no argument {got(name)}; there are {', '.join(names[:12])}{' …' if len(names) > 12 else ''}"
-    )
 
 
 def _number(field: Number, text: str) -> Json:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_studio.jsontext import dumps
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, Number, Option, Text
-from mcp_studio.schema.form import build
-from mcp_studio.schema.text import from_text, parse_pair, to_text
+from mcp_studio.schema.text import from_text, to_text
 
 INTEGER = Number("it", integer=True)
 NUMBER = Number("it")
@@ -136,66 +135,3 @@ def test_a_value_of_the_wrong_type_is_shown_as_json() -> None:
     assert to_text(Text("it"), 5) == "5"
     assert to_text(INTEGER, "two") == "two"
     assert to_text(INTEGER, [1]) == "[1]"
-
-
-FORM = build(
-    {
-        "properties": {
-            "path": {"type": "string"},
-            "head": {"type": "integer"},
-            "a=b": {"type": "string"},
-            "a": {"type": "string"},
-            "odd:": {"type": "integer"},
-        }
-    }
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "pair"),
-    [
-        ("path=a=b", ("path", "a=b")),
-        ("path=", ("path", "")),
-        ("head=5", ("head", 5)),
-        ("head:=null", ("head", None)),
-        ('path:={"x": 1}', ("path", {"x": 1})),
-        ("a=b=c", ("a=b", "c")),
-        ("a=c", ("a", "c")),
-        ("odd:=5", ("odd:", 5)),
-    ],
-)
-def test_a_pair_of_the_command_line_is_typed_by_the_schema(text: str, pair: tuple[str, Any]) -> None:
-    assert parse_pair(FORM, text) == pair
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("path", "'path' is not of the form key=value"),
-        ("pth=x", "there is no argument 'pth'; did you mean path?"),
-        ("zzz=x", "there is no argument 'zzz'; there are path, head, a=b, a, odd:"),
-        ("head=x", "head: must be a whole number, got 'x'"),
-        ("head:=x", "head: must be JSON: Expecting value (line 1, column 1)"),
-    ],
-)
-def test_a_pair_that_does_not_fit_is_explained(text: str, sentence: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        parse_pair(FORM, text)
-    assert str(caught.value) == sentence
-
-
-def test_pairs_without_a_field_are_taken_where_the_schema_leaves_room() -> None:
-    roomy = build({"properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "integer"}})
-    assert parse_pair(roomy, "other=5") == ("other", 5)
-    assert parse_pair(build({"additionalProperties": True}), "other:=[1]") == ("other", [1])
-    with pytest.raises(ValueError, match="none are taken"):
-        parse_pair(build({"properties": {}}), "a=1")
-
-
-def test_a_schema_that_says_nothing_of_properties_takes_any_pair() -> None:
-    silent = build({"type": "object"})
-    assert parse_pair(silent, "a=6") == ("a", 6)
-    assert parse_pair(silent, "name=Ada Lovelace") == ("name", "Ada Lovelace")
-    assert parse_pair(silent, 'name:="6"') == ("name", "6")
-    with pytest.raises(ValueError, match="none are taken"):
-        parse_pair(build({"type": "object", "additionalProperties": False}), "a=1")

@@ -12,7 +12,8 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.safetext import escape_live
 from mcp_studio.schema.field import Form, Text
 from mcp_studio.schema.form import build
-from mcp_studio.schema.text import parse_pair, to_text
+from mcp_studio.schema.pairs import parse_pair
+from mcp_studio.schema.text import to_text
 
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
 _LONGEST = 60

@@ -10,7 +10,7 @@ from mcp_studio.catalog.ref import EntryKind, Ref
 from mcp_studio.jsontext import Json
 from mcp_studio.record import record
 from mcp_studio.schema.field import Form
-from mcp_studio.schema.text import parse_pair
+from mcp_studio.schema.pairs import set_pair
 
 Meant = Literal["tool", "prompt", "resource", ""]
 """What is called; empty where the text does not say."""
@@ -57,10 +57,12 @@ class Pasted:
         made = dict(self.arguments)
         for pair in self.pairs:
             try:
-                name, item = parse_pair(form, pair)
+                made = set_pair(form, made, pair)
             except ValueError as problem:
-                raise PasteProblem(f"{str(problem)[:1].upper()}{str(problem)[1:]}.".replace("?.", "?")) from None
-            made[name] = item
+                said = str(problem)
+                # Else it begins with the name of the argument.
+                said = f"T{said[1:]}" if said.startswith("there is ") else said
+                raise PasteProblem(f"{said}.".replace("?.", "?")) from None
         return made
 
     def names(self, ref: Ref) -> bool:

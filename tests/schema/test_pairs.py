@@ -1,0 +1,132 @@
+"""`key=value` of a command line is typed by the form, and goes into nested values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_studio.schema.form import build
+from mcp_studio.schema.pairs import parse_pair, set_pair
+
+FORM = build(
+    {
+        "properties": {
+            "path": {"type": "string"},
+            "head": {"type": "integer"},
+            "a=b": {"type": "string"},
+            "a": {"type": "string"},
+            "odd:": {"type": "integer"},
+        }
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("path=a=b", ("path", "a=b")),
+        ("path=", ("path", "")),
+        ("head=5", ("head", 5)),
+        ("head:=null", ("head", None)),
+        ('path:={"x": 1}', ("path", {"x": 1})),
+        ("a=b=c", ("a=b", "c")),
+        ("a=c", ("a", "c")),
+        ("odd:=5", ("odd:", 5)),
+    ],
+)
+def test_a_pair_of_the_command_line_is_typed_by_the_schema(text: str, pair: tuple[str, Any]) -> None:
+    assert parse_pair(FORM, text) == pair
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("path", "'path' is not of the form key=value"),
+        ("pth=x", "there is no argument 'pth'; did you mean path?"),
+        ("zzz=x", "there is no argument 'zzz'; there are path, head, a=b, a, odd:"),
+        ("head=x", "head: must be a whole number, got 'x'"),
+        ("head:=x", "head: must be JSON: Expecting value (line 1, column 1)"),
+    ],
+)
+def test_a_pair_that_does_not_fit_is_explained(text: str, sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        parse_pair(FORM, text)
+    assert str(caught.value) == sentence
+
+
+def test_pairs_without_a_field_are_taken_where_the_schema_leaves_room() -> None:
+    roomy = build({"properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "integer"}})
+    assert parse_pair(roomy, "other=5") == ("other", 5)
+    assert parse_pair(build({"additionalProperties": True}), "other:=[1]") == ("other", [1])
+    with pytest.raises(ValueError, match="none are taken"):
+        parse_pair(build({"properties": {}}), "a=1")
+
+
+def test_a_schema_that_says_nothing_of_properties_takes_any_pair() -> None:
+    silent = build({"type": "object"})
+    assert parse_pair(silent, "a=6") == ("a", 6)
+    assert parse_pair(silent, "name=Ada Lovelace") == ("name", "Ada Lovelace")
+    assert parse_pair(silent, 'name:="6"') == ("name", "6")
+    with pytest.raises(ValueError, match="none are taken"):
+        parse_pair(build({"type": "object", "additionalProperties": False}), "a=1")
+
+
+NESTED = build(
+    {
+        "properties": {
+            "a": {"properties": {"b": {"type": "integer"}, "b.c": {"type": "string"}, "d": {"$ref": "#"}}},
+            "a.b": {"type": "string"},
+            "list": {"type": "array", "items": {"type": "integer"}},
+            "rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}},
+            "map": {"additionalProperties": {"type": "boolean"}},
+            "any": {},
+            "either": {
+                "oneOf": [{"properties": {"x": {"type": "integer"}}}, {"properties": {"y": {"type": "string"}}}]
+            },
+            "name": {"type": "string"},
+        }
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "after"),
+    [
+        ({}, "a.b=1", {"a.b": "1"}),
+        ({}, "a.d.name=1", {"a": {"d": {"name": "1"}}}),
+        ({"a": {"z": 0}}, "a.b.c=1", {"a": {"z": 0, "b.c": "1"}}),
+        ({}, "list[]=5", {"list": [5]}),
+        ({"list": [1]}, "list[]=5", {"list": [1, 5]}),
+        ({"list": [1, 2]}, "list[0]=5", {"list": [5, 2]}),
+        ({}, "rows[0].id=7", {"rows": [{"id": "7"}]}),
+        ({"rows": [{"id": "7"}]}, "rows[].id:=8", {"rows": [{"id": "7"}, {"id": 8}]}),
+        ({}, "map.on=yes", {"map": {"on": True}}),
+        ({}, "any.deep[0]=x", {"any": {"deep": ["x"]}}),
+        ({}, "either.y=5", {"either": {"y": "5"}}),
+        ({"name": "a"}, "name=b", {"name": "b"}),
+        ({"name": "a"}, "list:=[1]", {"name": "a", "list": [1]}),
+    ],
+)
+def test_a_pair_is_put_into_a_value(value: Any, text: str, after: Any) -> None:
+    before = repr(value)
+    assert set_pair(NESTED, value, text) == after
+    assert repr(value) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("list[]=x", "list[]: must be a whole number, got 'x'"),
+        ("list[3]=1", "list[3]: there is no such place; lists are filled from [0] on"),
+        ("rows[0].ix=1", "rows[0] has no 'ix'; there are id"),
+        ("name.x=1", "there is no argument 'name.x'; did you mean name?"),
+        ("a[0]=1", "a is no list"),
+        ("nam.x=1", "there is no argument 'nam.x'; did you mean name?"),
+        ("list[=1", "there is no argument 'list['; did you mean list?"),
+    ],
+)
+def test_a_pair_that_leads_nowhere_is_explained(text: str, sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        set_pair(NESTED, {}, text)
+    assert str(caught.value) == sentence
