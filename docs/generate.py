@@ -28,6 +28,7 @@ SCOPES = {
     "tasks": "Tasks, a tab of the catalog (2)",
     "task": "One task",
     "call": "Call (3)",
+    "form": "In every form",
     "result": "Result (4)",
     "trace": "Trace (5)",
     "list": "In every list",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, Form, Text
+from mcp_studio.schema.field import Field, Form, List, Map, Object, Text, Union
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.walk import inner, settled
 
+_FIELDS = 400
+"""Fields that are looked at before any value is there."""
 _MOST = 20_000
 """Places that are looked at: a value may be larger than its form is ever shown."""
 
@@ -33,6 +35,26 @@ def secret_places(form: Form, value: Json) -> frozenset[str]:
             if (next_field := inner(field, part)) is not None:
                 todo.append((next_field, below, (*path, part)))
     return frozenset(found)
+
+
+def may_hold_secrets(form: Form) -> bool:
+    """Whether a value of this form could have a secret in it: looked up once, where values are many."""
+    todo: list[Field] = [form.root] if form.root is not None else list(form.fields)
+    seen: dict[int, Field] = {}
+    while todo:
+        field = todo.pop()
+        if id(field) in seen:
+            continue
+        seen[id(field)] = field
+        if len(seen) > _FIELDS or isinstance(field, Map) or (isinstance(field, Text) and field.secret):
+            return True
+        if isinstance(field, Object):
+            todo += [*field.fields(), *([field.rest] if field.rest else [])]
+        elif isinstance(field, List):
+            todo += [*field.first(), *([items] if (items := field.items()) else [])]
+        elif isinstance(field, Union):
+            todo += [variant.field() for variant in field.variants]
+    return False
 
 
 def _parts(value: Json) -> list[tuple[str | int, Json]]:

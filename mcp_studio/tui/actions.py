@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from mcp_studio.tui import aid_keys, asking_keys, console_keys, log_keys, task_keys, view_keys
+from mcp_studio.tui import aid_keys, asking_keys, console_keys, form_keys, log_keys, task_keys, view_keys
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
-    "tasks", "task", "console", "when", "file", "paste",
+    "tasks", "task", "console", "when", "file", "paste", "form",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -115,6 +115,7 @@ ACTIONS: tuple[Action, ...] = (
         ("call-clear", "d", "clear", "Forget the typed arguments", ""),
         ("call-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
     ),
+    *_scope("form", *form_keys.FORM),
     *_scope(
         "result",
         ("result-copy", "y", "copy", "Copy what is shown", "Copy"),

@@ -251,6 +251,13 @@ def edit_by_hand(app: StudioApp, entry: WireMessage | None) -> None:
         app.push_screen(console(app.studio, entry.server, by_hand.text_of_entry(entry)))
 
 
+def sent(value: Json, place: str, waiting: int) -> ModalScreen[None]:
+    """What will be sent."""
+    from mcp_studio.tui.screens.sent import Sent
+
+    return Sent(value, place, waiting)
+
+
 def plain_signs() -> LineFilter:
     """Draws with ASCII only."""
     from mcp_studio.tui.plain import PLAIN

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from mcp_studio.call.secret_fields import may_hold_secrets, secret_places
 from mcp_studio.catalog.changes import Change
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
@@ -37,6 +38,8 @@ class Opened:
     """Whether it can be called as a task."""
     as_task: bool = False
     """It is to be called so, where that is left to us."""
+    hides: bool | None = None
+    """Whether anything secret can be in it; None before that is known."""
 
     @property
     def key(self) -> str:
@@ -57,8 +60,10 @@ class Opened:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The fields whose values are shown to nobody and written nowhere."""
-        return frozenset(field.name for field in self.form.fields if isinstance(field, Text) and field.secret)
+        """The places, as JSON pointers, whose values are shown to nobody and written nowhere."""
+        if self.hides is None:
+            self.hides = may_hold_secrets(self.form)
+        return secret_places(self.form, self.value) if self.hides else frozenset()
 
     def problems(self) -> tuple[SchemaProblem, ...]:
         """What the fields alone know to be wrong."""

@@ -1,11 +1,14 @@
-"""What keys and clicks do to flags and choices. No widget: the form draws what comes of it."""
+"""What keys and clicks do to flags, choices, variants and folds. No widget: the form draws what comes of it."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from mcp_studio.schema.field import Choice, Choices, Field, Flag
+from mcp_studio.schema.field import Choice, Choices, Const, Flag, Union
+from mcp_studio.tui.form import words
+from mcp_studio.tui.form.drawn import Target
 from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.outline import Row
 from mcp_studio.tui.form.picker import NOTHING, Picker
 
 Outcome = Literal["", "moved", "edited"]
@@ -15,71 +18,117 @@ _STEPS = {"space": 1, "enter": 1, "right": 1, "left": -1}
 
 
 class Chooser:
-    """Acts on one field at a time; `picker` is its open list of options."""
+    """Acts on one row at a time; `picker` is its open list of options."""
 
     def __init__(self, model: FormModel) -> None:
         self._model = model
         self.picker: Picker | None = None
+        self._row: Row | None = None
 
-    def press(self, field: Field, key: str, character: str | None, *, inline: bool) -> Outcome:
+    def press(self, row: Row, key: str, character: str | None, *, inline: bool) -> Outcome:
         """A key; `inline` when the options of the choice stand side by side."""
         if self.picker is not None:
-            return self._pick(self.picker, key, character)
-        if not isinstance(field, (Flag, Choice, Choices)):
+            return self._pick(self.picker, row, key, character)
+        if row.kind in ("add", "rest"):
             return ""
-        if key in ("backspace", "delete") and self._model.has(field):
-            self._model.clear(field)
+        if isinstance(row.field, (Flag, Choice, Choices, Const)):
+            return self._choose(row, key, character, inline)
+        if isinstance(row.field, Union):
+            return self._vary(row, key, character, inline)
+        return self._fold(row, key)
+
+    def _choose(self, row: Row, key: str, character: str | None, inline: bool) -> Outcome:
+        field, model = row.field, self._model
+        if key in ("backspace", "delete") and model.has(row.path) and not row.stays:
+            model.drop(row.path)
             return "edited"
         if isinstance(field, Flag) and key in _STEPS:
-            self._model.toggle(field)
+            model.toggle(row)
             return "edited"
+        if isinstance(field, Const):
+            if key == "space":
+                model.choose(row, 0) if model.chosen(row) < 0 else model.clear(row)
+            return "edited" if key == "space" else ""
         if isinstance(field, Choice) and inline:
             if key in _STEPS:
-                self._model.step(field, _STEPS[key])
+                model.step(row, _STEPS[key])
             return "edited" if key in _STEPS else ""
         if not isinstance(field, Flag) and (key in ("space", "enter") or _letter(character)):
-            self.open(field)
-            if self.picker and key not in ("space", "enter"):
-                self.picker.narrow(character or "")
-            return "moved"
+            return self._open_with(row, key, character)
         return ""
 
-    def click(self, field: Field, option: int | None, *, inline: bool) -> Outcome:
-        """A click on an option, or (-1) on the value."""
-        if option is None:
+    def _vary(self, row: Row, key: str, character: str | None, inline: bool) -> Outcome:
+        """Keys on the chooser of a union: the arrows go through what stands side by side, space folds."""
+        if key in ("backspace", "delete") and self._model.has(row.path) and not row.stays:
+            self._model.drop(row.path)
+            return "edited"
+        if inline and row.fold is not False and key in ("left", "right"):
+            self._model.step(row, _STEPS[key])
+            return "edited"
+        if row.fold is not None and key in ("space", "left", "right"):
+            return self._fold(row, key)
+        if inline and key == "space":
+            self._model.step(row, 1)
+            return "edited"
+        if key in ("space", "enter") or _letter(character):
+            return self._open_with(row, key, character)
+        return ""
+
+    def _fold(self, row: Row, key: str) -> Outcome:
+        if row.fold is None or key not in ("space", "enter", "left", "right"):
             return ""
+        wanted = not row.fold if key in ("space", "enter") else key == "right"
+        if wanted == row.fold:
+            return ""
+        self._model.fold(row.path, wanted)
+        return "moved"
+
+    def click(self, row: Row, target: Target | None, *, inline: bool) -> Outcome:
+        """A click on an option, on what folds, or on the value."""
+        if target == "fold":
+            return self._fold(row, "space")
+        if target is None or target in ("remove", "add"):
+            return ""
+        field = row.field
         if isinstance(field, Flag):
-            self._model.toggle(field)
+            self._model.toggle(row)
             return "edited"
-        if isinstance(field, Choice) and inline and option >= 0:
-            self._model.put(field, field.options[option].value)
+        if self.picker is not None and isinstance(target, int):
+            self.picker.at = target
+            return self._pick(self.picker, row, "space" if self.picker.many else "enter", None)
+        if isinstance(field, (Choice, Union)) and inline and isinstance(target, int):
+            self._model.choose(row, target)
             return "edited"
-        if self.picker is not None and option >= 0:
-            self.picker.at = option
-            return self._pick(self.picker, "space" if self.picker.many else "enter", None)
-        if isinstance(field, (Choice, Choices)):
+        if isinstance(field, (Choice, Choices, Union)):
             if self.picker is None:
-                self.open(field)
+                self.open(row)
             else:
                 self.picker = None
             return "moved"
         return ""
 
-    def open(self, field: Choice | Choices) -> None:
+    def open(self, row: Row) -> None:
         """Open the list of options."""
-        if isinstance(field, Choices):
-            marked = self._model.picked(field)
-        else:
-            marked = {self._model.chosen(field)}
-        self.picker = Picker(field, marked if self._model.has(field) else {NOTHING})
+        many = isinstance(row.field, Choices)
+        marked = self._model.picked(row) if many else {self._model.chosen(row)}
+        optional = not row.given.required and not row.stays
+        labels = words.options(row.field)
+        marked = marked if self._model.has(row.path) else {NOTHING}
+        self.picker = Picker(labels, marked, many=many, optional=optional)
 
-    def _pick(self, picker: Picker, key: str, character: str | None) -> Outcome:
+    def _open_with(self, row: Row, key: str, character: str | None) -> Outcome:
+        self.open(row)
+        if self.picker and key not in ("space", "enter"):
+            self.picker.narrow(character or "")
+        return "moved"
+
+    def _pick(self, picker: Picker, row: Row, key: str, character: str | None) -> Outcome:
         if key in _MOVES:
             picker.move(_MOVES[key])
         elif key == "escape" or (key == "enter" and picker.many):
             self.picker = None
         elif key == "enter" or (key == "space" and not picker.words):
-            return self._take(picker)
+            return self._take(picker, row)
         elif key == "backspace":
             picker.narrow(picker.words[:-1])
         elif _letter(character) or key == "space":
@@ -88,18 +137,18 @@ class Chooser:
             return ""
         return "moved"
 
-    def _take(self, picker: Picker) -> Outcome:
-        field, option = picker.field, picker.option
+    def _take(self, picker: Picker, row: Row) -> Outcome:
+        option, model = picker.option, self._model
         if option is None:
             return "moved"
         if option == NOTHING:
-            self._model.clear(field)
-        elif isinstance(field, Choices):
-            self._model.pick(field, option)
+            model.drop(row.path)
+        elif picker.many:
+            model.pick(row, option)
         else:
-            self._model.put(field, field.options[option].value)
-        if isinstance(field, Choices):
-            picker.marked = self._model.picked(field) if self._model.has(field) else {NOTHING}
+            model.choose(row, option)
+        if picker.many:
+            picker.marked = model.picked(row) if model.has(row.path) else {NOTHING}
         else:
             self.picker = None
         return "edited"

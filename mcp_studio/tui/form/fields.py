@@ -1,4 +1,4 @@
-"""The fields of a form: walking, keys, clicks and typing. `form_view` is its public face."""
+"""The rows of a form with the focus: walking, clicks and typing. What acts on rows is in `acting`."""
 
 from __future__ import annotations
 
@@ -8,26 +8,23 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Input
 
-from mcp_studio.schema.field import AS_JSON, Choice, Field, Text
+from mcp_studio.schema.field import AS_JSON, Field, Text
 from mcp_studio.tui.form.choosing import Chooser, Outcome
 from mcp_studio.tui.form.drawing import DrawnFields
 from mcp_studio.tui.form.editors import LineEditor
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.offers import PAUSE
-from mcp_studio.tui.form.painter import inline
 from mcp_studio.tui.form.rows import FormRows
 
 _LEAVING = frozenset(("tab", "shift+tab", "up", "down", "enter"))
 """Keys in a line that may end typing into its field."""
-_OFFER = "alt+down"
-"""Asks for what the server offers, before anything is typed."""
 
 
 class Fields(DrawnFields):
-    """The rows and their editor, with walking, keys, clicks and typing.
+    """The rows and their editor, with walking, clicks and typing.
 
-    Exactly one of both can have the focus at a time: the editor while the current field is text, a number or JSON,
-    else the rows.
+    Exactly one of both can have the focus at a time: the editor while the current row is text, a number or JSON, else
+    the rows.
     """
 
     DEFAULT_CSS = """
@@ -45,24 +42,34 @@ class Fields(DrawnFields):
             if self.has_focus_within:
                 self._open()
             self._hand_over()
-            self._draw_current()
+            self._show_lines()
+        self.row_changed()
 
     def edited(self) -> None:
         """The person changed the value."""
 
+    def row_changed(self) -> None:
+        """The cursor is on another row, or that is another kind of row now."""
+
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Give the focus to the current field."""
+        """Give the focus to the current row."""
         (self._overlay.editor or self._rows).focus(scroll_visible)
         return self
+
+    @property
+    def current(self) -> Field | None:
+        """The field that the keys go to."""
+        return self.row.given if self.row is not None else None
 
     # Walking
 
     def on_descendant_focus(self) -> None:
-        """The form got the focus: the current field shows it, and gets the keys."""
+        """The form got the focus: the current row shows it, and gets the keys."""
         if self._overlay.editor is None or not self._overlay.editor.has_focus:
             self._open()
             self._hand_over()
-        self._draw_current()
+        self._show_lines()
+        self.row_changed()
 
     def on_descendant_blur(self) -> None:
         """The form may have lost the focus."""
@@ -71,26 +78,43 @@ class Fields(DrawnFields):
     def _blurred(self) -> None:
         if not self.has_focus_within:
             self._offers.close()
-        self._draw_current()
+            self._model.history.pause()
+        self._show_lines()
 
     def go(self, index: int) -> None:
-        """Make a field the current one, and take the focus."""
-        self._offers.close()
-        before, self._at = self._at, index
-        self._chooser.picker = None
+        """Make a row the current one, and take the focus."""
+        rows = self._model.rows
+        index = max(0, min(index, len(rows) - 1))
+        wanted = rows[index].key if rows else None
+        before = self.row
+        if wanted != self._key:
+            self._leave()
+            if before is not None:
+                self._model.settle_json(before.path)
+        self._at, self._key = index, wanted
+        self._find()
         self._open()
-        if before != index:
-            self._drawn[before] = self._draw(before)
         if not self.has_focus_within:
             self._rows.can_focus = True
             self.screen.set_focus(self._rows, scroll_visible=False)
         self._moved()
+        self.row_changed()
+
+    def _leave(self) -> None:
+        """What belongs to the row that is left ends."""
+        self._offers.close()
+        self._chooser.picker = None
+        self._model.history.pause()
 
     def _open(self) -> None:
-        self._overlay.open(self._model, self.current, self.complete)
+        self._overlay.open(self._model, self.row, self.complete if self._at_top() else None)
+
+    def _at_top(self) -> bool:
+        """Whether the current row is an argument by itself: what a server completes."""
+        return self.row is not None and len(self.row.path) == 1
 
     def _hand_over(self) -> None:
-        """Give the focus to the editor of the current field, else to the rows."""
+        """Give the focus to the editor of the current row, else to the rows."""
         wanted = self._overlay.editor or self._rows
         self._rows.can_focus = wanted is self._rows
         wanted.display = True
@@ -99,13 +123,13 @@ class Fields(DrawnFields):
 
     def _moved(self) -> None:
         self._hand_over()
-        self._draw_current()
-        if self._drawn:
+        self._redraw()
+        if self.row is not None and self.is_attached:
             self._rows.reveal(self._at)
 
     def _walk(self, by: int) -> bool:
-        """Go to the next or previous field; False at the end."""
-        if not 0 <= self._at + by < len(self._drawn):
+        """Go to the next or previous row; False at the end."""
+        if not 0 <= self._at + by < len(self._model.rows):
             return False
         self.go(self._at + by)
         return True
@@ -119,27 +143,25 @@ class Fields(DrawnFields):
             event.prevent_default()
 
     def _pressed(self, event: events.Key) -> bool:
-        key, field = event.key, self.current
+        key, row = event.key, self.row
+        if self._overlay.naming is not None:
+            return self._named(key)
         if key in ("tab", "shift+tab"):
             if not self._walk(1 if key == "tab" else -1):
                 (self.screen.focus_next if key == "tab" else self.screen.focus_previous)()
             return True
-        if field is None:
+        if row is None:
             return False
         if self._overlay.tall:
             return key == "escape" and self._shrunk()
-        if self._overlay.editor is None and self._did(
-            self._chooser.press(field, key, event.character, inline=self._inline(field))
-        ):
+        if self._overlay.editor is None and (self._on_row(key, event.character) or self._chose(event)):
             return True
         if key in ("up", "down"):
             self._walk(-1 if key == "up" else 1)
-        elif key == "ctrl+d":
-            self._model.next_nothing(field)
-            self._open()
-            self._changed()
-        elif key == "enter" and isinstance(field, AS_JSON):
-            self._overlay.grow(self._model, field)
+        elif key in ("pageup", "pagedown"):
+            self._page(-1 if key == "pageup" else 1)
+        elif key == "enter" and self._overlay.editor is not None and isinstance(row.field, AS_JSON):
+            self._overlay.grow(self._model, row)
             self._moved()
         elif key == "enter":
             self._walk(1)
@@ -147,44 +169,71 @@ class Fields(DrawnFields):
             return False
         return True
 
+    def _chose(self, event: events.Key) -> bool:
+        row = self.row
+        return row is not None and self._did(
+            self._chooser.press(row, event.key, event.character, inline=self._painter.inline(row))
+        )
+
+    def _page(self, by: int) -> None:
+        """A screenful of rows up or down."""
+        heights, page = self._heights.starts, max(1, self._rows.size.height - 2)
+        wanted = heights[self._at] + by * page
+        found = self._heights.row_at(max(heights[0], min(wanted, heights[-1] - 1)))
+        if found is not None and self._model.rows:
+            self.go(found if found != self._at else self._at + by)
+
+    def _on_row(self, key: str, character: str | None = None) -> bool:
+        """A key on a row that has no editor; whether it did something."""
+        return False
+
+    def _named(self, key: str) -> bool:
+        """A key while the key of an entry is typed."""
+        return False
+
     def _left(self, event: events.Key) -> bool:
         """A key in the line that leaves it: the text so far is taken over first, its own message is still under way."""
-        if event.key == _OFFER:
-            self._offer(self._overlay.text, 0)
-            return True
-        if did := self._offers.press(event.key):
+        if self._overlay.naming is None and (did := self._offers.press(event.key)):
             if did == "taken":
                 self._take(self._offers.value)
             self._moved()
             if event.key != "tab":
                 return True
-        if event.key not in _LEAVING:
+        if event.key not in _LEAVING and not (event.key == "escape" and self._overlay.naming is not None):
+            if event.key in ("pageup", "pagedown") and not self._overlay.tall:
+                self._typed(self._overlay.text)
+                return self._pressed(event)
             return False
         self._typed(self._overlay.text)
         return self._pressed(event)
 
     def on_form_rows_clicked(self, event: FormRows.Clicked) -> None:
-        """Go to the field; a click on an option takes it."""
+        """Go to the row; a click on an option takes it."""
         event.stop()
-        if event.field == self._at and self._offers.open and event.option is not None and event.option >= 0:
-            self._take(self._offers.values[event.option])
+        target = event.target
+        if event.row == self._at and self._offers.open and isinstance(target, int):
+            self._take(self._offers.values[target])
             self._moved()
             return
-        if event.field != self._at or not self.has_focus_within:
-            self.go(event.field)
-        field = self.current
-        if field is not None and self._overlay.editor is None:
-            self._did(self._chooser.click(field, event.option, inline=self._inline(field)))
+        fresh = event.row != self._at or not self.has_focus_within
+        if fresh:
+            self.go(event.row)
+        row = self.row
+        if row is None:
+            return
+        if target == "add" or target == "remove":
+            self._on_row("enter" if target == "add" else "delete-clicked")
+        elif self._overlay.editor is None:
+            self._did(self._chooser.click(row, target, inline=self._painter.inline(row)))
 
     def _did(self, outcome: Outcome) -> bool:
         if outcome == "edited":
             self._changed()
         if outcome:
+            self._find()
             self._moved()
+            self.row_changed()
         return bool(outcome)
-
-    def _inline(self, field: Field) -> bool:
-        return isinstance(field, Choice) and inline(field, self._painter.room)
 
     def _shrunk(self) -> bool:
         """Back from the area to the line, unless the text needs the area."""
@@ -211,38 +260,42 @@ class Fields(DrawnFields):
     def on_line_editor_lines(self, event: LineEditor.Lines) -> None:
         """Text of several lines was pasted into the line: it goes on in the area."""
         event.stop()
-        field = self.current
-        if isinstance(field, (Text, *AS_JSON)):
-            self._overlay.grow(self._model, field, event.text)
+        row = self.row
+        if row is not None and isinstance(row.field, (Text, *AS_JSON)) and self._overlay.naming is None:
+            self._overlay.grow(self._model, row, event.text)
             self._moved()
             self._typed(event.text)
 
     def _typed(self, text: str) -> None:
-        field = self.current
-        if field is not None and text != self._model.text(field):
-            self._model.type(field, text)
+        row = self.row
+        if row is None or self._overlay.naming is not None or self._overlay.editor is None:
+            return
+        if text != self._model.text(row):
+            self._model.type(row, text)
             self._offer(text)
             self._changed()
 
     def _offer(self, text: str, pause: float = PAUSE) -> None:
         """Have the server asked what it offers, where the field is one that it completes."""
-        field = self.current
-        if self.complete is not None and isinstance(field, Text) and self._overlay.editor is self._overlay.line:
-            self._offers.want(field.name, text, self.complete, pause=pause)
+        row = self.row
+        if self.complete is None or row is None or not self._at_top():
+            return
+        if isinstance(row.field, Text) and self._overlay.editor is self._overlay.line:
+            self._offers.want(row.field.name, text, self.complete, pause=pause)
 
     def _offered(self) -> None:
         """There is another list of offers."""
-        if self.is_attached and self._drawn and self.has_focus_within:
+        if self.is_attached and self.row is not None and self.has_focus_within:
             self._moved()
 
     def _take(self, value: str) -> None:
-        """Take a value that the server offers into the field."""
-        if self.current is not None:
-            self._offers.took(self.current.name, value)
+        """Take a value that is offered into the field."""
+        if self.row is not None:
+            self._offers.took(self.row.field.name, value)
             self._overlay.line.value = value
             self._overlay.line.cursor_position = len(value)
             self._typed(value)
 
     def _changed(self) -> None:
-        self._draw_current()
+        self._redraw()
         self.edited()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
@@ -14,6 +16,8 @@ from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.tui import late
+from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.form.area import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.views.glyphs import glyphs
@@ -29,6 +33,7 @@ class JsonEditor(Widget):
     brought back by undoing.
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = bindings("json")
     DEFAULT_CSS = """
     JsonEditor {
         layout: vertical; width: 1fr; height: 1fr;
@@ -108,6 +113,24 @@ class JsonEditor(Widget):
         if not known:
             self._fill(fresh=fresh)
             self._put(text)
+
+    @property
+    def editable(self) -> bool:
+        """Whether the text can be edited here: it is not too large."""
+        return not self._too_large
+
+    def put_text(self, text: str) -> None:
+        """Another text, as if it had been typed: it can be undone."""
+        self._area.replace(text, (0, 0), self._area.document.end)
+
+    def put_value(self, value: Json) -> None:
+        """Another value, as if it had been typed."""
+        self.show(value)
+        self.post_message(self.Changed(self, value))
+
+    def action_outside(self) -> None:
+        """Edit it in the person's own editor."""
+        late.edit_outside(self)
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
         """Tell what a check of the value found."""

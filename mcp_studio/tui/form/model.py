@@ -1,231 +1,105 @@
-"""What a form knows, without a screen: fields, the value they edit, what was typed, and what is wrong with it."""
+"""What a form knows, without a screen: the value, and every way to edit it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from dataclasses import replace
+from typing import cast
 
-from mcp_studio.jsontext import Json, depth
-from mcp_studio.schema.check import equal, quick
-from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Form, Text
-from mcp_studio.schema.place import pointer
-from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.schema.text import from_text, to_text
-from mcp_studio.schema.wording import REQUIRED, wrong_type
-
-LARGEST = 200_000
-"""Characters that can be edited in one place; a text area gets slow with more."""
-_DEPTH = 200
+from mcp_studio.jsontext import Json
+from mcp_studio.schema import place
+from mcp_studio.schema.field import JsonField, List, Map
+from mcp_studio.schema.place import Path, pointer
+from mcp_studio.schema.starting import starter
+from mcp_studio.tui.form.editing import LARGEST as LARGEST
+from mcp_studio.tui.form.editing import Editing
+from mcp_studio.tui.form.moving import followed, without
 
 
-class FormModel:
-    """The value is the truth: what has no field, the order of keys, and absent against null stay as they are.
+class FormModel(Editing):
+    """A value with its form, and the edits of lists and maps in it; those of one place are inherited."""
 
-    Blank is absent. Text that is no number stays in the value as text, and is reported; only text that is no JSON,
-    in a field for JSON, cannot be in the value: it waits in `pending`, the field keeping its last value.
-    """
+    def add(self, holder: Path, field: List, index: int | None = None) -> Path:
+        """Add an item to a list, at its end or at an index; gives its place."""
+        at = len(self.items(holder)) if index is None else index
+        described = field.item(at) or JsonField("")
+        return self.insert((*holder, at), starter(described))
 
-    def __init__(self, form: Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
-        self.form = form
-        self.value: Json = {} if value is None else value
-        self.pending = {name: text for name, text in (pending or {}).items() if form.field(name)}
-        self.asked = False
-        """Whether what is missing is told everywhere, as after trying to send."""
-        self._touched: set[str] = set()
-        self._told: tuple[SchemaProblem, ...] = ()
-        self._quick = quick(form, self.value)
+    def insert(self, path: Path, value: Json) -> Path:
+        """Put a new item in front of the one at a place."""
+        holder, at = path[:-1], cast("int", path[-1])
 
-    @property
-    def drawable(self) -> bool:
-        """Whether the value is an object, so that fields can show it."""
-        return isinstance(self.value, dict)
+        def rename(part: str | int) -> str | int:
+            return part + 1 if isinstance(part, int) and part >= at else part
 
-    def _items(self) -> dict[str, Json]:
-        return cast("dict[str, Json]", self.value) if isinstance(self.value, dict) else {}
+        state = followed(self._state, holder, rename)
+        pending = {key: text for key, text in state.pending.items() if key != pointer(*holder)}
+        state = replace(state, pending=pending, folds={**state.folds, holder: True, path: True})
+        listed = self.items(holder)
+        self._edit(replace(state, value=self._with(state.value, holder, [*listed[:at], value, *listed[at:]])), path)
+        return path
 
-    def has(self, field: Field) -> bool:
-        """Whether the value has something for this field."""
-        return field.name in self._items()
+    def duplicate(self, path: Path) -> Path:
+        """Put a copy of an item behind it; gives its place."""
+        return self.insert((*path[:-1], cast("int", path[-1]) + 1), self.get(path))
 
-    def get(self, field: Field) -> Json:
-        """What the value has for this field; None when nothing."""
-        return self._items().get(field.name)
+    def remove(self, path: Path) -> None:
+        """Take an item or an entry away."""
+        state = self._state
+        last = path[-1]
+        if isinstance(last, int):
+            gone = last
 
-    def text(self, field: Field) -> str:
-        """What an editor of this field starts with: what was typed last, or how the value is written."""
-        if field.name in self.pending:
-            return self.pending[field.name]
-        value = self.get(field)
-        if not self.has(field) or (value is None and not isinstance(field, AS_JSON)):
-            return ""
-        return to_text(field, value)
+            def rename(part: str | int) -> str | int | None:
+                return part if not isinstance(part, int) or part < gone else None if part == gone else part - 1
 
-    def closed(self, field: Field) -> bool:
-        """Whether the value is too large, or nested too deep, for an editor in the form."""
-        return depth(self.get(field), _DEPTH) > _DEPTH or len(self.text(field)) > LARGEST
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The keys of the value that no field shows."""
-        names = {field.name for field in self.form.fields}
-        return tuple(key for key in self._items() if key not in names)
-
-    # Editing
-
-    def type(self, field: Field, text: str) -> None:
-        """Text was typed into the field; blank takes the value away."""
-        self.pending.pop(field.name, None)
-        if not text:
-            self.clear(field)
-            return
-        try:
-            self.put(field, from_text(field, text))
-        except ValueError:
-            if isinstance(field, AS_JSON):
-                self.pending[field.name] = text
-                self._changed(field)
-            else:
-                self.put(field, text)
-
-    def put(self, field: Field, value: Json) -> None:
-        """Give the field a value."""
-        self.pending.pop(field.name, None)
-        items = self._items()
-        if field.name in items:
-            self.value = {**items, field.name: value}
+            state = followed(state, path[:-1], rename)
         else:
-            self.value = self._inserted(field, value)
-        self._changed(field)
+            state = without(state, path)
+        self._edit(replace(state, value=place.remove(state.value, path)), path[:-1])
 
-    def clear(self, field: Field) -> None:
-        """Take the field's value away: it is not sent."""
-        self.pending.pop(field.name, None)
-        self.value = {key: item for key, item in self._items().items() if key != field.name}
-        self._changed(field)
+    def move(self, path: Path, by: int) -> Path:
+        """Move an item in its list; gives its new place."""
+        value, new = place.move(self.value, path, by)
+        if new == path:
+            return path
+        old, to = cast("int", path[-1]), cast("int", new[-1])
 
-    def next_nothing(self, field: Field) -> None:
-        """From any value to absent, then to empty text and null where these are values, then to absent again."""
-        kinds: list[Any] = [_ABSENT]
-        kinds += [""] if isinstance(field, Text) else []
-        kinds += [None] if field.nullable and not isinstance(field, Choice) else []
-        now = self.get(field) if self.has(field) and field.name not in self.pending else _ABSENT
-        known = next((index for index, kind in enumerate(kinds) if now is kind or (now == "" == kind)), -1)
-        following = kinds[(known + 1) % len(kinds)]
-        if following is _ABSENT:
-            self.clear(field)
-        else:
-            self.put(field, following)
+        def rename(part: str | int) -> str | int:
+            if not isinstance(part, int):
+                return part
+            if part == old:
+                return to
+            return part - (old < part <= to) + (to <= part < old)
 
-    def toggle(self, field: Field) -> None:
-        """The next state of a flag: true, false, and not sent where it need not be."""
-        value = self.get(field)
-        if value is True:
-            self.put(field, False)
-        elif value is False and not field.required:
-            self.clear(field)
-        else:
-            self.put(field, True)
+        state = followed(self._state, path[:-1], rename)
+        self._edit(replace(state, value=value), new, typing=("move", path[:-1]))
+        return new
 
-    def step(self, field: Choice | Flag, by: int) -> None:
-        """The option after or before the chosen one."""
-        values = [option.value for option in field.options] if isinstance(field, Choice) else [True, False]
-        at = self.chosen(field)
-        self.put(field, values[(at + by) % len(values) if at >= 0 else 0 if by > 0 else -1])
+    def rename(self, path: Path, key: str) -> Path:
+        """Give an entry another key, in the same place.
 
-    def chosen(self, field: Choice | Flag) -> int:
-        """The number of the chosen option, -1 when it is none of them."""
-        if not self.has(field):
-            return -1
-        values = [option.value for option in field.options] if isinstance(field, Choice) else [True, False]
-        return next((index for index, value in enumerate(values) if equal(value, self.get(field))), -1)
+        Raises:
+            NoPlace: there is an entry with that key.
+        """
+        if path[-1] == key:
+            return path
+        value = place.rename(self.value, path, key)
+        state = followed(self._state, path[:-1], lambda part: key if part == path[-1] else part)
+        new = (*path[:-1], key)
+        self._edit(replace(state, value=value), new)
+        return new
 
-    def picked(self, field: Choices) -> set[int]:
-        """The numbers of the options that the list has."""
-        listed = self.get(field)
-        items = cast("list[Json]", listed) if isinstance(listed, list) else []
-        return {index for index, option in enumerate(field.options) if any(equal(option.value, item) for item in items)}
+    def enter(self, holder: Path, field: Map, key: str) -> Path:
+        """Add an entry to a map; gives its place."""
+        path = (*holder, key)
+        folds = {**self._state.folds, holder: True, path: True}
+        state = replace(self._read(path), folds=folds)
+        self._edit(replace(state, value=self._with(state.value, path, starter(field.of(key)))), path)
+        return path
 
-    def pick(self, field: Choices, index: int) -> None:
-        """Add an option to the list, or take it out; the rest of the list stays as it is."""
-        listed = self.get(field)
-        items = cast("list[Json]", listed) if isinstance(listed, list) else []
-        value = field.options[index].value
-        kept = [item for item in items if not equal(item, value)]
-        self.put(field, kept if len(kept) < len(items) else [*items, value])
-
-    def _inserted(self, field: Field, value: Json) -> dict[str, Json]:
-        """The value with a new key: behind the nearest field before it that is there, or in front."""
-        before = [known.name for known in self.form.fields]
-        before = before[: before.index(field.name)]
-        items = list(self._items().items())
-        at = next((index for index in range(len(items), 0, -1) if items[index - 1][0] in before), 0)
-        return dict([*items[:at], (field.name, value), *items[at:]])
-
-    def _changed(self, field: Field) -> None:
-        self._touched.add(field.name)
-        self._quick = quick(self.form, self.value)
-        # What was said about the old value of this field is not true of the new one.
-        self._told = tuple(problem for problem in self._told if not _inside(problem, field) and problem.pointer)
-
-    # Problems
-
-    def tell(self, problems: Iterable[SchemaProblem]) -> None:
-        """Problems that the whole check found."""
-        self._told = tuple(problems)
-
-    def unreadable(self) -> tuple[SchemaProblem, ...]:
-        """Typed text that is no JSON, and so is not in the value."""
-        return tuple(problem for field in self.form.fields for problem in self._unread(field))
-
-    def _unread(self, field: Field) -> list[SchemaProblem]:
-        if field.name not in self.pending:
-            return []
-        try:
-            from_text(field, self.pending[field.name])
-        except ValueError as problem:
-            return [SchemaProblem(pointer(field.name), str(problem))]
-        return []
-
-    def problems(self) -> tuple[SchemaProblem, ...]:
-        """Everything known to be wrong; a whole check may find more."""
-        waiting = self.unreadable()
-        places = {problem.pointer for problem in waiting}
-        return (*waiting, *(problem for problem in self._quick if problem.pointer not in places))
-
-    def shown(self, field: Field) -> tuple[SchemaProblem, ...]:
-        """What is told under the field; that it is required only once somebody had a chance to fill it."""
-        if waiting := self._unread(field):
-            return tuple(waiting)
-        own = [problem for problem in self._quick if problem.pointer == pointer(field.name)]
-        for problem in self._told:
-            if _inside(problem, field):
-                place = problem.pointer.removeprefix(pointer(field.name))
-                own.append(SchemaProblem("", f"{place} {problem.message}".strip(), problem.severity))
-        if not self.asked and field.name not in self._touched:
-            own = [problem for problem in own if problem.message != REQUIRED]
-        return tuple({problem.message: problem for problem in own}.values())
-
-    def loose(self) -> tuple[SchemaProblem, ...]:
-        """What is told about the value as a whole, or about something that no field shows."""
-        if not isinstance(self.value, dict):
-            return (SchemaProblem("", f"The value {wrong_type('object', self.value)}: edit it as JSON."),)
-        return tuple(
-            SchemaProblem("", f"{problem.place} {problem.message}".strip(), problem.severity)
-            for problem in self._told
-            if not any(_inside(problem, field) for field in self.form.fields)
-        )
-
-    def first_problem(self) -> Field | None:
-        """The first field with an error."""
-        self.asked = True
-        for field in self.form.fields:
-            if any(problem.severity == "error" for problem in self.shown(field)):
-                return field
-        return None
-
-
-_ABSENT = object()
-
-
-def _inside(problem: SchemaProblem, field: Field) -> bool:
-    return problem.pointer == pointer(field.name) or problem.pointer.startswith(pointer(field.name) + "/")
+    def key_problem(self, holder: Path, key: str, now: str | None) -> str:
+        """Why an entry cannot have this key, as a sentence; empty when it can."""
+        there = self.get(holder)
+        if key != now and isinstance(there, dict) and key in there:
+            return "There is an entry with this key already."
+        return "" if key else "A key is needed."

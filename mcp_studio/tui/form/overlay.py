@@ -1,4 +1,4 @@
-"""The editor over the value of the current field: a line, or an area for JSON and text of several lines."""
+"""The editor over the value of the current row: a line, or an area for JSON and text of several lines."""
 
 from __future__ import annotations
 
@@ -10,22 +10,32 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from mcp_studio.jsontext import printable
-from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Text
+from mcp_studio.schema.field import AS_JSON, Choice, Choices, Const, Flag, List, Map, Object, Text, Union
+from mcp_studio.schema.place import pointer
 from mcp_studio.tui.form.editors import LineEditor
 from mcp_studio.tui.form.model import LARGEST, FormModel
 from mcp_studio.tui.form.offer import Complete
 from mcp_studio.tui.form.offers import Completions, Offers
-from mcp_studio.tui.form.painter import nothing
+from mcp_studio.tui.form.outline import Row
+from mcp_studio.tui.form.words import nothing
 
 if TYPE_CHECKING:
     from mcp_studio.tui.form.area import AreaEditor
 
 _LOWEST, _HIGHEST = 3, 10
 """Lines of an area for JSON, at least; of any area, at most."""
+_DRAWN = (Flag, Choice, Choices, Const, Union)
+
+
+def has_editor(row: Row | None) -> bool:
+    """Whether something is typed into the value of a row."""
+    if row is None or row.kind in ("add", "rest") or row.fold is not None:
+        return False
+    return not isinstance(row.field, (*_DRAWN, Object, Map, List))
 
 
 class Overlay:
-    """Owns both editors and says which of them the current field has. The area is made when one is first needed."""
+    """Owns both editors and says which of them the current row has. The area is made when one is first needed."""
 
     def __init__(self, owner: Widget, walks: Callable[[Key], bool], offers: Offers) -> None:
         """`walks` takes a key that leaves the line; it says whether it did. `offers` fill the rest of the line."""
@@ -36,6 +46,8 @@ class Overlay:
         self._area: AreaEditor | None = None
         self.editor: Widget | None = None
         """The editor in use."""
+        self.naming: str | None = None
+        """The key that is being changed, while the line lies over that and not over a value; empty for a new one."""
         self._lowest = 1
 
     @property
@@ -55,40 +67,46 @@ class Overlay:
         """What the editor holds."""
         return self._area.text if self._area is not None and self.tall else self.line.value
 
-    def open(self, model: FormModel, field: Field | None, complete: Complete | None = None) -> None:
-        """Take what the field holds into the editor that suits it."""
-        self.editor = None
-        if field is None or isinstance(field, (Flag, Choice, Choices)):
+    def open(self, model: FormModel, row: Row | None, complete: Complete | None = None) -> None:
+        """Take what the row holds into the editor that suits it."""
+        self.editor = self.naming = None
+        if row is None or not has_editor(row) or model.closed(row):
             return
-        if model.closed(field):
-            return
-        text = model.text(field)
+        text, field = model.text(row), row.field
         if "\n" in text or (isinstance(field, Text) and field.multiline):
             self._open_area(text, _LOWEST if isinstance(field, AS_JSON) else 1)
             return
+        self._open_line(text, nothing(model, row), secret=isinstance(field, Text) and field.secret)
+        if complete is not None and isinstance(field, Text):
+            self.line.suggester = Completions(self._offers, field.name, complete)
+
+    def name(self, key: str, words: str) -> None:
+        """Change a key: the line lies over it. `words` stand in the line while it is empty."""
+        self._open_line(key, words)
+        self.naming = key
+
+    def _open_line(self, text: str, words: str, *, secret: bool = False) -> None:
         self.editor = self.line
-        self.line.suggester = None  # the one of the field before would ask for its own field with this text
+        self.line.suggester = None  # the one of the row before would ask for its own field with this text
         with self.line.prevent(Input.Changed):
             self.line.value = text
         self.line.cursor_position = len(text)
-        self.line.password = isinstance(field, Text) and field.secret
-        self.line.placeholder = nothing(model, field)
-        offered = complete is not None and isinstance(field, Text)
-        self.line.suggester = Completions(self._offers, field.name, complete) if complete and offered else None
+        self.line.password = secret
+        self.line.placeholder = words
 
-    def grow(self, model: FormModel, field: Field, text: str = "") -> None:
+    def grow(self, model: FormModel, row: Row, text: str = "") -> None:
         """Edit on several lines: JSON is laid out, `text` is what was pasted."""
-        if model.closed(field) or len(text) > LARGEST:
+        if model.closed(row) or len(text) > LARGEST:
             return
         if not text:
-            text = model.text(field)
-            if isinstance(field, AS_JSON) and field.name not in model.pending and model.has(field):
-                text = printable(model.get(field))
+            text = model.text(row)
+            if isinstance(row.field, AS_JSON) and pointer(*row.path) not in model.pending and model.has(row.path):
+                text = printable(model.get(row.path))
         self._open_area(text, _LOWEST)
 
     def close(self) -> None:
         """No editor is in use."""
-        self.editor = None
+        self.editor = self.naming = None
 
     def _open_area(self, text: str, lowest: int) -> None:
         area = self._area
@@ -104,7 +122,7 @@ class Overlay:
         area.cursor_location = area.document.end
 
     def place(self, x: int, y: int, width: int) -> None:
-        """Put the editor in use where the field's value is; the other is not on screen."""
+        """Put the editor in use where the row's value is; the other is not on screen."""
         for editor in (self.line, self._area):
             if editor is not None:
                 editor.display = editor is self.editor

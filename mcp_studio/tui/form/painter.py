@@ -1,263 +1,204 @@
-"""How the fields of a form look: one line each, with what is wrong and what it means below."""
+"""How the rows of a form look: one line each, with what is wrong and what it means below."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from textwrap import wrap
 
 from rich.cells import cell_len
 
-from mcp_studio.jsontext import Json
-from mcp_studio.record import record
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, Text
-from mcp_studio.schema.text import to_text
+from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Union
+from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.tui.form import words
+from mcp_studio.tui.form.columns import Columns
+from mcp_studio.tui.form.drawn import Drawn, Spot
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.offers import Offers
+from mcp_studio.tui.form.outline import Row
 from mcp_studio.tui.form.picker import Picker
+from mcp_studio.tui.form.values import Values
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, cut, fit, width_of
 
-_BLANK = re.compile("[ \t\r\n]+")
-INLINE = 4
-"""Options that are shown side by side; more open as a list."""
 _MOST_HELP = 8
-"""Lines of description under the current field."""
-
-
-@record(frozen=True)
-class Spot:
-    """A place that can be clicked: an option, or the value as a whole (-1)."""
-
-    line: int
-    start: int
-    end: int
-    option: int
-
-
-@record()
-class Drawn:
-    """The lines of one field."""
-
-    lines: list[list[Piece]] = field(default_factory=list[list[Piece]])
-    spots: list[Spot] = field(default_factory=list[Spot])
+"""Lines of description under the current row."""
+_MOST_PROBLEMS = 3
+"""Problems told under a row that is not the current one, a line each."""
+_REMOVE = 2
+"""Cells of the mark that removes the current item."""
 
 
 class Painter:
-    """Draws fields at a width. Whatever comes from a server passes `safe` here."""
+    """Draws rows at a width. Whatever comes from a server passes `safe` here."""
 
     def __init__(self, model: FormModel, width: int) -> None:
         self._model = model
-        self.width = max(20, width)
-        longest = max((cell_len(_name(known)) for known in model.form.fields), default=0)
-        self.label_width = min(longest + 2, max(10, self.width * 2 // 5), 30)
+        self.columns = Columns(model, width)
+        self.width = self.columns.width
+        self._values = Values(model, self.columns)
+        self._helped: dict[tuple[int, bool], bool] = {}
 
-    @property
-    def room(self) -> int:
-        """Cells for a value."""
-        return self.width - self.label_width
+    def height(self, index: int, row: Row) -> int:
+        """Lines of a row that is not the current one."""
+        told = self._model.told.at.get(index) if self._model.told.at else None
+        return self.bare_height(row) + (min(len(told), _MOST_PROBLEMS) if told else 0)
 
-    def draw(self, known: Field, *, current: bool, picker: Picker | None, editor: int, offers: Offers | None) -> Drawn:
-        """One field; `editor` is the height of the editor that will lie over its value, 0 when there is none."""
+    def bare_height(self, row: Row) -> int:
+        """The same without what is wrong."""
+        if row.kind != "field" or not (row.given.description or row.given.title or row.given.deprecated):
+            if not row.given.read_only or row.kind != "field":
+                return 1
+        if any(isinstance(part, int) for part in row.path):
+            return 1
+        filled = self._filled(row)
+        key = (id(row.given), filled)
+        known = self._helped.get(key)
+        if known is None:
+            known = self._helped[key] = bool(self._help(row, False, filled))
+        return 1 + known
+
+    def draw(
+        self,
+        index: int,
+        row: Row,
+        *,
+        current: bool,
+        focused: bool,
+        picker: Picker | None,
+        editor: int,
+        offers: Offers | None,
+    ) -> Drawn:
+        """One row.
+
+        Args:
+            current: the cursor is on it; `focused` when the form has the focus, too.
+            picker: its open list of options.
+            editor: the height of the editor that will lie over its value, 0 when there is none.
+            offers: what can be taken into its editor.
+        """
         drawn = Drawn()
-        label: Piece = (fit(_name(known), self.label_width - 1) + " ", "accent" if current else "")
+        start = " " * self.columns.indent(row)
+        at = self.columns.value(row)
+        look = "accent" if current and focused else "dim" if row.kind in ("add", "rest", "item", "inner") else ""
+        label = "" if row.kind in ("add", "rest") else fit(words.label(row), max(1, at - len(start) - 1)) + " "
+        front: list[Piece] = [(start, ""), (label, look)]
         if editor:
-            drawn.lines = [[label], *([] for _ in range(editor - 1))]
+            drawn.lines = [front, *([] for _ in range(editor - 1))]
         else:
-            value: list[Piece] = self._value(known, drawn)
-            if current and picker is None:
+            value = self._values.draw(row, drawn)
+            if current and focused and picker is None:
                 value = [(text, "cursor") for text, _ in value]
-                value.append((" " * (self.room - width_of(value)), "cursor"))
-            drawn.lines = [[label, *value]]
+                value.append((" " * max(0, self.columns.room(row) - width_of(value)), "cursor"))
+            drawn.lines = [[*front, *value]]
+        if current and focused and row.kind in ("item", "entry", "other") and picker is None:
+            self._remove_mark(drawn, row, editor)
         if picker is not None:
-            self._list(picker, drawn)
-        if offers is not None and offers.open:
-            self._offered(offers, drawn)
+            self._list(picker, drawn, at)
+        elif offers is not None and offers.open:
+            self._offered(offers, drawn, at)
             return drawn
-        drawn.lines += self._problems(known)
-        drawn.lines += self._help(known, current)
+        problems = self._model.told.of(index)
+        drawn.lines += self._problems(problems, at, current and focused)
+        if (current and focused) or self.bare_height(row) > 1:
+            drawn.lines += self._help_lines(row, current and focused)
         return drawn
 
     def notices(self) -> Iterator[list[Piece]]:
-        """What stands above the fields: what is wrong with the value as a whole."""
-        for problem in self._model.loose():
-            sign, look = _sign(problem.severity)
+        """What stands above the rows: what is wrong with the value as a whole."""
+        for problem in self._model.told.loose[:8]:
+            sign, look = words.sign(problem.severity)
             yield from self._wrapped(f"{sign} {safe(problem.message, 400)}", look, 0, 3)
 
     def remarks(self) -> Iterator[list[Piece]]:
-        """What stands below: what is sent though no field shows it."""
+        """What stands below: what no row shows."""
         if self._model.form.more:
             yield from self._wrapped(f"{self._model.form.more} more are edited as JSON.", "dim", 0, 2)
-        if names := self._model.others:
-            listed = ", ".join(safe(name, 40) for name in names[:6]) + (", …" if len(names) > 6 else "")
-            yield from self._wrapped(f"Sent too, edited as JSON: {listed}", "dim", 0, 2)
 
-    # The value
+    def inline(self, row: Row) -> bool:
+        """Whether all options of a row are seen side by side."""
+        return self._values.inline(row)
 
-    def _value(self, known: Field, drawn: Drawn) -> list[Piece]:
-        has = self._model.has(known)
-        waiting = known.name in self._model.pending
-        if isinstance(known, Flag) and (not has or isinstance(self._model.get(known), bool)):
-            return self._flag(known, drawn)
-        if isinstance(known, Choice) and (not has or self._model.chosen(known) >= 0):
-            return self._choice(known, drawn)
-        if isinstance(known, Choices) and isinstance(self._model.get(known), list):
-            return self._picked(known, drawn)
-        drawn.spots.append(Spot(0, self.label_width, self.width, -1))
-        if not has and not waiting:
-            sign = f"{glyphs().unfolded} " if isinstance(known, Choices) else ""
-            return [(cut(sign + hint(known), self.room), "dim")]
-        return [self._text(known)]
+    def editor_width(self, row: Row) -> int:
+        """Cells of the editor over the value of the current row."""
+        return max(4, self.columns.room(row) - (_REMOVE + 1 if row.kind in ("item", "entry", "other") else 0))
 
-    def _text(self, known: Field) -> Piece:
-        if self._model.closed(known):
-            return (cut("too large to be edited here", self.room), "dim")
-        text = self._model.text(known)
-        if not text:
-            return (cut(nothing(self._model, known), self.room), "dim")
-        if isinstance(known, Text) and known.secret:
-            text = "•" * min(len(text), 20)
-        return (cut(safe(text, self.room + 1), self.room), "")
+    # Beside the value
 
-    def _flag(self, known: Flag, drawn: Drawn) -> list[Piece]:
-        drawn.spots.append(Spot(0, self.label_width, self.width, -1))
-        if not self._model.has(known):
-            return [(cut(f"[{glyphs().dash}] {hint(known)}", self.room), "dim")]
-        return [("[x] true", "")] if self._model.get(known) else [("[ ] false", "")]
+    def _remove_mark(self, drawn: Drawn, row: Row, editor: int) -> None:
+        """What a click takes the item away with, at the end of its line."""
+        line = drawn.lines[0]
+        sign: Piece = (f" {glyphs().bad}", "bad" if editor else "cursor")
+        if editor:
+            gap = self.width - width_of(line) - _REMOVE
+            drawn.lines[0] = [*line, (" " * gap, ""), sign]
+        else:
+            text, look = line[-1]
+            if len(text) < _REMOVE:
+                return
+            drawn.lines[0] = [*line[:-1], (text[:-_REMOVE], look), sign]
+        drawn.spots.insert(0, Spot(0, self.width - _REMOVE, self.width + 1, "remove"))
 
-    def _choice(self, known: Choice, drawn: Drawn) -> list[Piece]:
-        at = self._model.chosen(known)
-        labels = [safe(option.label, 80) for option in known.options]
-        pieces = list(self._side_by_side(labels, at, drawn)) if inline(known, self.room) else []
-        if pieces:
-            if at < 0 and (words := _absent(known)):
-                pieces.append((f"  {words}", "dim"))
-            return _crop(pieces, self.room)
-        drawn.spots.append(Spot(0, self.label_width, self.width, -1))
-        sign = f"{glyphs().unfolded} "
-        return [(cut(sign + labels[at], self.room), "")] if at >= 0 else [(cut(sign + hint(known), self.room), "dim")]
+    # Below
 
-    def _side_by_side(self, labels: Sequence[str], chosen: int, drawn: Drawn) -> Iterator[Piece]:
-        x = self.label_width
-        for index, label in enumerate(labels):
-            text = f"{glyphs().on if index == chosen else glyphs().off} {label}"
-            drawn.spots.append(Spot(0, x, x + cell_len(text) + 2, index))
-            x += cell_len(text) + 2
-            if index:
-                yield ("  ", "")
-            yield (text, "strong" if index == chosen else "")
-
-    def _picked(self, known: Choices, drawn: Drawn) -> list[Piece]:
-        drawn.spots.append(Spot(0, self.label_width, self.width, -1))
-        picked = self._model.picked(known)
-        labels = [safe(option.label, 80) for index, option in enumerate(known.options) if index in picked]
-        listed = ", ".join(labels) or "none: an empty list"
-        return [(cut(f"{glyphs().unfolded} {listed}", self.room), "" if labels else "dim")]
-
-    def _list(self, picker: Picker, drawn: Drawn) -> None:
+    def _list(self, picker: Picker, drawn: Drawn, at: int) -> None:
         """The open list of options below the value."""
-        margin = " " * self.label_width
+        margin, room = " " * at, self.width - at
         if picker.words:
-            drawn.lines.append([(margin, ""), (cut(f"/ {picker.words}", self.room), "accent")])
+            drawn.lines.append([(margin, ""), (cut(f"/ {picker.words}", room), "accent")])
         for index in picker.window():
             option = picker.options[index]
             on, off = ("[x]", "[ ]") if picker.many else (glyphs().on, glyphs().off)
             text = f"{on if option in picker.marked else off} {safe(picker.label(option), 200)}"
-            drawn.spots.append(Spot(len(drawn.lines), self.label_width, self.width, index))
+            drawn.spots.append(Spot(len(drawn.lines), at, self.width, index))
             look = "cursor" if index == picker.at else "dim" if option < 0 else ""
-            drawn.lines.append([(margin, ""), (fit(text, self.room), look)])
+            drawn.lines.append([(margin, ""), (fit(text, room), look)])
         if not picker.options:
             drawn.lines.append([(margin, ""), ("nothing fits", "dim")])
 
-    def _offered(self, offers: Offers, drawn: Drawn) -> None:
-        """What the server offers, in the place of what is said about the field."""
-        margin = " " * self.label_width
+    def _offered(self, offers: Offers, drawn: Drawn, at: int) -> None:
+        """What can be taken, in the place of what is said about the field."""
+        margin, room = " " * at, self.width - at
         for index in offers.window():
-            drawn.spots.append(Spot(len(drawn.lines), self.label_width, self.width, index))
+            drawn.spots.append(Spot(len(drawn.lines), at, self.width, index))
             look = "cursor" if index == offers.at else ""
             bar: Piece = (f"{glyphs().bar} ", "dim")
-            drawn.lines.append([(margin, ""), bar, (fit(offers.values[index], self.room - 2), look)])
-        drawn.lines.append([(margin, ""), (cut(offers.footer(), self.room), "dim")])
+            drawn.lines.append([(margin, ""), bar, (fit(offers.values[index], room - 2), look)])
+        drawn.lines.append([(margin, ""), (cut(offers.footer(), room), "dim")])
 
-    # Below
-
-    def _problems(self, known: Field) -> list[list[Piece]]:
+    def _problems(self, problems: Sequence[SchemaProblem], at: int, current: bool) -> list[list[Piece]]:
         lines: list[list[Piece]] = []
-        for problem in self._model.shown(known)[:5]:
-            sign, look = _sign(problem.severity)
-            lines += self._wrapped(f"{sign} {safe(problem.message, 400)}", look, self.label_width, 3)
+        for problem in problems[: 5 if current else _MOST_PROBLEMS]:
+            sign, look = words.sign(problem.severity)
+            lines += self._wrapped(f"{sign} {safe(problem.message, 400)}", look, at, 3 if current else 1)
         return lines
 
-    def _help(self, known: Field, current: bool) -> list[list[Piece]]:
-        title = "" if _letters(known.title) == _letters(known.name) else _plain(known.title)
-        seen = isinstance(known, Flag) or (isinstance(known, Choice) and inline(known, self.room))
-        filled = self._model.has(known) or known.has_default
-        shape = current and not seen and filled
-        meaning = ": ".join(part for part in (title, _plain(known.description)) if part)
-        if _letters(meaning) == _letters(known.hint) and (shape or not filled):
-            meaning = ""  # The server says what the schema says.
-        words = " · ".join(part for part in (safe(known.hint, 100) if shape else "", meaning) if part)
-        return list(self._wrapped(words, "dim", 2, _MOST_HELP if current else 1)) if words else []
+    def _filled(self, row: Row) -> bool:
+        return self._model.has(row.path) or row.given.has_default
+
+    def _help(self, row: Row, current: bool, filled: bool) -> str:
+        seen = isinstance(row.field, Flag) or (isinstance(row.field, (Choice, Union)) and self.inline(row))
+        return words.help_words(row, current=current, filled=filled, seen=seen)
+
+    def _help_lines(self, row: Row, current: bool) -> list[list[Piece]]:
+        if row.kind in ("add", "rest", "other"):
+            return []
+        text = self._help(row, current, self._filled(row))
+        margin = self.columns.indent(row) + 2
+        return list(self._wrapped(text, "dim", margin, _MOST_HELP if current else 1)) if text else []
 
     def _wrapped(self, text: str, look: str, margin: int, most: int) -> Iterator[list[Piece]]:
-        lines = wrap(text, max(10, self.width - margin), break_long_words=True) or [""]
+        room = max(10, self.width - margin)
+        if most == 1 and cell_len(text) <= room:
+            yield [(" " * margin, ""), (text, look)]
+            return
+        lines = wrap(text, room, break_long_words=True) or [""]
         if len(lines) > most:
             lines = [*lines[: most - 1], f"{lines[most - 1]} {glyphs().more}"]
         for line in lines:
             yield [(" " * margin, ""), (cut(line, self.width - margin), look)]
 
 
-def inline(known: Choice, room: int) -> bool:
-    """Whether all options of a choice are shown side by side."""
-    return len(known.options) <= INLINE and sum(cell_len(option.label) + 4 for option in known.options) <= room
-
-
-def nothing(model: FormModel, known: Field) -> str:
-    """What stands dimmed in a field without text: null, empty text, or what could be there."""
-    if not model.has(known):
-        return hint(known)
-    return "null" if model.get(known) is None else '"" (empty text)'
-
-
-def hint(known: Field) -> str:
-    """What stands dimmed in an empty field: the default, else the shape; and whether it may stay empty."""
-    words = [] if isinstance(known, Flag) else [safe(known.hint, 60) or "text"]
-    if known.has_default:
-        words = [f"{default(known)} (default)"]
-    return ", ".join(word for word in (*words, _absent(known)) if word)
-
-
-def default(known: Field) -> str:
-    """The default of a field as it is shown."""
-    value: Json = known.default
-    return '""' if value == "" else "null" if value is None else safe(to_text(known, value), 60)
-
-
-def _absent(known: Field) -> str:
-    return "" if known.required or known.has_default else "optional"
-
-
-def _name(known: Field) -> str:
-    return safe(known.name, 60) + (" *" if known.required else "")
-
-
-def _plain(text: str) -> str:
-    """Foreign words as one paragraph."""
-    return safe(_BLANK.sub(" ", text[:4_000]).strip())
-
-
-def _letters(text: str) -> str:
-    """What makes `shoe_size` and `Shoe Size` the same."""
-    return "".join(filter(str.isalnum, text)).casefold()
-
-
-def _sign(severity: str) -> tuple[str, str]:
-    return (glyphs().bad, "bad") if severity == "error" else (glyphs().warning, "warn")
-
-
-def _crop(pieces: list[Piece], width: int) -> list[Piece]:
-    while pieces and width_of(pieces) > width:
-        pieces.pop()
-    return pieces
+def edits_text(field: Field) -> bool:
+    """Whether a line is typed into the value."""
+    return isinstance(field, AS_JSON) or not isinstance(field, (Flag, Choice, Choices))

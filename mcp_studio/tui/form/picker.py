@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_studio.schema.field import Choice, Choices
+from collections.abc import Sequence
 
 HEIGHT = 8
 """Options on screen at a time."""
@@ -11,22 +11,29 @@ NOTHING = -1
 
 
 class Picker:
-    """What is open for one field. `options` are numbers into the field's options, or `NOTHING`."""
+    """What is open for one row. `options` are numbers into `labels`, or `NOTHING`.
 
-    def __init__(self, field: Choice | Choices, marked: set[int]) -> None:
-        self.field = field
-        self.many = isinstance(field, Choices)
+    Args:
+        labels: all options, as the server names them.
+        marked: the numbers of the chosen ones.
+        many: any number of them can be chosen.
+        optional: nothing can be chosen, too.
+    """
+
+    def __init__(self, labels: Sequence[str], marked: set[int], *, many: bool, optional: bool) -> None:
+        self.labels = labels
+        self.many = many
         self.marked = marked
         self.words = ""
         """What was typed to narrow the list."""
-        self._all = [*([] if field.required else [NOTHING]), *range(len(field.options))]
+        self._all = [*([NOTHING] if optional else []), *range(len(labels))]
         self.options = self._all
         self.at = next((index for index, option in enumerate(self._all) if option in marked), 0)
         self._top = 0
 
     def label(self, option: int) -> str:
         """How an option is named."""
-        return "not sent" if option == NOTHING else self.field.options[option].label
+        return "not sent" if option == NOTHING else self.labels[option]
 
     @property
     def option(self) -> int | None:

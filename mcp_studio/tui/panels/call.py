@@ -163,7 +163,8 @@ class CallPanel(Pane, scope="call"):
         event.stop()
         if self._opened is not None:
             self._opened.value = event.value
-            self._problems = self._opened.problems()
+            known = event.problems if self._opened.entry.ref.kind != "template" else None
+            self._problems = self._opened.problems() if known is None else known
             self.post_message(self.Edited(event.value, event.pending))
             self._draw_note()
 

@@ -21,19 +21,25 @@ from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.text_view import TextView
 
 WHOLE = ""
-"""Under this name the text of the JSON tab waits while it is no JSON; fields have theirs under their own names."""
+"""Under this name the text of the JSON tab waits while it is no JSON; places have theirs under their JSON pointers."""
 
 
 class CallBody(Vertical):
     """Views on one value, one of them seen: `form`, `json`, `schema`, and as text `about` and `changes`."""
 
     class Edited(Message):
-        """The value is another one; `pending` is text by field that is no JSON and so is not in it."""
+        """The value is another one; `pending` is text by place that is no JSON and so is not in it.
 
-        def __init__(self, value: Json, pending: Mapping[str, str]) -> None:
+        `problems` is what the fields know to be wrong; None where nobody has looked yet.
+        """
+
+        def __init__(
+            self, value: Json, pending: Mapping[str, str], problems: tuple[SchemaProblem, ...] | None = None
+        ) -> None:
             super().__init__()
             self.value = value
             self.pending = pending
+            self.problems = problems
 
     def __init__(self) -> None:
         super().__init__(classes="body")
@@ -132,7 +138,7 @@ class CallBody(Vertical):
     def on_form_view_changed(self, event: FormView.Changed) -> None:
         """Something was typed into the form."""
         event.stop()
-        self.post_message(self.Edited(event.value, event.form.pending))
+        self.post_message(self.Edited(event.value, event.form.pending, event.problems))
 
     def on_json_editor_unread(self, event: JsonEditor.Unread) -> None:
         """What stands in the JSON editor is no JSON yet: it is kept beside the value."""

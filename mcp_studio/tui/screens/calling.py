@@ -95,7 +95,7 @@ class Calling:
             self._refused = None
             hidden = self.opened.secrets
             self._studio.drafts.put(self.opened.key, value, hidden=hidden)
-            unread = frozenset(pending) if hidden else frozenset[str]()
+            unread = frozenset(pending) if self.opened.hides else frozenset[str]()
             self._studio.drafts.put(f"text:{self.opened.key}", dict(pending) or None, hidden=unread)
 
     def _look(self, opened: Opened) -> None:

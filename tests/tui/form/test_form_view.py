@@ -47,6 +47,7 @@ TEXT = {"type": "string"}
 NUMBER = {"type": "integer", "minimum": 1}
 LONG = {"enum": [f"option {n}" for n in range(30)]}
 OBJECT = {"type": "object", "properties": {"a": {}}}
+ANY: dict[str, Any] = {}
 
 
 def test_typing_walks_by_tab_and_every_edit_is_told() -> None:
@@ -116,7 +117,7 @@ def test_an_empty_field_says_what_could_be_there() -> None:
                 "first   text, optional",
                 "size    5 (default)",
                 "name *  at most 9 characters",
-                "range   object {a}, optional",
+                "range   ▸ object {a}, optional",
                 "  From where",
                 "flag    [—] true (default)",
             ]
@@ -216,7 +217,7 @@ def test_several_options_are_marked_one_by_one() -> None:
 
 def test_json_is_typed_in_a_line_and_opens_on_enter() -> None:
     async def test() -> None:
-        async with shown({"json": OBJECT, "next": TEXT}, {"json": loads('{"a": [1.10, 2]}', exact=True)}) as (
+        async with shown({"json": ANY, "next": TEXT}, {"json": loads('{"a": [1.10, 2]}', exact=True)}) as (
             app,
             pilot,
         ):
@@ -233,10 +234,11 @@ def test_json_is_typed_in_a_line_and_opens_on_enter() -> None:
                 "      }",
             ]
             await pilot.press("backspace", "tab")
+            await pilot.pause()
             assert app.form.value == {"json": {"a": [1.10, 2]}}
-            assert list(app.form.pending) == ["json"]
+            assert list(app.form.pending) == ["/json"]
             assert app.form.unreadable[0].pointer == "/json"
-            assert "✗ must be object {a} as JSON" in "\n".join(app.lines())
+            assert "✗ must be JSON" in "\n".join(app.lines())
             assert isinstance(app.focused, Input)
 
     run(test())
@@ -244,7 +246,7 @@ def test_json_is_typed_in_a_line_and_opens_on_enter() -> None:
 
 def test_escape_closes_the_large_editor_and_nothing_is_lost() -> None:
     async def test() -> None:
-        async with shown({"json": OBJECT}) as (app, pilot):
+        async with shown({"json": ANY}) as (app, pilot):
             await pilot.press(*'{"a":1}', "enter")
             await pilot.pause()
             await pilot.press("escape")
@@ -256,7 +258,7 @@ def test_escape_closes_the_large_editor_and_nothing_is_lost() -> None:
     run(test())
 
 
-@pytest.mark.parametrize("properties", [{"it": TEXT}, {"it": OBJECT}])
+@pytest.mark.parametrize("properties", [{"it": TEXT}, {"it": ANY}])
 def test_pasting_several_lines_goes_on_in_the_large_editor(properties: dict[str, Any]) -> None:
     async def test() -> None:
         async with shown(properties) as (app, pilot):
@@ -334,8 +336,10 @@ def test_problems_of_a_check_are_told_at_their_field_or_above() -> None:
             )
             await pilot.pause()
             assert app.lines()[0] == "! unchecked: too deep"
-            assert app.lines()[2:4] == ['b  {"x":[1]}', "   ✗ /x/0 must be text, got 1"]
-            assert app.form.focus_field("/b/x/0") and app.form.current and app.form.current.name == "b"
+            assert app.lines()[2:3] == ["b  ▸ {x: [1]} ✗ 1"]
+            assert app.form.focus_field("/b/x/0") and app.form.current_place == (("b", "x"), app.form.current)
+            await pilot.pause()
+            assert app.lines()[4].split() == ["x", "[1]", "✗"] and app.lines()[5].strip() == "✗ 0 must be text, got 1"
             assert not app.form.focus_field("/none")
 
     run(test())
@@ -347,9 +351,9 @@ def test_what_no_field_shows_is_named() -> None:
         async with shown(properties, {"other": 1, "p301": "x"}) as (app, pilot):
             await pilot.press("shift+tab", "shift+tab")
             assert app.form.value == {"other": 1, "p301": "x"}
-            assert app.form.focus_field(f"/p{MAX_FIELDS - 1}")
+            assert app.form.focus_field("/p301")
             await pilot.pause()
-            assert app.lines()[-2:] == ["2 more are edited as JSON.", "Sent too, edited as JSON: other, p301"]
+            assert [text.split("  ")[0] for text in app.lines()[-3:]] == ["other", "p301", "2 more are edited as JSON."]
 
     run(test())
 
@@ -357,9 +361,11 @@ def test_what_no_field_shows_is_named() -> None:
 def test_a_value_that_is_no_object_is_told_and_kept() -> None:
     async def test() -> None:
         async with shown({"a": TEXT}, [1], size=(80, 24)) as (app, pilot):
-            assert app.lines()[0] == "✗ The value must be an object, got a list of 1: edit it as JSON."
-            await pilot.press("x", "tab")
-            assert app.form.value == [1] and app.changes == []
+            assert app.lines()[:2] == ["value  [1]", "       ✗ must be an object, got a list of 1"]
+            await pilot.press("x")
+            assert app.form.value == [1] and app.form.pending == {"": "[1]x"}
+            await pilot.press("backspace", *" ", "backspace")
+            assert app.form.value == [1] and not app.form.pending
 
     run(test())
 
@@ -374,13 +380,13 @@ def test_without_fields_it_says_so() -> None:
 
 def test_another_form_takes_the_place_of_the_first() -> None:
     async def test() -> None:
-        async with shown({"a": TEXT, "b": OBJECT}, {"a": "x"}) as (app, pilot):
+        async with shown({"a": TEXT, "b": ANY}, {"a": "x"}) as (app, pilot):
             await pilot.press("tab", "{")
             kept = app.form.pending
             app.form.show(build({"properties": {"c": NUMBER}}), {"c": 5})
             await pilot.press("6")
             assert app.form.value == {"c": 56} and app.lines()[0] == "c  56"
-            app.form.show(build({"properties": {"a": TEXT, "b": OBJECT}}), {"a": "x"}, kept)
+            app.form.show(build({"properties": {"a": TEXT, "b": ANY}}), {"a": "x"}, kept)
             await pilot.press("tab", "}")
             assert app.form.value == {"a": "x", "b": {}}
 
@@ -465,7 +471,7 @@ def test_nothing_of_a_server_acts_or_is_markup() -> None:
     ("schema", "large"),
     [
         (TEXT, "x\n" * LARGEST),
-        (OBJECT, {"a": "x" * 2 * LARGEST}),
+        (ANY, {"a": "x" * 2 * LARGEST}),
         ({}, loads("[" * 500 + "1.10" + "]" * 500, exact=True)),
     ],
     ids=["text", "object", "deep"],

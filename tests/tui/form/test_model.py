@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.jsontext import dumps, loads
-from mcp_studio.schema.field import Choice, Choices, Field, Flag
+from mcp_studio.schema.field import Choice, Choices
 from mcp_studio.schema.form import build
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.outline import Row
 
 SCHEMA: dict[str, Any] = {
     "properties": {
@@ -25,7 +26,7 @@ SCHEMA: dict[str, Any] = {
         "must": {"type": "boolean"},
         "pick": {"enum": ["a", "b", 3]},
         "many": {"type": "array", "items": {"enum": ["x", "y", "z"]}},
-        "json": {"type": "object"},
+        "json": {},
         "any": {},
     },
     "required": ["must"],
@@ -37,23 +38,18 @@ def model(value: Any = None, **options: Any) -> FormModel:
     return FormModel(build(SCHEMA), value, **options)
 
 
-def field(one: FormModel, name: str) -> Field:
-    """A field by its name."""
-    found = one.form.field(name)
-    assert found is not None
-    return found
+def field(one: FormModel, *path: str | int) -> Row:
+    """The row of a place."""
+    index = one.row_at(path)
+    assert index is not None
+    return one.rows[index]
 
 
-def flag(one: FormModel, name: str) -> Flag:
-    """A boolean field by its name."""
-    found = field(one, name)
-    assert isinstance(found, Flag)
-    return found
-
-
-def messages(one: FormModel, name: str) -> list[str]:
-    """What is told under a field."""
-    return [problem.message for problem in one.shown(field(one, name))]
+def messages(one: FormModel, *path: str | int) -> list[str]:
+    """What is told at the row of a place."""
+    index = one.row_at(path)
+    assert index is not None
+    return [problem.message for problem in one.told.of(index)]
 
 
 def test_untouched_the_value_stays_the_very_same() -> None:
@@ -61,7 +57,7 @@ def test_untouched_the_value_stays_the_very_same() -> None:
         '{"unknown": [1.10, 1e400], "text": null, "count": 123456789012345678901234567890, "any": 0.0}', exact=True
     )
     one = model(value)
-    for known in one.form.fields:
+    for known in one.rows:
         one.text(known)
     assert one.value is value
 
@@ -107,7 +103,7 @@ def test_text_that_is_no_json_waits_and_the_value_keeps_what_it_had() -> None:
     one = model({"json": {"a": 1}})
     one.type(field(one, "json"), '{"a": 2')
     assert one.value == {"json": {"a": 1}}
-    assert one.pending == {"json": '{"a": 2'}
+    assert one.pending == {"/json": '{"a": 2'}
     assert one.text(field(one, "json")) == '{"a": 2'
     (problem,) = one.unreadable()
     assert problem.pointer == "/json" and "line 1, column 8" in problem.message
@@ -119,7 +115,7 @@ def test_text_that_is_no_json_waits_and_the_value_keeps_what_it_had() -> None:
 def test_waiting_text_can_be_given_back_later() -> None:
     one = model({"json": {}}, pending={"json": "{", "gone": "["})
     assert one.text(field(one, "json")) == "{"
-    assert one.pending == {"json": "{"}
+    assert one.pending == {"/json": "{"}
 
 
 @pytest.mark.parametrize(
@@ -129,12 +125,12 @@ def test_waiting_text_can_be_given_back_later() -> None:
         ("note", [{}, {"note": ""}, {"note": None}, {}]),
         ("ratio", [{}, {"ratio": None}, {}]),
         ("count", [{}, {}]),
-        ("json", [{}, {}]),
+        ("many", [{}, {"many": []}, {}]),
     ],
 )
 def test_one_key_walks_through_what_a_field_is_without_a_value(name: str, states: list[Any]) -> None:
     one = model()
-    one.type(field(one, name), '{"a": 1}' if name == "json" else "5")
+    one.put((name,), ["x"]) if name == "many" else one.type(field(one, name), "5")
     seen = []
     for _ in states:
         one.next_nothing(field(one, name))
@@ -146,13 +142,13 @@ def test_a_flag_has_three_states_unless_it_is_required() -> None:
     one = model()
     seen = []
     for _ in range(4):
-        one.toggle(flag(one, "flag"))
+        one.toggle(field(one, "flag"))
         seen.append(one.value.get("flag", "absent"))
     assert seen == [True, False, "absent", True]
     one = model()
     seen = []
     for _ in range(3):
-        one.toggle(flag(one, "must"))
+        one.toggle(field(one, "must"))
         seen.append(one.value.get("must", "absent"))
     assert seen == [True, False, True]
 
@@ -160,19 +156,19 @@ def test_a_flag_has_three_states_unless_it_is_required() -> None:
 def test_a_choice_steps_through_its_options_both_ways() -> None:
     one = model()
     pick = field(one, "pick")
-    assert isinstance(pick, Choice)
+    assert isinstance(pick.field, Choice)
     one.step(pick, 1)
     assert one.value == {"pick": "a"}
     one.step(pick, -1)
     assert one.value == {"pick": 3} and one.chosen(pick) == 2
-    one.put(pick, "elsewhere")
+    one.put(("pick",), "elsewhere")
     assert one.chosen(pick) == -1
 
 
 def test_picking_adds_and_takes_and_keeps_what_is_foreign() -> None:
     one = model({"many": ["foreign", "y"]})
     many = field(one, "many")
-    assert isinstance(many, Choices)
+    assert isinstance(many.field, Choices)
     one.pick(many, 0)
     assert one.value == {"many": ["foreign", "y", "x"]} and one.picked(many) == {0, 1}
     one.pick(many, 1)
@@ -185,11 +181,13 @@ def test_what_is_missing_is_told_after_a_field_was_touched_or_sending_was_tried(
     one = model()
     assert [problem.pointer for problem in one.problems()] == ["/must"]
     assert messages(one, "must") == []
-    one.toggle(flag(one, "must"))
-    one.clear(field(one, "must"))
+    one.toggle(field(one, "must"))
+    one.drop(("must",))
     assert messages(one, "must") == ["is required"]
     one = model()
-    assert one.first_problem() is field(one, "must")
+    assert one.told.next_error(-1, inside=False) is None
+    one.ask()
+    assert one.told.next_error(-1, inside=False) == ("must",)
     assert messages(one, "must") == ["is required"]
 
 
@@ -203,25 +201,30 @@ def test_problems_of_a_whole_check_are_told_where_they_belong() -> None:
             SchemaProblem("", "unchecked: too deep", "warning"),
         ]
     )
-    assert messages(one, "json") == ["/a/0 must be text, got 1"]
+    assert messages(one, "json") == ["a › 0 must be text, got 1"]
     assert messages(one, "count") == ["must be at least 1, got 0"]
-    assert [problem.message for problem in one.loose()] == [
-        "other is not a property that the schema allows",
-        "unchecked: too deep",
-    ]
+    assert messages(one, "other") == ["is not a property that the schema allows"]
+    assert [problem.message for problem in one.told.loose] == ["unchecked: too deep"]
     one.type(field(one, "json"), "{}")
     assert messages(one, "json") == []
     assert messages(one, "count") == ["must be at least 1, got 0"]
 
 
-def test_a_value_that_is_no_object_is_told_and_kept() -> None:
+def test_a_value_that_is_no_object_is_told_and_edited_as_json() -> None:
     one = model([1, 2])
-    assert not one.drawable and one.value == [1, 2]
-    assert one.loose()[0].message == "The value must be an object, got a list of 2: edit it as JSON."
+    assert one.value == [1, 2] and one.text(field(one)) == "[1,2]"
+    assert messages(one) == ["must be an object, got a list of 2"]
+    one.type(field(one), '{"text": "a"}')
+    assert one.value == {"text": "a"} and [row.path for row in one.rows] == [()]
+    one.settle_json(())
+    assert messages(one, "must") == []
 
 
-def test_keys_without_a_field_are_named() -> None:
-    assert model({"text": "a", "b": 1, "": 2}).others == ("b", "")
+def test_keys_without_a_field_have_rows() -> None:
+    one = model({"text": "a", "b": 1, "": 2})
+    assert [row.path for row in one.rows if row.kind == "other"] == [("b",), ("",)]
+    one.type(field(one, "b"), "")
+    assert one.value == {"text": "a", "b": 1, "": 2} and one.pending == {"/b": ""}
 
 
 @given(
@@ -238,4 +241,4 @@ def test_editing_one_field_never_touches_another(value: dict[str, Any], name: st
         {key: item for key, item in value.items() if key != name}
     )
     edited = field(one, name)
-    assert one.text(edited) == text or one.get(edited) == from_text(edited, text)
+    assert one.text(edited) == text or one.get((name,)) == from_text(edited.field, text)

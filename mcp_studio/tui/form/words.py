@@ -1,0 +1,148 @@
+"""The words that stand in the rows of a form. Whatever comes from a server passes `safe` here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import Choice, Choices, Field, Flag, List, Map, Object, Union
+from mcp_studio.schema.options import label as label_of
+from mcp_studio.schema.shape import span
+from mcp_studio.schema.text import to_text
+from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.outline import Row
+from mcp_studio.tui.views.glyphs import glyphs
+
+_BLANK = re.compile("[ \t\r\n]+")
+_COMPOSITE = (Object, Map, List, Union)
+
+
+def label(row: Row) -> str:
+    """What stands in front of a value."""
+    if row.kind == "inner":
+        return glyphs().follows
+    if row.kind == "item":
+        at = int(row.path[-1])
+        titled = isinstance(row.parent, List) and at < len(row.parent.first())
+        return (item_title(row.given) if titled else "") or str(at + 1)
+    if row.kind in ("entry", "other"):
+        return safe(str(row.path[-1]), 60) or '""'
+    if not row.path:
+        return safe(row.given.title, 40) or "value"
+    return name(row.given)
+
+
+def item_title(field: Field) -> str:
+    """What stands in front of an item that has a field of its own."""
+    return safe(field.title, 30)
+
+
+def name(field: Field) -> str:
+    """The name of a property, with its mark where it is required."""
+    return (safe(field.name, 60) or '""') + (" *" if field.required else "")
+
+
+def key_name(path: Sequence[str | int]) -> str:
+    """The last key of a place, as it is drawn."""
+    return safe(str(path[-1]), 60) if path else ""
+
+
+def options(field: Field) -> tuple[str, ...]:
+    """The labels of what can be chosen."""
+    if isinstance(field, (Choice, Choices)):
+        return tuple(option.label for option in field.options)
+    return tuple(variant.label for variant in field.variants) if isinstance(field, Union) else ()
+
+
+def nothing(model: FormModel, row: Row) -> str:
+    """What stands dimmed in a place without text: null, empty text, or what could be there."""
+    if not model.has(row.path):
+        return hint(row)
+    return "null" if model.get(row.path) is None else '"" (empty text)'
+
+
+def hint(row: Row) -> str:
+    """What stands dimmed in an empty place: the default, else the shape; and whether it may stay empty."""
+    known = row.given
+    words = [] if isinstance(row.field, Flag) else [safe(known.hint, 60) or "text"]
+    if known.has_default:
+        words = [f"{default(known)} (default)"]
+    return ", ".join(word for word in (*words, absent(row)) if word)
+
+
+def absent(row: Row) -> str:
+    """Whether the value may stay away."""
+    return "" if row.given.required or row.given.has_default or row.stays else "optional"
+
+
+def default(known: Field) -> str:
+    """The default of a field as it is shown."""
+    value: Json = known.default
+    if value == "":
+        return '""'
+    if isinstance(known, _COMPOSITE):
+        return safe(label_of(value), 60)
+    return "null" if value is None else safe(to_text(known, value), 60)
+
+
+def count(model: FormModel, row: Row, field: Field) -> str:
+    """How much is in a list, a map or an object: `2 items · 1 to 50 items`."""
+    value = model.get(row.path)
+    if isinstance(field, List):
+        bounds = span(field.min_items or None, field.max_items, unit="items")
+        some = _plural(len(value) if isinstance(value, list) else 0, "item")
+        return f"{some} {glyphs().dot} {bounds}" if bounds else some
+    if isinstance(field, Map):
+        bounds = span(field.min_entries or None, field.max_entries, unit="entries")
+        some = len(value) if isinstance(value, dict) else 0
+        some = _plural(some, "entry", "entries")
+        return f"{some} {glyphs().dot} {bounds}" if bounds else some
+    return "" if value else "{}" if isinstance(value, dict) else ""
+
+
+def help_words(row: Row, *, current: bool, filled: bool, seen: bool) -> str:
+    """What is said about a field: title and description, its shape once something covers it, what to be careful of.
+
+    Args:
+        filled: something stands in the place, so that its hint is not seen.
+        seen: all that can be there is seen anyway.
+    """
+    known = row.given
+    title = "" if letters(known.title) == letters(known.name) else plain(known.title)
+    if row.kind == "item":
+        title = ""  # the label says it
+    shape = current and not seen and filled
+    meaning = ": ".join(part for part in (title, plain(known.description)) if part)
+    if letters(meaning) == letters(known.hint) and (shape or not filled):
+        meaning = ""  # The server says what the schema says.
+    marks = [*(["deprecated"] if known.deprecated else []), *(["read only"] if known.read_only else [])]
+    parts = [*marks, safe(known.hint, 100) if shape else "", meaning]
+    if current:
+        parts += [safe(known.remark, 200), _examples(known)]
+    return " · ".join(part for part in parts if part)
+
+
+def _examples(known: Field) -> str:
+    some = [cut for one in known.examples[:4] if (cut := safe(label_of(one), 40))]
+    return f"e.g. {', '.join(some)}" if some else ""
+
+
+def plain(text: str) -> str:
+    """Foreign words as one paragraph."""
+    return safe(_BLANK.sub(" ", text[:4_000]).strip()) if text else ""
+
+
+def letters(text: str) -> str:
+    """What makes `shoe_size` and `Shoe Size` the same."""
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def sign(severity: str) -> tuple[str, str]:
+    """The sign of a problem and its look."""
+    return (glyphs().bad, "bad") if severity == "error" else (glyphs().warning, "warn")
+
+
+def _plural(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
