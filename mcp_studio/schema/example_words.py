@@ -132,6 +132,10 @@ _AMOUNT_BY_NAME = tuple((re.compile(pattern, re.I), amounts) for pattern, amount
 _SAID = re.compile(
     r"(?:e\.g\.|for example|such as|example:|default:?)[:,]?\s{0,3}([\"'`“])([^\"'`“”\n]{1,80})[\"'`”]", re.I
 )
+_LETTERS = re.compile(r"[YMDHhmsTZ:/. -]+")
+"""How dates are described, which is no date."""
+_TOKEN = re.compile(r"(?:e\.g\.|for example|such as|example:)[:,]?\s{1,3}([\w./:@#+-]{2,80})", re.I)
+"""An example without quotes, taken where it is no plain word."""
 _SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("yyyy-mm-ddthh", FORMATS["date-time"]),
     ("yyyy-mm-dd hh", ("2027-01-31 09:30:00",)),
@@ -167,12 +171,15 @@ def texts(name: str, description: str, format: str) -> tuple[str, ...]:
     if format in FORMATS:
         return FORMATS[format]
     said = description[:_READ]
-    if found := tuple(match[2] for match in _SAID.finditer(said)):
+    if found := tuple(match[2] for match in _SAID.finditer(said) if _LETTERS.fullmatch(match[2]) is None):
         return found
     lower = said.lower()
     shaped = next((found for shape, found in _SHAPES if shape in lower), None)
     if shaped:
         return shaped
+    tokens = (match[1].rstrip(".:") for match in _TOKEN.finditer(said))
+    if found := tuple(token for token in tokens if not token.isalpha()):
+        return found
     return next((found for pattern, found in _BY_NAME if pattern.search(name[:100])), _OTHERWISE)
 
 
