@@ -6,19 +6,22 @@ from typing import Any, cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.conditions import conditional
-from mcp_studio.schema.field import Choice, Choices, Const, Field, JsonField, Lazy, List, Map, Object, Option
+from mcp_studio.schema.field import Choice, Choices, Const, Field, JsonField, Lazy, List, Map, Object, Option, Text
 from mcp_studio.schema.keys import Match, key_rule, matcher
-from mcp_studio.schema.kinds import REMARK, Schema, count, implied, impossible, required_names, says_more, types
+from mcp_studio.schema.kinds import REMARK, Schema, count, impossible, kinds_of, required_names, says_more, types
 from mcp_studio.schema.options import label, many_options, options
 from mcp_studio.schema.own import is_type
 from mcp_studio.schema.resolve import Resolver
-from mcp_studio.schema.scalars import common, flag, number, text
+from mcp_studio.schema.scalars import common, flag, looks_secret, number, text
 from mcp_studio.schema.shape import shape, span
 from mcp_studio.schema.unions import union
 
 MAX_FIELDS = 300
 """Fields drawn for one object; further properties are edited as JSON."""
 _CONTRADICTS = "The schema lists values that are not of the type it asks for."
+_TOO_MANY = "There are too many values to choose from: they are not listed."
+_PATTERNS = 100
+"""Patterns of keys that are looked at."""
 _KEYS = 2_000
 """Keys of a map whose fields are kept."""
 
@@ -63,7 +66,9 @@ class Builder:
 
     def plain(self, base: dict[str, Any], schema: Schema) -> Field:
         """The field of a schema that is neither a choice nor a union."""
-        kinds = set(types(schema)) or {implied(schema)}
+        kinds = set(types(schema) or kinds_of(schema)) or {""}
+        if "enum" in schema:
+            base.setdefault("remark", _TOO_MANY)
         if kinds == {"string"}:
             return text(base, schema)
         if kinds <= {"integer", "number"}:
@@ -136,7 +141,7 @@ class Builder:
     def _map(self, base: dict[str, Any], schema: Schema) -> Map:
         listed = schema.get("patternProperties")
         patterns: list[tuple[str, Match, Json]] = []
-        for pattern, inner in (listed if isinstance(listed, dict) else {}).items():
+        for pattern, inner in list((listed if isinstance(listed, dict) else {}).items())[:_PATTERNS]:
             patterns.append((pattern, matcher(pattern), inner))
         rest = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
         made: dict[str, Field] = {}
@@ -146,7 +151,8 @@ class Builder:
                 if len(made) > _KEYS:
                     made.clear()
                 self.resolver.fresh()
-                fitting = [inner for _, fits, inner in patterns if fits(key) is not False]
+                found = [(fits(key), inner) for _, fits, inner in patterns]
+                fitting = [inner for fit, inner in found if fit] or [inner for fit, inner in found if fit is None][:1]
                 if rest is False and patterns and not fitting:
                     fitting = [patterns[0][2]]  # the key is wrong, and will be one that fits
                 inner: Json = rest if not fitting else True
@@ -198,4 +204,6 @@ def _named(field: Field, name: str, *, required: bool = False) -> Field:
     copy.__setstate__(field.__getstate__())  # pyright: ignore
     object.__setattr__(copy, "name", name)
     object.__setattr__(copy, "required", required)
+    if isinstance(copy, Text) and looks_secret(name):
+        object.__setattr__(copy, "secret", True)
     return copy

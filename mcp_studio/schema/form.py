@@ -6,7 +6,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.schema.building import MAX_FIELDS as MAX_FIELDS
 from mcp_studio.schema.building import Builder
 from mcp_studio.schema.field import Field, Form, JsonField, Object, Text
-from mcp_studio.schema.kinds import Schema, required_names, says_more, types
+from mcp_studio.schema.kinds import REMARK, Schema, required_names, says_more, types
 from mcp_studio.schema.scalars import common
 from mcp_studio.schema.starting import defaults as defaults
 from mcp_studio.schema.uritemplate import TemplateError, variables
@@ -52,7 +52,9 @@ def _root(builder: Builder, schema: Json, top: Schema, wrong: bool) -> Field:
     if wrong and not top.get("properties") and not required_names(top):
         return JsonField("", required=True, hint="any JSON", schema=top)
     if _closed(top):
-        return builder.object({**common("", top, True), "schema": {"type": "object", **top}}, top)
+        known = {key: item for key, item in top.items() if key is not REMARK}
+        base = {**common("", top, True), "schema": {"type": "object", **known}, "remark": top.get(REMARK, "")}
+        return builder.object(base, known)
     return builder.field("", schema, required=True)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, JsonField, Lazy, Scalar, Union, Variant
+from mcp_studio.schema.field import Field, Lazy, Scalar, Union, Variant
 from mcp_studio.schema.fits import Judge
-from mcp_studio.schema.kinds import Schema, kinds_of, types
+from mcp_studio.schema.kinds import REMARK, Schema, kinds_of, types
 from mcp_studio.schema.labels import Way, discriminator, labels
 from mcp_studio.schema.own import equal, is_type
 from mcp_studio.schema.shape import shape
@@ -36,7 +36,7 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
     found = _Finder(builder)
     ways = found.ways(schema)
     if found.too_many:
-        return JsonField(**base, hint=shape(schema, builder.resolver), types=_types(schema, []), remark=_TOO_MANY)
+        return builder.plain({**base, "remark": _TOO_MANY}, _without(schema))
     if len(ways) < 2:
         return None if not ways or ways[0].schema is schema else builder.plain(base, ways[0].schema)
     if all((kinds := kinds_of(way.schema)) and kinds <= _SIMPLE for way in ways):
@@ -50,6 +50,15 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
     return Union(**base, hint=shape(schema, builder.resolver), variants=variants, types=_types({}, ways), choose=choose)
 
 
+def _without(schema: Schema) -> Schema:
+    """The schema without its alternatives."""
+    for _ in range(_DEPTH):
+        if (found := _group(schema)) is None:
+            break
+        schema = found[1]
+    return {key: item for key, item in schema.items() if key != "type" or len(types(schema)) < 2}
+
+
 class _Finder:
     """Collects the alternatives of a schema, also those inside alternatives: one list of them is one choice."""
 
@@ -58,8 +67,13 @@ class _Finder:
         self.too_many = False
 
     def ways(self, schema: Schema) -> list[Way]:
-        """Each alternative with what is said besides them; few or none when there are too many."""
-        return self._ways(schema, "", "", frozenset())
+        """Each alternative with what is said besides them; when there are too many, only those of the first list."""
+        found = self._ways(schema, "", "", frozenset())
+        if self.too_many and (first := _group(schema)):
+            self.too_many = False
+            rest = {**_without(first[1]), REMARK: _TOO_MANY}
+            found = self._ways({**rest, "anyOf": first[0]}, "", "", frozenset())
+        return found
 
     def _ways(self, schema: Schema, name: str, key: str, seen: frozenset[int]) -> list[Way]:
         found = _group(schema)
