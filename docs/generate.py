@@ -44,6 +44,8 @@ SCOPES = {
     "log": "Log messages",
     "pages": "A list, page by page",
     "console": "Console of a server",
+    "copy as": "Copying a call as something else",
+    "fill": "Filling in a pasted call",
     "approval": "When a call needs approval",
     "confirm": "Yes or no",
     "trust": "When a project file is new",

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from mcp_studio.tui import aid_keys, asking_keys, console_keys, form_keys, log_keys, task_keys, view_keys
+from mcp_studio.tui import aid_keys, asking_keys, console_keys, copy_keys, form_keys, log_keys, task_keys, view_keys
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
-    "tasks", "task", "console", "when", "file", "paste", "form",
+    "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "form",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -59,6 +59,7 @@ ACTIONS: tuple[Action, ...] = (
         ("make-rule", "!alt+r", "make_rule", "Make a rule of the answer just given", ""),
         ("about", "f12,i", "about", "What is running: versions, files, limits", ""),
         ("logs", "f3,alt+l", "logs", "Log messages of all servers", ""),
+        *copy_keys.APP,
         ("theme", "alt+t", "theme", "Change the theme", ""),
         ("quit", "!ctrl+q", "quit", "Quit", ""),
     ),
@@ -98,8 +99,7 @@ ACTIONS: tuple[Action, ...] = (
         "catalog",
         ("catalog-open", "!enter", "open", "Open it", "Open"),
         ("catalog-filter", "!slash", "filter", "Filter as you type", "Filter"),
-        ("catalog-copy", "y", "copy", "Copy its name", ""),
-        ("catalog-command", "c", "copy_command", "Copy it as a command line", ""),
+        *copy_keys.CATALOG,
         ("catalog-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
         ("catalog-seen", "a", "mark_seen", "Mark all as seen: nothing is new, changed or gone any more", ""),
         ("catalog-pages", "p", "pages", "Read the list page by page, as it comes", ""),
@@ -110,7 +110,7 @@ ACTIONS: tuple[Action, ...] = (
         ("call-cancel", "x", "cancel", "Stop what is running", ""),
         ("call-copy", "y", "copy", "Copy the value under the cursor of the definition", ""),
         ("call-edit", "e", "edit", "Edit the arguments as JSON", ""),
-        ("call-command", "c", "copy_command", "Copy the call as a command line", ""),
+        *copy_keys.CALL,
         ("call-deadline", "alt+w", "deadline", "How long calls of this entry are waited for", ""),
         ("call-clear", "d", "clear", "Forget the typed arguments", ""),
         ("call-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
@@ -122,7 +122,7 @@ ACTIONS: tuple[Action, ...] = (
         ("result-save", "w", "save", "Save the result, its images and files", "Save"),
         ("result-again", "r", "again", "Run it again", "Again"),
         ("result-cancel", "x", "cancel", "Stop what is running", ""),
-        ("result-command", "c", "copy_command", "Copy the call as a command line", ""),
+        *copy_keys.RESULT,
         ("block-next", "n", "turn_block(1)", "Content: next block", ""),
         ("block-previous", "N", "turn_block(-1)", "Content: block before", ""),
         ("result-open", "o", "open_block", "Open the file, page or link under the cursor in its program", ""),
@@ -134,6 +134,7 @@ ACTIONS: tuple[Action, ...] = (
         ("trace-filter", "!slash", "filter", "Filter: words, ~s server, ~w findings", "Filter"),
         ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
+        *copy_keys.TRACE,
         *console_keys.TRACE,
     ),
     *_scope("list", *view_keys.LIST),
@@ -189,12 +190,15 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_scope("log", *log_keys.LOG),
     *_scope("console", *console_keys.CONSOLE),
+    *_scope("copy as", *copy_keys.COPY),
+    *_scope("fill", *copy_keys.FILL),
     *_scope("when", *aid_keys.WHEN),
     *_scope("file", *aid_keys.FILE),
     *_scope("paste", *aid_keys.PASTE),
     *_scope(
         "detail",
         ("part-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
+        *copy_keys.PART,
         *console_keys.PART,
     ),
     *_scope(
@@ -202,6 +206,7 @@ ACTIONS: tuple[Action, ...] = (
         ("detail-next", "right_square_bracket,tab", "turn(1)", "Next tab", "Next tab"),
         ("detail-previous", "left_square_bracket,shift+tab", "turn(-1)", "Previous tab", ""),
         ("detail-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
+        *copy_keys.DETAIL,
         *console_keys.DETAIL,
         ("detail-close", "escape,q", "close", "Back", "Close"),
     ),

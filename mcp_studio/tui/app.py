@@ -203,6 +203,16 @@ class StudioApp(App[int]):
         if self.screen is self.main:
             self.main.asking.open_board()
 
+    def action_copy_as(self) -> None:
+        """Copy the open call as something else."""
+        if self.screen is self.main:
+            self.main.calling.copying.wanted("as")
+
+    def action_paste_call(self) -> None:
+        """Fill in a pasted call."""
+        if self.screen is self.main:
+            self.main.calling.copying.wanted("paste")
+
     def action_make_rule(self) -> None:
         """A rule of the answer that was just given."""
         self.main.asking.make_rule()

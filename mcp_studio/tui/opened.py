@@ -18,7 +18,6 @@ from mcp_studio.schema.form import build, defaults, prompt_fields, template_fiel
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import to_text
 from mcp_studio.schema.uritemplate import TemplateError, expand
-from mcp_studio.tui.command_line import command_for
 
 _EMPTY = Form()
 
@@ -84,16 +83,6 @@ class Opened:
         if isinstance(self.entry.view, TemplateView):
             return expand(self.entry.view.uri_template, cast("Mapping[str, Json]", self.value or {}))
         return self.entry.ref.name
-
-    def command(self) -> str:
-        """The command line that does the same.
-
-        Raises:
-            TemplateError: the URI cannot be made.
-        """
-        uri = self.uri() if self.entry.ref.kind in ("resource", "template") else ""
-        made = command_for(self.entry.ref, self.value, uri, self.words())
-        return f"{made} --task" if self.as_task else made
 
     def words(self) -> dict[str, str]:
         """The value as prompt arguments: strings all of them (server/prompts)."""

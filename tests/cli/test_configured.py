@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mcp_studio.call.copying.formats import copy_as
+from mcp_studio.call.copying.subject import Subject
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.paths import Paths
 from tests.cli.kit import RAW, cli
 
@@ -152,15 +155,12 @@ def test_servers_of_other_clients_are_imported(tmp_path: Path) -> None:
 
 
 def test_what_the_studio_copies_as_a_command_can_be_run() -> None:
-    from mcp_studio.catalog.ref import Ref
-    from mcp_studio.tui.command_line import command_for
-
     write(TWO)
     for ref, value in (
         (Ref("tool", "one", "echo"), {"text": 'it\'s "x"\n'}),
         (Ref("tool", "a.b", "echo"), {"text": "a"}),
     ):
-        words = shlex.split(command_for(ref, value))
+        words = shlex.split(copy_as(Subject(ref, value), "command").text)
         assert cli(*words[1:]).out.rstrip("\n") == value["text"].rstrip("\n")
 
 

@@ -65,7 +65,8 @@ def test_the_switch_decides_whether_an_optional_tool_becomes_a_task() -> None:
             assert stage.studio.tasks.all() == ()
             await stage.press("alt+k")
             await stage.shows("Runs as a task · alt+k switches")
-            assert "--task" in stage.main.calling.opened.command()
+            stage.main.calling.copying.wanted("command")
+            assert stage.app.clipboard == "mcp-studio call raw.work --task"
             assert isinstance(await stage.ran(), Succeeded)
             assert len(stage.studio.tasks.all()) == 1
             await stage.open("ask")

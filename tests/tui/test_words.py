@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 import logging
-import shlex
 from pathlib import Path
 
 import pytest
 
 from mcp_studio.call.outcome import Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
-from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, Unreachable
 from mcp_studio.redact import Redactor
 from mcp_studio.session.state import Status
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui import blocks, crash, describe, logs, saving, tracing
-from mcp_studio.tui.command_line import command_for
 from mcp_studio.tui.entry import bare_secrets, is_url, server_of, texts_of
 
 PNG = base64.b64encode(b"\x89PNG\r\n").decode()
@@ -184,23 +181,6 @@ def test_addresses_and_commands_are_told_apart() -> None:
 def test_secrets_in_clear_are_found_and_references_are_not() -> None:
     server = ServerConfig("s", "x", env={"API_KEY": "abc", "TOKEN": "${TOKEN}", "LANG": "de"})
     assert bare_secrets(server) == ("API_KEY",)
-
-
-# Command lines
-
-
-@pytest.mark.parametrize(
-    ("ref", "value", "words"),
-    [
-        (Ref("tool", "s", "t"), {"a": "it's"}, ["call", "s.t", "--args", '{"a":"it\'s"}']),
-        (Ref("tool", "a.b", "t"), {}, ["call", "--server", "a.b", "--tool", "t"]),
-        (Ref("prompt", "s", "p"), None, ["get", "s.p", "who=Ada L."]),
-        (Ref("resource", "s", "x://y z"), None, ["read", "s", "x://y z"]),
-    ],
-)
-def test_command_lines_are_quoted_for_a_shell(ref: Ref, value: object, words: list[str]) -> None:
-    line = command_for(ref, value, words={"who": "Ada L."})
-    assert shlex.split(line) == ["mcp-studio", *words]
 
 
 # The trace

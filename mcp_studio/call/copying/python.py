@@ -119,7 +119,9 @@ def program(subject: Subject, address: Address, value: Json) -> str:
     """A program that makes the call and prints its result."""
     imports, opening, indent = _opened(subject, address)
     call = _call(subject, value, indent)
-    body = f"{' ' * indent}result = {call}\n{' ' * indent}print(result.model_dump_json(by_alias=True, exclude_none=True, indent=2))\n"
+    margin = " " * indent
+    shown = "result.model_dump_json(by_alias=True, exclude_none=True, indent=2)"
+    body = f"{margin}result = {call}\n{margin}print({shown})\n"
     return (
         _head(address, value, ("import asyncio",), imports)
         + f"\n\nasync def main() -> None:\n{opening}{body}\n\nasyncio.run(main())\n"

@@ -51,7 +51,7 @@ class CallPanel(Pane, scope="call"):
             self.pending = pending
 
     class Wanted(Message):
-        """The person wants something done: `cancel command clear watch`."""
+        """The person wants something done: `cancel command as paste clear watch`."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
@@ -185,7 +185,7 @@ class CallPanel(Pane, scope="call"):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Letters belong to the form while it has the focus."""
-        letters = action in ("cancel", "edit", "copy_command", "clear", "copy")
+        letters = action in ("cancel", "edit", "copy_command", "copy_as", "paste_call", "clear", "copy")
         if action == "watch":  # a resource has no fields into which one could type
             letters = self._opened is not None and not isinstance(self._opened.entry.view, ResourceView)
         return not (letters and self.body is not None and self.body.typing)
@@ -211,6 +211,14 @@ class CallPanel(Pane, scope="call"):
     def action_copy_command(self) -> None:
         """Copy the command line that does the same."""
         self.post_message(self.Wanted("command"))
+
+    def action_copy_as(self) -> None:
+        """Copy it as something else."""
+        self.post_message(self.Wanted("as"))
+
+    def action_paste_call(self) -> None:
+        """Fill it from what was pasted."""
+        self.post_message(self.Wanted("paste"))
 
     def action_watch(self) -> None:
         """Watch the resource, or no longer."""

@@ -91,6 +91,13 @@ class CallBody(Vertical):
             if view is not None:
                 view.display = name == shown
 
+    def fill(self, value: Json) -> None:
+        """Take another value, as if it had been typed; the form can undo it."""
+        self.form.set_value(value)
+        if self.json is not None:
+            self.json.show(value)
+        self.post_message(self.Edited(value, {}))
+
     def entry_point(self) -> Widget | None:
         """The widget inside that takes the keys."""
         for view in (self.form, self.json, self.schema, self.text):

@@ -34,7 +34,7 @@ _NAMES: Mapping[EntryKind, tuple[str, str]] = {
 
 TASKS = "tasks"
 """The tab that is of no kind."""
-_OF_ENTRIES = ("open", "filter", "watch", "mark_seen", "pages", "copy", "copy_command")
+_OF_ENTRIES = ("open", "filter", "watch", "mark_seen", "pages", "copy")
 """Actions on entries, which the list of tasks has not."""
 
 
@@ -58,12 +58,12 @@ class CatalogPanel(Pane, scope="catalog"):
             self.enter = enter
 
     class CopyWanted(Message):
-        """The person wants the name of an entry, or the command line that calls it, on the clipboard."""
+        """The person wants an entry on the clipboard: its `name`, its `command` line, or `as` they choose."""
 
-        def __init__(self, entry: Entry, command: bool) -> None:
+        def __init__(self, entry: Entry, what: str) -> None:
             super().__init__()
             self.entry = entry
-            self.command = command
+            self.what = what
 
     class Wanted(Message):
         """Something is to be done with the list of a kind, or of the server of the row under the cursor.
@@ -239,19 +239,12 @@ class CatalogPanel(Pane, scope="catalog"):
         """The row under the cursor is the one to come back to."""
         self._home = catalog_rows.key(self.list.row) if self.list.row else None
 
-    def action_copy(self) -> None:
-        """Copy the name of the entry under the cursor."""
-        self._copy(command=False)
-
-    def action_copy_command(self) -> None:
-        """Copy the command line for the entry under the cursor."""
-        self._copy(command=True)
-
-    def _copy(self, *, command: bool) -> None:
+    def action_copy(self, what: str) -> None:
+        """Copy the entry under the cursor: its `name`, its `command` line, or `as` what the person chooses."""
         if self.list.row is None:
             refuse(self, "There is nothing to copy here.")
         else:
-            self.post_message(self.CopyWanted(self.list.row.entry, command))
+            self.post_message(self.CopyWanted(self.list.row.entry, what))
 
     @property
     def _words(self) -> tuple[str, ...]:

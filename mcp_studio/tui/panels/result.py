@@ -237,6 +237,10 @@ class ResultPanel(Pane, scope="result"):
         """Copy the command line that does the same."""
         self.post_message(self.Wanted("command"))
 
+    def action_copy_as(self) -> None:
+        """Copy the call as something else."""
+        self.post_message(self.Wanted("as"))
+
 
 def _running(call: Call) -> list[str | tuple[str, str]]:
     if call.asking:

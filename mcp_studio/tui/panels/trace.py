@@ -12,7 +12,7 @@ from textual.widget import Widget
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui import late, tracing
+from mcp_studio.tui import late, late_copy, tracing
 from mcp_studio.tui.bindings import refuse
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
@@ -147,6 +147,10 @@ class TracePanel(Pane, scope="trace"):
         """Edit the message under the cursor and send it again."""
         late.edit_by_hand(cast("StudioApp", self.app), self.table.message)
 
+    def action_copy_call(self, choose: bool) -> None:
+        """Copy the call under the cursor as a command line, or as what the person chooses."""
+        late_copy.copy_message(cast("StudioApp", self.app), self.table.message, choose=choose)
+
 
 class DetailPane(Pane, scope="detail"):
     """The exchange under the cursor of the trace; on wide screens only."""
@@ -190,6 +194,10 @@ class DetailPane(Pane, scope="detail"):
     def action_by_hand(self) -> None:
         """Edit the message and send it again."""
         late.edit_by_hand(cast("StudioApp", self.app), self._entry)
+
+    def action_copy_call(self, choose: bool) -> None:
+        """Copy the call as a command line, or as what the person chooses."""
+        late_copy.copy_message(cast("StudioApp", self.app), self._entry, choose=choose)
 
     def action_copy(self) -> None:
         """Copy the value under the cursor."""

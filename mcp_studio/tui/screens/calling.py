@@ -19,6 +19,7 @@ from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.form.offer import Offer
 from mcp_studio.tui.kept import Kept
 from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.screens.copying import Copying
 from mcp_studio.tui.screens.patience import Patience
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Calling:
         self._said = ""
         self._tasked: set[str] = set()  # what is to be run as a task, by draft key
         self.home: Pane = screen.catalog
+        self.copying = Copying(screen)
 
     # The open entry
 
@@ -233,8 +235,8 @@ class Calling:
                 self.run(fresh=True)
             case "cancel":
                 self.cancel()
-            case "command":
-                self.copy_command()
+            case "command" | "as" | "paste":
+                self.copying.wanted(what)
             case "deadline":
                 self._patience.choose()
             case "clear":
@@ -250,20 +252,6 @@ class Calling:
             self._studio.drafts.put(self.opened.key, None)
             self._studio.drafts.put(f"text:{self.opened.key}", None)
             self._screen.run_worker(self.open(self.opened.entry, go=False, fresh=True), group="open", exclusive=True)
-
-    def copy_command(self, entry: Entry | None = None) -> None:
-        """Copy the command line that does the same as what is open, or as an entry of the catalog."""
-        opened = self.opened
-        if entry is not None and (opened is None or opened.entry.ref != entry.ref):
-            opened = late.open_entry(entry)
-        app = self._screen.studio_app
-        if opened is None:
-            app.say("Nothing is open yet.", "warning")
-            return
-        try:
-            app.copy(opened.command())
-        except ValueError as problem:
-            app.say(f"The URI cannot be made: {problem}.", "warning")
 
     def save(self) -> None:
         """Write the result to files."""

@@ -166,11 +166,8 @@ class MainScreen(Screen[None]):
         self.calling.wanted(event.what)
 
     def on_catalog_panel_copy_wanted(self, event: CatalogPanel.CopyWanted) -> None:
-        """The name of an entry, or the command line for it."""
-        if event.command:
-            self.calling.copy_command(event.entry)
-        else:
-            self.studio_app.copy(event.entry.ref.name)
+        """An entry is to be copied: its name, or the call of it."""
+        self.calling.copying.wanted(event.what, event.entry)
 
     def on_result_panel_wanted(self, event: ResultPanel.Wanted) -> None:
         """Something is to be done with the result."""

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui import late, tracing
+from mcp_studio.tui import late, late_copy, tracing
 from mcp_studio.tui.panels.trace_detail import TABS, TraceDetail
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.messages import Copied
@@ -82,6 +82,10 @@ class TraceDialog(Dialog[None], scope="trace detail"):
     def action_by_hand(self) -> None:
         """Edit the message and send it again."""
         late.edit_by_hand(cast("StudioApp", self.app), self._entry)
+
+    def action_copy_call(self, choose: bool) -> None:
+        """Copy the call as a command line, or as what the person chooses."""
+        late_copy.copy_message(cast("StudioApp", self.app), self._entry, choose=choose)
 
     def action_close(self) -> None:
         """Leave."""

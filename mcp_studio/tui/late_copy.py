@@ -1,0 +1,75 @@
+"""What copying and pasting calls needs, imported when it is first needed; see `late`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.screen import ModalScreen
+
+    from mcp_studio.call.copying.formats import Copy
+    from mcp_studio.call.copying.pasted import Pasted
+    from mcp_studio.call.copying.subject import Subject
+    from mcp_studio.catalog.listing import Entry
+    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.jsontext import Json
+    from mcp_studio.studio import Studio
+    from mcp_studio.trace.message import WireMessage
+    from mcp_studio.tui.app import StudioApp
+    from mcp_studio.tui.screens.copying import Copying
+
+
+def copy_dialog(studio: Studio, subject: Subject) -> ModalScreen[None]:
+    """In which form a call is copied."""
+    from mcp_studio.tui.screens.copy_dialog import CopyDialog
+
+    return CopyDialog(studio, subject)
+
+
+def fill_dialog(copying: Copying, text: str) -> ModalScreen[tuple[Entry, Json]]:
+    """Filling in a pasted call."""
+    from mcp_studio.tui.screens.fill_dialog import FillDialog
+
+    return FillDialog(copying, text)
+
+
+def subject_of(
+    studio: Studio, ref: Ref, value: Json, uri: str = "", task: bool = False, result: Json = None
+) -> Subject:
+    """A call that can be copied; see `call.copying.subject.subject_of`."""
+    from mcp_studio.call.copying.subject import subject_of as make
+
+    return make(studio.manager, studio.catalog, ref, value, uri=uri, task=task, result=result)
+
+
+def copy_as(subject: Subject, form: str) -> Copy:
+    """A call in a form; see `call.copying.formats.copy_as`."""
+    from mcp_studio.call.copying.formats import copy_as as make
+
+    return make(subject, form)
+
+
+def copy_message(app: StudioApp, entry: WireMessage | None, *, choose: bool) -> None:
+    """Copy a call of the trace."""
+    from mcp_studio.tui.screens.copying import show_message
+
+    show_message(app, entry, choose=choose)
+
+
+def called(frame: bytes) -> Pasted | None:
+    """The call that a request of ours made; None where it is none."""
+    from mcp_studio.call.copying.paste import read_paste
+    from mcp_studio.call.copying.pasted import PasteProblem
+
+    try:
+        return read_paste(frame.decode("utf-8", "replace"))
+    except PasteProblem:
+        return None
+
+
+def result_of(frame: bytes) -> Json:
+    """The result in an answer; None where there is none."""
+    from mcp_studio.protocol.message import Response, parse
+
+    answer = parse(frame).messages[0]
+    return answer.result if isinstance(answer, Response) else None
