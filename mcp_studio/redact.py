@@ -46,6 +46,13 @@ def is_secret_name(name: str) -> bool:
     return plain.endswith(tuple(_ENDINGS)) and not _HARMLESS.search(plain)
 
 
+def is_reference(text: str) -> bool:
+    """Whether a text only says where a secret is kept, such as `${TOKEN}` or `Bearer ${keyring:x}`; it need not be
+    typed to its end. With a default it may be a secret itself.
+    """
+    return re.fullmatch(r"(?:[A-Za-z]+ )?\$\{(?:[A-Za-z]+:)?(?:\w[\w .-]*)?\}?", text) is not None
+
+
 _ANCHOR = re.compile(
     rb"k(?:(?<!progresstok)en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"
     rb"|b(?:earer |asic )|phrase|verifier|g(?:h[pousr]_|ithub_pat_|lpat-)|xox[a-z]-|yj[\w-]{9}|://|-----begin"

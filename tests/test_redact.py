@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.redact import MARK, Redactor, is_secret_name
+from mcp_studio.redact import MARK, Redactor, is_reference, is_secret_name
 
 PLAIN = Redactor()
 
@@ -30,6 +30,13 @@ def test_names_that_hold_secrets(name: str) -> None:
 )
 def test_names_that_do_not(name: str) -> None:
     assert not is_secret_name(name)
+
+
+def test_a_reference_to_a_secret_is_none() -> None:
+    for text in ("${TOKEN}", "${env:TOKEN}", "${keyring:my token}", "Bearer ${keyring:x}", "${keyr", "${"):
+        assert is_reference(text)
+    for text in ("", "abc", "${A:-hunter2}", "${A}hunter2", "hunter-2 ${A", "$TOKEN", "Bearer hunter2"):
+        assert not is_reference(text)
 
 
 @pytest.mark.parametrize(

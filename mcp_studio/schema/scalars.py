@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mcp_studio.jsontext import Json
+from mcp_studio.redact import is_secret_name
 from mcp_studio.schema.field import Flag, Number, Text
 from mcp_studio.schema.kinds import Schema, amount, count
 from mcp_studio.schema.shape import span
@@ -46,6 +47,11 @@ def words(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
+def looks_secret(name: str) -> bool:
+    """Whether what stands under this name is masked on screen."""
+    return _SECRET.search(name) is not None or is_secret_name(name)
+
+
 def text(common: dict[str, Any], schema: Schema) -> Text:
     """A field of text."""
     name: str = common["name"]
@@ -60,7 +66,7 @@ def text(common: dict[str, Any], schema: Schema) -> Text:
         pattern=words(schema.get("pattern")),
         min_length=low,
         max_length=high,
-        secret=form == "password" or schema.get("writeOnly") is True or _SECRET.search(name) is not None,
+        secret=form == "password" or schema.get("writeOnly") is True or looks_secret(name),
         multiline=form in ("multiline", "textarea", "markdown")
         or isinstance(media, str)
         or (not form and name.lower() in _LONG and "pattern" not in schema and (high is None or high > 200)),
