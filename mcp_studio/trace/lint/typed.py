@@ -19,7 +19,7 @@ from mcp_studio.trace.lint.words import escaped
 from mcp_studio.trace.message import Direction, MessageKind
 
 TIME = 2.0
-"""Seconds for all messages that are checked together."""
+"""Seconds of computing for all messages that are checked together, without what has to be imported first."""
 _MOST = 20
 _SECTIONS = {
     "tools": "server/tools",
@@ -51,8 +51,10 @@ class Job(NamedTuple):
 
 def check_all(jobs: Iterable[Job]) -> list[list[Spot]]:
     """What is wrong with each message; those that there is no time for get an empty list."""
-    until = time.monotonic() + TIME
-    return [check(job) if time.monotonic() < until else [] for job in jobs]
+    import mcp_types.methods  # noqa: F401  # pyright: ignore[reportUnusedImport] - before the clock begins
+
+    until = time.thread_time() + TIME
+    return [check(job) if time.thread_time() < until else [] for job in jobs]
 
 
 def check(job: Job) -> list[Spot]:

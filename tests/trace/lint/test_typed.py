@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 
+from mcp_studio.trace.lint import typed
 from mcp_studio.trace.lint.examine import SIZE, typical
 from mcp_studio.trace.lint.finding import Spot
 from mcp_studio.trace.lint.typed import Job, check
@@ -124,3 +126,16 @@ def test_of_many_messages_the_newest_of_each_kind_are_looked_at() -> None:
     assert len(chosen) <= 8 and chosen[0] is talk.newest
     assert {(entry.kind, entry.method) for entry in chosen} >= {("result", "initialize"), ("request", "tools/call")}
     assert typical(reversed(list(talk.store)), "another") == []
+
+
+def test_time_that_other_programs_take_leaves_no_message_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    really = check
+
+    def slowly(job: Job) -> list[Spot]:
+        time.sleep(0.02)  # as on a machine that is busy
+        return really(job)
+
+    monkeypatch.setattr(typed, "TIME", 0.05)
+    monkeypatch.setattr(typed, "check", slowly)
+    job = Job("in", "result", "tools/list", "2025-11-25", b'{"result":{"tools":[{"name":5,"inputSchema":{}}]}}')
+    assert [bool(found) for found in typed.check_all([job] * 5)] == [True] * 5
