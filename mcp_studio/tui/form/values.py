@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, Text, Union
+from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, Union
 from mcp_studio.schema.options import label as label_of
 from mcp_studio.schema.place import pointer
 from mcp_studio.tui.form import words
@@ -73,7 +73,7 @@ class Values:
         text = self._model.text(row)
         if not text:
             return (cut(words.nothing(self._model, row), room), "dim")
-        if isinstance(row.field, Text) and row.field.secret:
+        if words.masked(row.field, text):
             text = "•" * min(len(text), 20)
         return (cut(safe(text, room + 1), room), "")
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from mcp_studio.jsontext import Json
+from mcp_studio.redact import is_reference
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, List, Map, Object, Union
+from mcp_studio.schema.field import Choice, Choices, Field, Flag, List, Map, Object, Text, Union
 from mcp_studio.schema.options import label as label_of
 from mcp_studio.schema.shape import span
 from mcp_studio.schema.text import to_text
@@ -127,6 +128,11 @@ def help_words(row: Row, *, current: bool, filled: bool, seen: bool) -> str:
 def _examples(known: Field) -> str:
     some = [cut for one in known.examples[:4] if (cut := safe(label_of(one), 40))]
     return f"e.g. {', '.join(some)}" if some else ""
+
+
+def masked(field: Field, text: str) -> bool:
+    """Whether a text is not to be seen on the screen; where a secret is kept is none itself."""
+    return isinstance(field, Text) and field.secret and not is_reference(text)
 
 
 def plain(text: str) -> str:
