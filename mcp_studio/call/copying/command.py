@@ -12,7 +12,7 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.safetext import escape_live
 from mcp_studio.schema.field import Form, Text
 from mcp_studio.schema.form import build
-from mcp_studio.schema.pairs import parse_pair
+from mcp_studio.schema.pairs import set_pair
 from mcp_studio.schema.text import to_text
 
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
@@ -68,10 +68,9 @@ def _pairs(subject: Subject, value: dict[str, Json]) -> list[str] | None:
 def _says(form: Form, text: str, key: str, value: Json) -> bool:
     """Whether the pair is read as exactly this argument."""
     try:
-        name, read = parse_pair(form, text)
+        return dumps(set_pair(form, {}, text)) == dumps({key: value})
     except ValueError:
         return False
-    return name == key and dumps(read) == dumps(value)
 
 
 def _form(subject: Subject, value: dict[str, Json]) -> Form:
