@@ -15,7 +15,7 @@ Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
-    "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "form",
+    "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -192,6 +192,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("console", *console_keys.CONSOLE),
     *_scope("copy as", *copy_keys.COPY),
     *_scope("fill", *copy_keys.FILL),
+    *_scope("json", *aid_keys.JSON),
     *_scope("when", *aid_keys.WHEN),
     *_scope("file", *aid_keys.FILE),
     *_scope("paste", *aid_keys.PASTE),

@@ -11,7 +11,7 @@ from mcp_studio.schema.field import Field, Form
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui import late
-from mcp_studio.tui.form.acting import Acting
+from mcp_studio.tui.form.helped import Helped
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.offer import Complete
 from mcp_studio.tui.form.outline import Row
@@ -20,7 +20,7 @@ from mcp_studio.tui.form_keys import keys_of
 _EMPTY = Form()
 
 
-class FormView(Acting):
+class FormView(Helped):
     """Rows that edit one value, which stays the truth: `show` a form, `Changed` tells of every edit.
 
     Tab and the arrows walk the rows, enter goes on or opens, space toggles, opens and folds, escape closes, ctrl+d goes
@@ -198,11 +198,6 @@ class FormView(Acting):
         self._typed(self._overlay.text)
         place = pointer(*self.row.path) if self.row is not None else ""
         self.app.push_screen(late.sent(self._model.value, place, len(self._model.pending)))
-
-    def action_aid(self, name: str) -> None:
-        """Help with the current field."""
-        self._typed(self._overlay.text)
-        late.aid(self, name)
 
     def edited(self) -> None:
         """Tell that the value is another one."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from mcp_studio.tui import late
 from mcp_studio.tui.form.acting import Acting
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.form.form_view import FormView
 
 
 class Helped(Acting):
@@ -12,7 +17,7 @@ class Helped(Acting):
     def action_aid(self, name: str) -> None:
         """Help with the current field; `name` is one aid, or empty to choose."""
         self._typed(self._overlay.text)
-        late.aid(self, name)
+        late.aid(cast("FormView", self), name)
 
     @property
     def revealed(self) -> bool:

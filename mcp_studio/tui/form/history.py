@@ -57,6 +57,16 @@ class History:
         """What is typed next is a step of its own."""
         self._typing = None
 
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something to be undone."""
+        return bool(self._past)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether something was undone last."""
+        return bool(self._future)
+
     def undo(self, now: State) -> tuple[State, Path] | None:
         """The state before the last edit and where that was; None when nothing is left to be undone."""
         return self._turn(self._past, self._future, now)

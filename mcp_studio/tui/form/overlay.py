@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from mcp_studio.jsontext import printable
 from mcp_studio.schema.field import AS_JSON, Choice, Choices, Const, Flag, List, Map, Object, Text, Union
-from mcp_studio.schema.place import pointer
+from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.form.editors import LineEditor
 from mcp_studio.tui.form.model import LARGEST, FormModel
 from mcp_studio.tui.form.offer import Complete
@@ -48,6 +48,8 @@ class Overlay:
         """The editor in use."""
         self.naming: str | None = None
         """The key that is being changed, while the line lies over that and not over a value; empty for a new one."""
+        self.revealed: Path | None = None
+        """The place whose secret is shown in clear, while the cursor is there."""
         self._lowest = 1
 
     @property
@@ -70,13 +72,17 @@ class Overlay:
     def open(self, model: FormModel, row: Row | None, complete: Complete | None = None) -> None:
         """Take what the row holds into the editor that suits it."""
         self.editor = self.naming = None
+        self.revealed = self.revealed if row is not None and row.path == self.revealed else None
         if row is None or not has_editor(row) or model.closed(row):
             return
         text, field = model.text(row), row.field
-        if "\n" in text or (isinstance(field, Text) and field.multiline):
+        masked = isinstance(field, Text) and field.secret and self.revealed is None
+        if masked and "\n" in text:
+            return  # several lines cannot be typed into unseen
+        if "\n" in text or (isinstance(field, Text) and field.multiline and not masked):
             self._open_area(text, _LOWEST if isinstance(field, AS_JSON) else 1)
             return
-        self._open_line(text, nothing(model, row), secret=isinstance(field, Text) and field.secret)
+        self._open_line(text, nothing(model, row), secret=masked)
         if complete is not None and isinstance(field, Text):
             self.line.suggester = Completions(self._offers, field.name, complete)
 
