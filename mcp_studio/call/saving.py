@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 from mcp_studio.call.private import Keeper
-from mcp_studio.call.saved import SavedCall, Variable, Where, literal
+from mcp_studio.call.saved import REFERENCE, SavedCall, Variable, Where, literal
+from mcp_studio.call.saved_fill import fill
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Field, Form
-from mcp_studio.schema.place import Path, get, path_of, put
+from mcp_studio.schema.place import NoPlace, Path, found, get, has, path_of, put
 from mcp_studio.schema.walk import field_at
 
 _KEPT = (
@@ -32,18 +34,18 @@ class Leaf(NamedTuple):
 def leaves(arguments: Json, keeper: Keeper, hidden: Collection[str] = ()) -> tuple[Leaf, ...]:
     """The scalars in a value, and whatever of it is secret, in their order; not more than a person can look at."""
     secret = [path_of(place, arguments) for place in keeper.kept(arguments, hidden)[1]]
-    found: list[Leaf] = []
+    seen: list[Leaf] = []
     todo: list[Path] = [()]
-    while todo and len(found) < _MOST:
+    while todo and len(seen) < _MOST:
         path = todo.pop()
         value = get(arguments, path)
         if path in secret or not isinstance(value, dict | list):
-            found.append(Leaf(path, value, path in secret))
+            seen.append(Leaf(path, value, path in secret))
         elif isinstance(value, dict):
             todo += [(*path, key) for key in reversed(cast("dict[str, Json]", value))]
         else:
             todo += [(*path, index) for index in reversed(range(len(cast("list[Json]", value))))]
-    return tuple(leaf for leaf in found if leaf.path or leaf.secret)
+    return tuple(leaf for leaf in seen if leaf.path or leaf.secret)
 
 
 def made(
@@ -66,7 +68,7 @@ def made(
         keyring: for places of secrets, the name under which the keyring has them.
     """
     value = literal(arguments)
-    found: list[Variable] = []
+    variables_made: list[Variable] = []
     names: set[str] = set()
     for leaf in leaves(arguments, keeper, hidden):
         if leaf.secret and (stored := (keyring or {}).get(leaf.path)):
@@ -74,9 +76,9 @@ def made(
         elif leaf.secret or leaf.path in variables:
             variable = _variable(leaf, form, arguments, names.__contains__)
             names.add(variable.name)
-            found.append(variable)
+            variables_made.append(variable)
             value = put(value, leaf.path, f"${{{variable.name}}}")
-    return SavedCall(name, ref, value, description, tuple(found), where)
+    return SavedCall(name, ref, value, description, tuple(variables_made), where)
 
 
 def _variable(leaf: Leaf, form: Form, arguments: Json, taken: Callable[[str], bool]) -> Variable:
@@ -112,3 +114,30 @@ def _field(form: Form, path: Path, arguments: Json) -> Field | None:
 def _fine(value: Json) -> bool:
     """Whether TOML can say it."""
     return value is not None and not (isinstance(value, list) and None in value)
+
+
+def with_secrets_of(earlier: SavedCall | None, saved: SavedCall) -> SavedCall:
+    """The call with the secrets that an earlier one has, and that a form which was filled with it never saw."""
+    if earlier is None or earlier.ref != saved.ref:
+        return saved
+    value, variables = saved.arguments, list(saved.variables)
+    for place in fill(earlier, {}, secrets=False).hidden:
+        path = path_of(place, earlier.arguments)
+        text = found(earlier.arguments, path)
+        if has(value, path) or not isinstance(text, str):
+            continue
+        names = [match[3] for match in REFERENCE.finditer(text) if not match[1] and not match[2]]
+        try:
+            value = put(value, path, text, tuple(_keys(earlier.arguments, path)))
+        except NoPlace:
+            continue
+        taken = {variable.name for variable in variables}
+        variables += [one for one in earlier.variables if one.name in names and one.name not in taken]
+    return replace(saved, arguments=value, variables=tuple(variables))
+
+
+def _keys(value: Json, path: Path) -> list[str]:
+    """The keys before one, in its object."""
+    holder = found(value, path[:-1])
+    keys = list(cast("dict[str, Json]", holder)) if isinstance(holder, dict) else []
+    return keys[: keys.index(str(path[-1]))] if path[-1] in keys else []

@@ -9,10 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from mcp_studio.tui import aid_keys, asking_keys, console_keys, copy_keys, form_keys, log_keys, task_keys, view_keys
+from mcp_studio.tui import (
+    aid_keys,
+    asking_keys,
+    console_keys,
+    copy_keys,
+    dialog_keys,
+    form_keys,
+    log_keys,
+    memory_keys,
+    task_keys,
+    view_keys,
+)
 
 Scope = Literal[
-    "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer",
+    "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer", "history", "saved", "ask",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
     "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form",
@@ -81,6 +92,7 @@ ACTIONS: tuple[Action, ...] = (
         ("watch", "alt+s", "watch", "Watch the open resource, or no longer", ""),
         ("back", "escape", "back", "Step back", ""),
         *task_keys.MAIN,
+        *memory_keys.MAIN,
     ),
     *_scope(
         "servers",
@@ -105,6 +117,9 @@ ACTIONS: tuple[Action, ...] = (
         ("catalog-pages", "p", "pages", "Read the list page by page, as it comes", ""),
     ),
     *_scope("tasks", *task_keys.LIST),
+    *_scope("history", *memory_keys.HISTORY),
+    *_scope("saved", *memory_keys.SAVED),
+    *_scope("ask", *memory_keys.ASK),
     *_scope(
         "call",
         ("call-cancel", "x", "cancel", "Stop what is running", ""),
@@ -160,34 +175,11 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("roots", *asking_keys.ROOTS),
     *_scope("approval", *asking_keys.APPROVAL),
     *_scope("task", *task_keys.DIALOG),
-    *_scope(
-        "confirm",
-        ("confirm-yes", "y", "yes", "Yes", "Yes"),
-        ("confirm-no", "n,escape", "no", "No", "No"),
-    ),
-    *_scope(
-        "trust",
-        ("trust-yes", "y", "yes", "Use this file as it is now", "Use it"),
-        ("trust-no", "n,escape", "no", "Do not use it", "Not now"),
-    ),
-    *_scope(
-        "choice",
-        ("choice-take", "!enter", "choose", "Take what the cursor is on", "Choose"),
-        ("choice-close", "escape", "close", "Back", "Back"),
-    ),
-    *_scope(
-        "save",
-        ("save-write", "!enter,ctrl+j", "write", "Write the files", "Save"),
-        ("save-close", "escape", "close", "Back, without saving", "Back"),
-    ),
-    *_scope(
-        "pages",
-        ("pages-next", "right_square_bracket,ctrl+pagedown", "next", "Next page", "Next page"),
-        ("pages-previous", "left_square_bracket,ctrl+pageup", "previous", "Page before", "Before"),
-        ("pages-again", "r", "again", "Begin anew with the first page", "Anew"),
-        ("pages-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
-        ("pages-close", "escape,q", "close", "Back", "Close"),
-    ),
+    *_scope("confirm", *dialog_keys.CONFIRM),
+    *_scope("trust", *dialog_keys.TRUST),
+    *_scope("choice", *dialog_keys.CHOICE),
+    *_scope("save", *dialog_keys.SAVE),
+    *_scope("pages", *dialog_keys.PAGES),
     *_scope("log", *log_keys.LOG),
     *_scope("console", *console_keys.CONSOLE),
     *_scope("copy as", *copy_keys.COPY),

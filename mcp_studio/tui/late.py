@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from mcp_studio.tui.panels.trace_detail import TraceDetail
     from mcp_studio.tui.screens.asking import Asking
     from mcp_studio.tui.screens.board import Chosen
+    from mcp_studio.tui.screens.main import MainScreen
+    from mcp_studio.tui.screens.remembering import Remembering
     from mcp_studio.tui.screens.tasking import Tasking
     from mcp_studio.tui.themes import Failed
 
@@ -241,6 +243,13 @@ def console(studio: Studio, server: str, text: str = "") -> ModalScreen[None]:
     from mcp_studio.tui.screens.console import Console
 
     return Console(studio, server, text)
+
+
+def remembering(screen: MainScreen) -> Remembering:
+    """Earlier calls, and saved ones."""
+    from mcp_studio.tui.screens.remembering import Remembering
+
+    return Remembering(screen)
 
 
 def edit_by_hand(app: StudioApp, entry: WireMessage | None) -> None:

@@ -51,7 +51,7 @@ class CallPanel(Pane, scope="call"):
             self.pending = pending
 
     class Wanted(Message):
-        """The person wants something done: `cancel command as paste clear watch`."""
+        """The person wants something done: `cancel command as paste clear watch history`."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
@@ -151,6 +151,8 @@ class CallPanel(Pane, scope="call"):
         self.tab = event.tab
         await self.body.show_tab(self.tab)
         self._draw_note()
+        if self.tab == "history":
+            self.post_message(self.Wanted("history"))
         if had_focus:
             self.screen.set_focus(self.entry_point())
 
@@ -169,7 +171,7 @@ class CallPanel(Pane, scope="call"):
             self._draw_note()
 
     def _draw_note(self) -> None:
-        tabs = [Tab("form", "Form"), Tab("schema", "Schema"), Tab("about", "About")]
+        tabs = [Tab("form", "Form"), Tab("schema", "Schema"), Tab("history", "History"), Tab("about", "About")]
         if self._opened is not None and not isinstance(self._opened.entry.view, ResourceView):
             tabs.insert(1, Tab("json", "JSON"))
         if self._opened is not None and self._opened.change is not None and self._opened.change.kind == "changed":

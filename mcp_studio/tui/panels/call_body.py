@@ -1,4 +1,4 @@
-"""The inside of the call pane: a form, the same value as JSON, and how the server described the entry."""
+"""The inside of the call pane: a form, its value as JSON, earlier calls, and how the server described the entry."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.offer import Complete
 from mcp_studio.tui.opened import Opened
+from mcp_studio.tui.panels.history import HistoryList
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.text_view import TextView
@@ -47,6 +48,7 @@ class CallBody(Vertical):
         self.json: JsonEditor | None = None
         self.schema: Findable[JsonView] | None = None
         self.text: Findable[TextView] | None = None
+        self.history: HistoryList | None = None
         self._opened: Opened | None = None
 
     async def show(self, opened: Opened, pending: Mapping[str, str], complete: Complete | None) -> str:
@@ -79,6 +81,10 @@ class CallBody(Vertical):
                 self.schema = Findable(JsonView())
                 await self.mount(self.schema)
             self.schema.view.set_json(dumps(opened.entry.view.raw))
+        elif tab == "history":
+            if self.history is None:
+                self.history = HistoryList()
+                await self.mount(self.history)
         elif tab in ("about", "changes"):
             if self.text is None:
                 self.text = Findable(TextView())
@@ -87,9 +93,15 @@ class CallBody(Vertical):
         else:
             self.form.set_value(opened.value)
         shown = "text" if tab in ("about", "changes") else tab
-        for name, view in (("form", self.form), ("json", self.json), ("schema", self.schema), ("text", self.text)):
-            if view is not None:
-                view.display = name == shown
+        for name, view in self._views():
+            view.display = name == shown
+
+    def _views(self) -> list[tuple[str, Widget]]:
+        views = (
+            ("form", self.form), ("json", self.json), ("schema", self.schema), ("history", self.history),
+            ("text", self.text),
+        )  # fmt: skip
+        return [(name, view) for name, view in views if view is not None]
 
     def fill(self, value: Json) -> None:
         """Take another value, as if it had been typed; the form can undo it."""
@@ -100,8 +112,10 @@ class CallBody(Vertical):
 
     def entry_point(self) -> Widget | None:
         """The widget inside that takes the keys."""
-        for view in (self.form, self.json, self.schema, self.text):
-            if view is not None and view.display:
+        for _, view in self._views():
+            if view is self.history and view.display:
+                return view
+            if view.display:
                 return next((inner for inner in view.query("*") if inner.focusable and inner.display), None)
         return None
 

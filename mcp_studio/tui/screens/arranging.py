@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Container
 from textual.widget import Widget
 
+from mcp_studio.tui import late
 from mcp_studio.tui.actions import BY_ID, PANES, Action, scoped, spell
 from mcp_studio.tui.panels.pane import Pane
 
@@ -51,6 +52,27 @@ class Arranging:
             screen.add_class("-trace")
         # Not `focus()`, which waits in a queue: the next key may be there already.
         screen.set_focus(pane.entry_point())
+
+    def visit(self, name: str) -> None:
+        """Go to a pane; the trace goes away when it is already there."""
+        pane = self.pane(name)
+        if pane is self._screen.trace and self.focused is pane:
+            self.leave_trace()
+        else:
+            self.go_to(pane)
+
+    def jump(self) -> None:
+        """Letters over the panes, and their tabs."""
+        panes = [self.pane(name) for name in PANES]
+        targets = [target for pane in panes if pane.display and pane.region for target in pane.jump_targets()]
+        self._screen.app.push_screen(late.jump(targets), self._jumped)
+
+    def _jumped(self, target: str | None) -> None:
+        if target:
+            name, _, tab = target.partition("/")
+            self.go_to(self.pane(name))
+            if tab:
+                self.pane(name).post_message(Pane.TabChosen(self.pane(name), tab))
 
     def leave_trace(self) -> None:
         """Put the trace away, or out of its zoom first."""

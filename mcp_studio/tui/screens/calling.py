@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Entry
-from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui import describe, late, task_words
-from mcp_studio.tui.form.offer import Offer
 from mcp_studio.tui.kept import Kept
 from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.screens.completing import Completing
 from mcp_studio.tui.screens.copying import Copying
 from mcp_studio.tui.screens.patience import Patience
 
 if TYPE_CHECKING:
     from mcp_studio.catalog.changes import Change
-    from mcp_studio.tui.form.offer import Complete
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.screens.main import MainScreen
+    from mcp_studio.tui.screens.remembering import Remembering
 
 
 class Calling:
@@ -41,10 +40,15 @@ class Calling:
         self._refused: Json = None
         self._changes: dict[str, Change] = {}
         """What has changed, by draft key: still shown when the person comes back to it."""
-        self._said = ""
+        self._completing = Completing(screen)
         self._tasked: set[str] = set()  # what is to be run as a task, by draft key
         self.home: Pane = screen.catalog
         self.copying = Copying(screen)
+
+    @cached_property
+    def remembering(self) -> Remembering:
+        """Earlier calls, and saved ones."""
+        return late.remembering(self._screen)
 
     # The open entry
 
@@ -57,7 +61,7 @@ class Calling:
         self._refused = None
         self._look(opened)
         await self._screen.call.show(
-            opened, {} if fresh else drafts.get(f"text:{opened.key}") or {}, self._completing(opened)
+            opened, {} if fresh else drafts.get(f"text:{opened.key}") or {}, self._completing.of(opened)
         )
         self._show_result()
         self.state_changed()
@@ -112,31 +116,6 @@ class Calling:
             self._studio.manager.look(ref.server, ref.kind)
         self._studio.catalog.acknowledge(ref)
 
-    def _completing(self, opened: Opened) -> Complete | None:
-        """What asks the server while something is typed; only where it can be asked."""
-        ref = opened.entry.ref
-        return partial(self._complete, opened) if ref.kind in ("prompt", "template") else None
-
-    async def _complete(self, opened: Opened, argument: str, value: str) -> Offer:
-        """Ask the server; why it does not answer is said once, not with every letter."""
-        if opened is not self.opened:
-            return Offer()  # another entry has been opened meanwhile
-        ref = opened.entry.ref
-        known = {name: text for name, text in opened.words().items() if name != argument and text}
-        if ref.server not in self._studio.manager.names() or self._studio.manager.status(ref.server).state != "ready":
-            return Offer()
-        try:
-            found = await self._studio.complete(ref, argument, value, known)
-        except Unreachable:
-            return Offer()  # the state of the server says it
-        except StudioError as error:
-            if self._said != error.message:
-                self._said = error.message
-                self._screen.studio_app.say(f"No completions from {safe(ref.server, 60)}: {safe(error.message, 200)}")
-            return Offer()
-        self._said = ""
-        return Offer(found.values, found.count)
-
     def state_changed(self) -> None:
         """The server of the open entry may be in another state, or describe the entry in another way."""
         if self.opened is None:
@@ -163,7 +142,7 @@ class Calling:
         value, self.opened = self.opened.value, late.open_entry(entry)
         self.opened.value = value
         self._look(self.opened)
-        await self._screen.call.show(self.opened, {}, self._completing(self.opened))
+        await self._screen.call.show(self.opened, {}, self._completing.of(self.opened))
         self._screen.studio_app.say(f"{safe(entry.ref)} has another definition now.", "warning")
 
     # Running
@@ -200,10 +179,10 @@ class Calling:
             self._refuse(opened, errors)
             return
         self._screen.call.show_problems(problems)
-        if await self._connected(opened.entry.ref.server):
-            self._start(opened, fresh)
+        if await self.connected(opened.entry.ref.server):
+            self.start(opened, fresh)
 
-    async def _connected(self, name: str) -> bool:
+    async def connected(self, name: str) -> bool:
         """Wait for a server that is on its way; False when the person has gone on meanwhile."""
         manager, opened = self._studio.manager, self.opened
         if name in manager.names() and manager.status(name).state in ("idle", "connecting"):
@@ -221,11 +200,16 @@ class Calling:
         self._screen.studio_app.say(f"Not sent: {what}{more}.{again}", "warning")
         self._refused = (opened.value,)
 
-    def _start(self, opened: Opened, fresh: bool) -> None:
+    def start(self, opened: Opened, fresh: bool = False, hidden: frozenset[str] = frozenset()) -> None:
+        """Run an entry as it is; a value with secrets of which the form knows nothing (`hidden`) becomes no draft."""
         call = self._patience.start(opened, fresh)
         self._calls.put(opened.key, call)
         call.changed.connect(self._call_changed)
-        self._studio.drafts.put(opened.key, opened.value, hidden=opened.secrets)
+        secret = opened.secrets | hidden
+        value = None if opened.entry.ref.kind == "resource" else opened.value
+        self._studio.memory.history.follow(call, opened.entry.ref, value, origin="studio", hidden=secret)
+        if not hidden:
+            self._studio.drafts.put(opened.key, opened.value, hidden=secret)
         self._show_result()
 
     def wanted(self, what: str) -> None:
@@ -243,6 +227,8 @@ class Calling:
                 self.clear()
             case "watch":
                 self._screen.watching.switch_open()
+            case "history":
+                self.remembering.show()
             case _:
                 self.save()
 

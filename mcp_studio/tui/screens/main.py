@@ -12,7 +12,6 @@ from textual.screen import Screen
 
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.tui import late
-from mcp_studio.tui.actions import PANES
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
 from mcp_studio.tui.panels.call import CallPanel
@@ -38,6 +37,7 @@ from mcp_studio.tui.screens.watching import Watching
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
     from mcp_studio.tui.app import StudioApp
+    from mcp_studio.tui.panels.history import HistoryList
 
 SPLIT = 180
 """Cells from which on the trace has the exchange under its cursor beside it."""
@@ -157,6 +157,10 @@ class MainScreen(Screen[None]):
         """Something is to be done with a task."""
         self.tasking.wanted(event.what, event.task)
 
+    def on_history_list_wanted(self, event: HistoryList.Wanted) -> None:
+        """Something is to be done with an earlier or a saved call."""
+        self.calling.remembering.wanted(event.what, event.row)
+
     def on_call_panel_edited(self, event: CallPanel.Edited) -> None:
         """Something was typed."""
         self.calling.edited(event.value, event.pending)
@@ -221,11 +225,7 @@ class MainScreen(Screen[None]):
 
     def action_focus_pane(self, name: str) -> None:
         """Go to a pane; the trace overlay goes away when it is already there."""
-        pane = self.pane(name)
-        if pane is self.trace and self.focused_pane is pane:
-            self.arranging.leave_trace()
-        else:
-            self.go_to(pane)
+        self.arranging.visit(name)
 
     def action_turn_tab(self, step: int) -> None:
         """The next or previous tab of the focused pane."""
@@ -261,16 +261,15 @@ class MainScreen(Screen[None]):
 
     def action_jump(self) -> None:
         """Letters over the panes."""
-        panes = [self.pane(name) for name in PANES]
-        targets = [target for pane in panes if pane.display and pane.region for target in pane.jump_targets()]
-        self.app.push_screen(late.jump(targets), self._jumped)
+        self.arranging.jump()
 
-    def _jumped(self, target: str | None) -> None:
-        if target:
-            name, _, tab = target.partition("/")
-            self.go_to(self.pane(name))
-            if tab:
-                self.pane(name).post_message(Pane.TabChosen(self.pane(name), tab))
+    def action_save_call(self) -> None:
+        """Save the call that is open."""
+        self.calling.remembering.save()
+
+    def action_saved_calls(self) -> None:
+        """Choose a saved call."""
+        self.calling.remembering.choose()
 
     def action_call(self) -> None:
         """Run what is open."""

@@ -1,0 +1,176 @@
+"""Saving the call that is open: its name, where, what of it is asked for each time; and how it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from mcp_studio.call.private import Keeper
+from mcp_studio.call.saved import REFERENCE, SavedCall, Where, check_name
+from mcp_studio.call.saved_folder import Folders
+from mcp_studio.call.saved_text import saved_text
+from mcp_studio.call.saving import Leaf, leaves, made, with_secrets_of
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.keyring import SERVICE
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+from mcp_studio.schema.place import Path, found
+from mcp_studio.tui.opened import Opened
+from mcp_studio.tui.screens.ask_dialog import AskDialog, Value
+
+_VARIABLE, _KEYRING = "asked for each time", "from the keyring"
+_LEAVES = 60
+_NAMES: dict[Where, str] = {"project": "the project", "personal": "you alone"}
+
+
+class Subject(NamedTuple):
+    """What is saved."""
+
+    opened: Opened
+    earlier: SavedCall | None
+    """The saved call with which the form was filled."""
+    keeper: Keeper
+    folders: Folders
+
+
+class SaveCall(AskDialog):
+    """Writes the file, and answers the value of the form.
+
+    Args:
+        write: writes it, replacing one of the same name or not; raises StudioError.
+    """
+
+    def __init__(self, subject: Subject, write: Callable[[SavedCall, bool], SavedCall]) -> None:
+        self._subject = subject
+        self._write = write
+        opened, earlier = subject.opened, subject.earlier
+        value = None if opened.entry.ref.kind == "resource" else opened.value
+        self._arguments: Json = value
+        self._leaves = leaves(value, subject.keeper, opened.secrets)[:_LEAVES]
+        self._replaces = earlier.name if earlier else ""
+        self._text = Static(classes="gap")
+        ref = opened.entry.ref
+        super().__init__("Save this call", f"{ref.server}.{ref.name}", self._schema(), self._start())
+
+    def _schema(self) -> Json:
+        folders = self._subject.folders
+        where = [{"const": one, "title": _NAMES[one]} for one in ("project", "personal")]
+        properties: dict[str, Json] = {
+            "name": {"type": "string", "minLength": 1, "maxLength": 80},
+            "description": {"type": "string"},
+            "for": {"oneOf": where, "description": f"the project: {folders.project}"},
+        }
+        for leaf in self._leaves:
+            about = _shown(leaf)
+            if leaf.secret:
+                choice = [_VARIABLE, _KEYRING]
+                properties[_title(leaf)] = {"enum": choice, "description": "is secret, and is not written"}
+                properties[_keyring(leaf)] = {"type": "string", "description": "where it comes from the keyring"}
+            else:
+                properties[_title(leaf)] = {"type": "boolean", "description": f"ask for it each time; now {about}"}
+        return {"type": "object", "properties": properties, "required": ["name", "for"]}
+
+    def _start(self) -> Value:
+        earlier, ref = self._subject.earlier, self._subject.opened.entry.ref
+        value: Value = {
+            "name": earlier.name if earlier else _proposed(ref),
+            **({"description": earlier.description} if earlier and earlier.description else {}),
+            "for": earlier.where if earlier else self._subject.folders.usual,
+        }
+        for leaf in self._leaves:
+            before = _reference(earlier, leaf.path)
+            if leaf.secret:
+                stored = before.removeprefix("keyring:") if before.startswith("keyring:") else ""
+                value[_title(leaf)] = _KEYRING if stored else _VARIABLE
+                value[_keyring(leaf)] = stored or f"{ref.server}-{leaf.path[-1] if leaf.path else 'value'}"
+            else:
+                value[_title(leaf)] = bool(before) and ":" not in before
+        return value
+
+    def below(self) -> Iterable[Widget]:
+        """The file as it will be."""
+        yield self._text
+
+    def on_mount(self) -> None:
+        """Show the file."""
+        super().on_mount()
+        self.typed()
+
+    def typed(self) -> None:
+        """Another choice: the file is another one."""
+        saved = self.saved
+        file = self._subject.folders.path(saved.where) / f"{saved.name or '…'}.toml"
+        parts: list[str | tuple[str, str]] = [(f"{safe(file, 400)}\n", "$quiet")]
+        parts.append(safe(saved_text(saved), 6_000, lines=True))
+        for stored in self._stored().values():
+            parts.append((f"\nPut it there: keyring set {SERVICE} {safe(stored, 100)}", "$state-busy"))
+        self._text.update(Content.assemble(*parts))
+
+    @property
+    def saved(self) -> SavedCall:
+        """The call as it is chosen."""
+        value, opened = self.value, self._subject.opened
+        chosen = [leaf.path for leaf in self._leaves if value.get(_title(leaf)) is True]
+        where: Where = "project" if value.get("for") == "project" else "personal"
+        saved = made(
+            str(value.get("name") or "").strip(), opened.entry.ref, self._arguments, opened.form,
+            keeper=self._subject.keeper, hidden=opened.secrets, variables=chosen, keyring=self._stored(),
+            description=str(value.get("description") or "").strip(), where=where,
+        )  # fmt: skip
+        return with_secrets_of(self._subject.earlier, saved)
+
+    def _stored(self) -> Mapping[Path, str]:
+        value = self.value
+        names = {leaf.path: str(value.get(_keyring(leaf)) or "").strip() for leaf in self._leaves if leaf.secret}
+        chosen = {leaf.path for leaf in self._leaves if value.get(_title(leaf)) == _KEYRING}
+        return {path: name for path, name in names.items() if path in chosen and name}
+
+    def done(self, value: Value) -> None:
+        """Write it; one of the same name is replaced when the key is pressed again."""
+        saved = self.saved
+        try:
+            check_name(saved.name)
+            self._write(saved, saved.name == self._replaces)
+        except UsageError as problem:
+            if problem.message.endswith("already."):
+                self._replaces = saved.name
+                self.say(f"{problem.message} The same key again replaces it.")
+            else:
+                self.say(f"{problem.message} {problem.hint}")
+        except StudioError as problem:
+            self.say(f"Not saved: {problem.message} {problem.hint}")
+        else:
+            self.dismiss(value)
+
+
+def _proposed(ref: Ref) -> str:
+    """A name for a call of this entry."""
+    return re.sub(r"[^\w.+@-]+", "-", ref.name.rpartition("://")[2]).strip(".-")[:60] or "call"
+
+
+def _reference(earlier: SavedCall | None, path: Path) -> str:
+    """What an earlier file says at a place, where that is a reference alone: `NAME` or `keyring:NAME`."""
+    text = found(earlier.arguments, path) if earlier else None
+    whole = REFERENCE.fullmatch(text) if isinstance(text, str) else None
+    if whole is None or whole[1]:
+        return ""
+    return f"{whole[2]}:{whole[3]}" if whole[2] else whole[3]
+
+
+def _title(leaf: Leaf) -> str:
+    return ".".join(str(part + 1 if isinstance(part, int) else part) for part in leaf.path) or "the value"
+
+
+def _keyring(leaf: Leaf) -> str:
+    return f"{_title(leaf)}: name in the keyring"
+
+
+def _shown(leaf: Leaf) -> str:
+    text = leaf.value if isinstance(leaf.value, str) else str(leaf.value)
+    return safe(text, 60)
