@@ -20,7 +20,7 @@ def test_a_call_is_printed_without_a_connection_where_none_is_needed() -> None:
         "form": "json", "text": '{\n  "token": "abc123"\n}', "remarks": ["It has secrets in it: token."],
     }  # fmt: skip
     get = cli("get", "hello", "--args", '{"who": "Ada"}', "--as", "command", *NOBODY)
-    assert get.out == "mcp-studio get target.hello who=Ada\n"
+    assert get.out == "mcp-studio get hello --url http://127.0.0.1:1/mcp who=Ada\n"
     read = cli("read", "file:///{name}", "name=a b", "--as", "curl", "--era", "modern", *NOBODY)
     assert "-H 'Mcp-Name: file:///a%20b'" in read.out
 

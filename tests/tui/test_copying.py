@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcp_studio.config.model import Source
 from mcp_studio.tui.screens.copy_dialog import CopyDialog
 from mcp_studio.tui.screens.fill_dialog import FillDialog
 from mcp_studio.tui.screens.trace_dialog import TraceDialog
@@ -30,7 +31,7 @@ async def pasting(stage: Stage, text: str) -> FillDialog:
 
 def test_a_call_is_copied_in_the_form_that_is_chosen_and_that_form_comes_first_then() -> None:
     async def main() -> None:
-        async with on_stage(raw(), size=(80, 24)) as stage:
+        async with on_stage(raw(source=Source("user")), size=(80, 24)) as stage:
             await stage.press("2", "c")
             await stage.until(lambda: stage.app.clipboard.startswith("mcp-studio call raw."), "a command line")
             await stage.open("add")
@@ -56,7 +57,7 @@ def test_a_call_is_copied_in_the_form_that_is_chosen_and_that_form_comes_first_t
 
 def test_a_call_in_the_trace_is_copied() -> None:
     async def main() -> None:
-        async with on_stage(raw()) as stage:
+        async with on_stage(raw(source=Source("user"))) as stage:
             await stage.open("add")
             stage.main.call.body.fill({"a": 1, "b": 2})
             await stage.pilot.pause()
@@ -76,7 +77,7 @@ def test_a_call_in_the_trace_is_copied() -> None:
 
 def test_a_pasted_call_fills_the_form_or_opens_the_one_that_it_is_about() -> None:
     async def main() -> None:
-        async with on_stage(raw()) as stage:
+        async with on_stage(raw(source=Source("user"))) as stage:
             await stage.open("add")
             await pasting(stage, '{"a": 1, "b": 2,}')
             await stage.shows("JSON: 2 arguments", "fills raw.add, which is open")

@@ -97,8 +97,11 @@ def _named(subject: Subject, alone: bool) -> list[str]:
 def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], list[str]]:
     """What stands before the command, its options, and what ends it."""
     server = subject.server
-    if address is None or server is None:
+    if server is None:
         return "", [], []
+    if address is None:
+        file = server.source.file if server.source.origin == "file" else ""
+        return "", [f"--config {quote(file)}"] if file else [], []
     options = [f"--era {server.era}"] if server.era != "auto" else []
     options += [f"--protocol-version {quote(server.protocol_version)}"] if server.protocol_version else []
     for name, said in (("--capabilities", server.capabilities), ("--client-info", server.client_info)):

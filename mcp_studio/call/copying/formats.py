@@ -109,6 +109,8 @@ def _places(places: tuple[str, ...]) -> str:
 
 
 def _command(subject: Subject, value: Json) -> _Made:
+    if subject.server is not None and subject.server.source.origin == "argument":
+        return _standalone(subject, value)  # no file knows it
     _only_objects(subject, value)
     return _Made(command.line(subject, value))
 

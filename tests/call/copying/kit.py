@@ -7,18 +7,19 @@ import sys
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.catalog.ref import EntryKind, Ref
 from mcp_studio.config.expand import expanded
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.jsontext import Json
 from tests.support import ROOT
 
 OPEN = {"inputSchema": {"type": "object"}}
 """A tool that takes anything."""
+HOME = Source("user", "/home/me/config.toml")
 SECRETS = {"TOK": "s3cr3t-of-env"}
 
 
 def subject(value: Json = None, name: str = "echo", kind: EntryKind = "tool", **more: Json) -> Subject:
     """A call on a server that is not there."""
-    given: dict[str, Json] = {"server": ServerConfig("lib", command="library"), "tool": OPEN, **more}
+    given: dict[str, Json] = {"server": ServerConfig("lib", command="library", source=HOME), "tool": OPEN, **more}
     return Subject(Ref(kind, given["server"].name, name), value, **given)
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.catalog.ref import EntryKind
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.jsontext import Json, loads
-from tests.call.copying.kit import OPEN, subject
+from tests.call.copying.kit import HOME, OPEN, subject
 
 TYPED: Json = {
     "inputSchema": {
@@ -63,7 +63,13 @@ def test_arguments_are_pairs_where_pairs_say_the_same(value: Json, wanted: list[
 def test_what_is_called_is_named_so_that_it_is_found(
     server: str, kind: EntryKind, name: str, wanted: list[str]
 ) -> None:
-    assert words(None, name, kind, server=ServerConfig(server), tool=OPEN) == wanted
+    assert words(None, name, kind, server=ServerConfig(server, source=HOME), tool=OPEN) == wanted
+
+
+def test_a_server_that_the_usual_files_do_not_have_is_told() -> None:
+    other = ServerConfig("s", command="srv", source=Source("file", "/a b/mcp.json"))
+    assert words(server=other) == ["call", "s.t", "--config", "/a b/mcp.json"]
+    assert words(server=ServerConfig("target", command="srv")) == ["call", "t", "--", "srv"]
 
 
 def test_a_task_is_called_as_one() -> None:
