@@ -31,6 +31,11 @@ class Cannot(ValueError):
     """No value was found; the message says why, as the rest of a sentence."""
 
 
+def dice(text: str) -> Random:
+    """Chance that is the same for the same text."""
+    return Random(text.encode("utf-8", "surrogatepass"))
+
+
 def sound(field: Field, value: Json) -> bool:
     """Whether a value that the schema offers can be used for the field, as far as is known here."""
     if depth(value, _NESTED) > _NESTED or len(spell(value)) > _LARGEST:

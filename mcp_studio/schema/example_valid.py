@@ -8,7 +8,7 @@ from random import Random
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.schema.building import Builder
 from mcp_studio.schema.check import equal
-from mcp_studio.schema.example_leaves import Cannot, leaf, sound
+from mcp_studio.schema.example_leaves import Cannot, dice, leaf, sound
 from mcp_studio.schema.example_pattern import matching
 from mcp_studio.schema.field import Choices, Const, Field, JsonField, List, Map, Object, Scalar, Union
 from mcp_studio.schema.wording import spell
@@ -51,7 +51,7 @@ class Maker:
         self._steps -= 1
         if depth > _DEPTH or self._steps < -STEPS:
             raise Cannot("it contains itself without end, or is too large")
-        rng = Random(f"{self._seed}{place}")
+        rng = dice(f"{self._seed}{place}")
         for value in self._said(field, rng, depth):
             if sound(field, value):
                 return value
@@ -81,7 +81,7 @@ class Maker:
         for seed in range(1, 9):
             if not any(equal(value, one) for one in listed):
                 break
-            value = self._with(self._seed * 7 + seed, lambda: self._made(field, place, depth, Random(place)))
+            value = self._with(self._seed * 7 + seed, lambda: self._made(field, place, depth, dice(place)))
         else:
             raise Cannot("all that was found is excluded")
         return value
@@ -198,7 +198,7 @@ class Maker:
         found = [key for key in listed if isinstance(key, str)] if isinstance(listed, list) else []
         for number in range(count + 1):
             for pattern in patterns:
-                key = matching(pattern, 0, 100, Random(f"{place}{number}")) if isinstance(pattern, str) else None
+                key = matching(pattern, 0, 100, dice(f"{place}{number}")) if isinstance(pattern, str) else None
                 found += [key] if key else []
         return [*found, *_KEYS, *(f"key{number}" for number in range(count + 1))]
 
