@@ -42,7 +42,13 @@ DEFERRED_STDLIB = "difflib importlib ipaddress urllib resource webbrowser".split
 """The same for the standard library; `resource` is not on every system."""
 LATE = {
     *("mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.transport.make"),
-    *("mcp_studio.tui.run", "mcp_studio.tui.late", "mcp_studio.tui.late_copy", "mcp_studio.cli.late"),
+    *(
+        "mcp_studio.tui.run",
+        "mcp_studio.tui.late",
+        "mcp_studio.tui.late_aids",
+        "mcp_studio.tui.late_copy",
+        "mcp_studio.cli.late",
+    ),
     *("mcp_studio.session.late", "mcp_studio.call.late", "mcp_studio.trace.late"),
 }
 """Modules that may import ours inside a function: they choose what is needed at all."""

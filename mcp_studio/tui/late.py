@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from mcp_studio.tui.actions import Action
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.blocks import Block
-    from mcp_studio.tui.form.form_view import FormView
-    from mcp_studio.tui.form.json_editor import JsonEditor
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.call_body import CallBody
     from mcp_studio.tui.panels.trace_detail import TraceDetail
@@ -267,20 +265,6 @@ def sent(value: Json, place: str, waiting: int) -> ModalScreen[None]:
     from mcp_studio.tui.screens.sent import Sent
 
     return Sent(value, place, waiting)
-
-
-def aid(form: FormView, name: str) -> None:
-    """Help with the current field of a form."""
-    from mcp_studio.tui.aids.helper import help_with
-
-    help_with(form, name)
-
-
-def edit_outside(editor: JsonEditor) -> None:
-    """The text of a JSON editor in the person's own editor."""
-    from mcp_studio.tui.aids.json_help import edit_outside as edit
-
-    edit(editor)
 
 
 def plain_signs() -> LineFilter:

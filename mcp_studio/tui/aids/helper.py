@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from textual.screen import Screen
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
@@ -26,6 +29,8 @@ from mcp_studio.tui.screens.when_dialog import WhenDialog
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.form.form_view import FormView
+
+T = TypeVar("T")
 
 _PATIENCE = 1.5
 """Seconds that the program of the clipboard may take."""
@@ -52,7 +57,7 @@ class FieldHelp:
         self._path = path
         self._field = field
         self._root = form.root
-        self._name = str(path[-1]) if path else "all arguments"
+        self._name = _name(path)
 
     def do(self, name: str) -> None:
         """Start one aid."""
@@ -72,6 +77,11 @@ class FieldHelp:
             "reveal": self._reveal,
         }[name]()
 
+    def _open(self, dialog: Screen[T], then: Callable[[T | None], None]) -> None:
+        """Open a dialog on behalf of the app: the form may be gone when it answers, and nothing is to be lost."""
+        with self._app._context():  # pyright: ignore[reportPrivateUsage]
+            self._app.push_screen(dialog, then)
+
     # Choosing
 
     def _choose(self) -> None:
@@ -80,7 +90,7 @@ class FieldHelp:
             keys[best] = self._app.spell("field-insert")
         if secret(self._field):
             keys["reveal"] = self._app.spell("field-reveal")
-        self._app.push_screen(AidChoice(self._name, aids(self._here()), keys), self._chosen)
+        self._open(AidChoice(self._name, aids(self._here()), keys), self._chosen)
 
     def _here(self) -> Here:
         try:
@@ -118,14 +128,14 @@ class FieldHelp:
             self._app.say("The field takes no text, and so no date.", "warning")
             return
         text = self._form.text_at(self._path)
-        self._app.push_screen(WhenDialog(self._name, kind_of(self._field), text), self._put_if)
+        self._open(WhenDialog(self._name, kind_of(self._field), text), self._put_if)
 
     def _file(self) -> None:
         if not text_like(self._field):
             self._app.say("The field takes no text, and so no file.", "warning")
             return
         most = self._app.studio.limits.field_file
-        self._app.push_screen(FileDialog(self._name, self._field, most), self._put_if)
+        self._open(FileDialog(self._name, self._field, most), self._put_if)
 
     async def _paste(self) -> None:
         own = self._app.clipboard
@@ -134,7 +144,7 @@ class FieldHelp:
                 text = await asyncio.to_thread(clipboard.paste, own)
         except TimeoutError:
             text = own
-        self._app.push_screen(PasteDialog(self._name, self._field, text), self._pasted)
+        self._open(PasteDialog(self._name, self._field, text), self._pasted)
 
     def _pasted(self, reading: Reading | None) -> None:
         if reading is not None:
@@ -218,3 +228,11 @@ class FieldHelp:
             self._app.say("This field is no secret: all of it is shown.")
         else:
             self._form.toggle_revealed()
+
+
+def _name(path: Path) -> str:
+    """A place as it is told: its key, of an item the key of its list and its number."""
+    if not path:
+        return "all arguments"
+    last, keys = path[-1], [part for part in path if isinstance(part, str)]
+    return last if isinstance(last, str) else f"{keys[-1] if keys else ''} {last + 1}".strip()

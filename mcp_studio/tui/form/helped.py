@@ -1,10 +1,10 @@
-"""A form with help for its fields: what helps is opened by `late.aid`; here is what only the form can do."""
+"""A form with help for its fields: what helps is opened by `late_aids`; here is what only the form can do."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from mcp_studio.tui import late
+from mcp_studio.tui import late_aids
 from mcp_studio.tui.form.acting import Acting
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ class Helped(Acting):
     def action_aid(self, name: str) -> None:
         """Help with the current field; `name` is one aid, or empty to choose."""
         self._typed(self._overlay.text)
-        late.aid(cast("FormView", self), name)
+        late_aids.aid(cast("FormView", self), name)
 
     @property
     def revealed(self) -> bool:

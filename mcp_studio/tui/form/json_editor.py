@@ -16,7 +16,7 @@ from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.tui import late
+from mcp_studio.tui import late_aids
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.form.area import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
@@ -130,7 +130,7 @@ class JsonEditor(Widget):
 
     def action_outside(self) -> None:
         """Edit it in the person's own editor."""
-        late.edit_outside(self)
+        late_aids.edit_outside(self)
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
         """Tell what a check of the value found."""

@@ -26,7 +26,8 @@ _WORDS: Mapping[str, str] = {
     "call": "Fill in the form and run it. The form, the JSON tab and what was typed before are one value; "
     "it is kept when you leave. Fields with * are required. Tab and the arrows walk the fields, space chooses, "
     "enter goes on or opens a larger editor, ^d goes through what a field can be without a value. Where the server "
-    "completes what you type, down goes into its list and enter takes a value; alt+down asks for the list.",
+    "completes what you type, down goes into its list and enter takes a value; alt+down asks for the list. "
+    "alt+h lists what else helps with a field: dates, files, your editor, pasting, examples.",
     "result": "What came back: as text, as structured JSON, and as it came over the wire.",
     "trace": "Every message in both directions, HTTP exchanges, stderr and stray output, in order. "
     "{sent} is what we sent, {received} what came.",
@@ -35,6 +36,9 @@ _TITLES: Mapping[str, str] = {
     "servers": "Servers", "catalog": "Catalog", "tasks": "Tasks", "call": "Call", "result": "Result", "trace": "Trace",
     "detail": "Detail",
 }  # fmt: skip
+
+_FORMS = ("question", "sampling", "rule", "roots", "server dialog")
+"""Dialogs that hold forms."""
 
 
 class Help(Dialog[None], scope="dialog"):
@@ -85,9 +89,15 @@ class Help(Dialog[None], scope="dialog"):
     def _sections(self) -> list[tuple[str, tuple[Scope, ...]]]:
         found: list[tuple[str, tuple[Scope, ...]]] = []
         if self._pane and self._pane not in _TITLES:
-            return [("In this dialog", (cast("Scope", self._pane),)), ("In lists and viewers", ("list", "viewer"))]
+            found.append(("In this dialog", (cast("Scope", self._pane),)))
+            if self._pane in _FORMS:
+                found.append(("In the form", ("form",)))
+            return [*found, ("In lists and viewers", ("list", "viewer"))]
         if self._pane:
             found.append(("In this pane", (cast("Scope", self._pane),)))
+        if self._pane == "call":
+            found.append(("In the form", ("form",)))
+            found.append(("In the JSON editor", ("json",)))
         lists: tuple[Scope, ...] = (
             ("list",) if self._pane in ("servers", "catalog", "tasks", "trace") else ("list", "viewer")
         )
