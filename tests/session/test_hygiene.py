@@ -13,6 +13,7 @@ import pytest
 from mcp_studio.call.outcome import Lost
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Timeouts
+from mcp_studio.limits import DEFAULT
 from tests.studio_support import call, http, opened, stdio
 from tests.support import python_server, run, wait_until
 from tests.support_servers import http_server
@@ -120,6 +121,6 @@ def test_a_server_that_floods_us_with_requests_and_reads_nothing_costs_little_me
     async def go() -> None:
         async with opened(stdio([RAW[0], "-c", program], era="legacy")) as studio:
             await wait_until(lambda: any("faster" in text for text in studio.manager.status("s").warnings))
-            assert len(asyncio.all_tasks()) < 30
+            assert len(asyncio.all_tasks()) < DEFAULT.server_requests + 30, "no more than may be open"
 
     run(go())

@@ -77,7 +77,7 @@ def test_a_row_says_how_it_stands_with_sign_word_and_time() -> None:
         asked, answer = called(store, outcome)
         said[outcome] = [status(message)[:2] for message in (asked, answer) if message]
         text = "".join(part for part, _ in row(asked, 118))
-        assert "evil␛[2J" in text and ("812" in text) == (answer is not None)
+        assert "evil␛[2J" in text and ("   812  " in text) == (answer is not None)
     assert said == {
         "ok": [("✓", "ok")] * 2, "tool error": [("✗", "tool error")] * 2, "error": [("✗", "error")] * 2,
         "cancelled": [("○", "cancelled")], "lost": [("✗", "lost")], "open": [("●", "open")],
