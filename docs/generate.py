@@ -49,6 +49,7 @@ SCOPES = {
     "console": "Console of a server",
     "copy as": "Copying a call as something else",
     "fill": "Filling in a pasted call",
+    "example": "Filling with an example",
     "approval": "When a call needs approval",
     "confirm": "Yes or no",
     "trust": "When a project file is new",

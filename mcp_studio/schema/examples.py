@@ -1,8 +1,8 @@
 """Filling a form with an example: valid values, values at the edge of what is allowed, and deliberately wrong ones.
 
-Everything is made up from the schema, and the same for the same seed. A pattern of a server is read by `regex`, and never
-run where it could take long. A schema can ask for more than is made up, or for what is not known here; the example
-then says so.
+Everything is made up from the schema, and the same for the same seed. A pattern of a server is read by `regex`, and
+never run where it could take long. A schema can ask for more than is made up, or for what is not known here; the
+example then says so.
 """
 
 from __future__ import annotations

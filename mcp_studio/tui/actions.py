@@ -26,7 +26,7 @@ Scope = Literal[
     "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer", "history", "saved", "ask",
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
-    "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form",
+    "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -125,6 +125,7 @@ ACTIONS: tuple[Action, ...] = (
         ("call-cancel", "x", "cancel", "Stop what is running", ""),
         ("call-copy", "y", "copy", "Copy the value under the cursor of the definition", ""),
         ("call-edit", "e", "edit", "Edit the arguments as JSON", ""),
+        *aid_keys.CALL,
         *copy_keys.CALL,
         ("call-deadline", "alt+w", "deadline", "How long calls of this entry are waited for", ""),
         ("call-clear", "d", "clear", "Forget the typed arguments", ""),
@@ -184,6 +185,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("console", *console_keys.CONSOLE),
     *_scope("copy as", *copy_keys.COPY),
     *_scope("fill", *copy_keys.FILL),
+    *_scope("example", *aid_keys.EXAMPLE),
     *_scope("json", *aid_keys.JSON),
     *_scope("when", *aid_keys.WHEN),
     *_scope("file", *aid_keys.FILE),

@@ -1,4 +1,4 @@
-"""The rows of the table of actions that help with single fields; part of the table in `actions`."""
+"""The rows of the table of actions that help with filling fields and forms; part of the table in `actions`."""
 
 from __future__ import annotations
 
@@ -41,4 +41,14 @@ PASTE: tuple[Row, ...] = (
     ("paste-take", "!ctrl+j,alt+enter,ctrl+enter", "take", "Put it into the field", "Take"),
     ("paste-reading", "!ctrl+t", "reading", "Read it as something else: JSON, text, lines", "Read as"),
     ("paste-close", "escape", "close", "Back, as it was", "Back"),
+)
+CALL: tuple[Row, ...] = (
+    ("call-example", "alt+x", "example", "Fill with an example: valid, at the edge, or wrong on purpose", ""),
+)
+EXAMPLE: tuple[Row, ...] = (
+    ("example-take", "!enter,ctrl+j,alt+enter", "take", "Fill the form with it", "Fill"),
+    ("example-other", "!n,ctrl+t", "other", "The same with other values: the next seed", "Other values"),
+    ("example-turn", "!tab", "turn", "Go to the value, or back to the examples", "Value"),
+    ("example-copy", "y", "copy", "Copy the value", "Copy"),
+    ("example-close", "escape,q", "close", "Back, as it was", "Back"),
 )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcp_studio.catalog.ref import EntryKind, Ref
     from mcp_studio.config.model import AnswerRule, ServerConfig, Untrusted
     from mcp_studio.jsontext import Json
+    from mcp_studio.schema.examples import Example
     from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.studio import Studio
     from mcp_studio.trace.message import WireMessage
@@ -258,6 +259,13 @@ def edit_by_hand(app: StudioApp, entry: WireMessage | None) -> None:
         app.say("This is no message that could be sent again.", "warning")
     else:
         app.push_screen(console(app.studio, entry.server, by_hand.text_of_entry(entry)))
+
+
+def examples(studio: Studio, opened: Opened) -> ModalScreen[Example]:
+    """Choosing an example with which a form is filled."""
+    from mcp_studio.tui.screens.example_dialog import ExampleDialog
+
+    return ExampleDialog(studio, opened)
 
 
 def sent(value: Json, place: str, waiting: int) -> ModalScreen[None]:

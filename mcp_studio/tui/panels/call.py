@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -24,6 +24,8 @@ from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.messages import Copied
 
 if TYPE_CHECKING:
+    from mcp_studio.schema.examples import Example
+    from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.form.offer import Complete
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.call_body import CallBody
@@ -221,6 +223,17 @@ class CallPanel(Pane, scope="call"):
     def action_paste_call(self) -> None:
         """Fill it from what was pasted."""
         self.post_message(self.Wanted("paste"))
+
+    def action_example(self) -> None:
+        """Fill the form with an example."""
+        if self._opened is None or isinstance(self._opened.entry.view, ResourceView):
+            refuse(self, "Nothing that could be filled in is open here.")
+        else:
+            self.app.push_screen(late.examples(cast("StudioApp", self.app).studio, self._opened), self._filled)
+
+    def _filled(self, example: Example | None) -> None:
+        if example is not None and self.body is not None:
+            self.body.fill(example.value)
 
     def action_watch(self) -> None:
         """Watch the resource, or no longer."""
