@@ -1,140 +1,27 @@
-"""The rows of a form with the focus: walking, clicks and typing. What acts on rows is in `acting`."""
+"""Keys, clicks and typing in a form. What acts on whole rows is in `acting`."""
 
 from __future__ import annotations
-
-from typing import Self
 
 from textual import events
 from textual.message import Message
 from textual.widgets import Input
 
-from mcp_studio.schema.field import AS_JSON, Field, Text
-from mcp_studio.tui.form.choosing import Chooser, Outcome
-from mcp_studio.tui.form.drawing import DrawnFields
+from mcp_studio.schema.field import AS_JSON, Text
+from mcp_studio.schema.options import label as label_of
+from mcp_studio.schema.place import pointer
+from mcp_studio.tui.form.choosing import Outcome
 from mcp_studio.tui.form.editors import LineEditor
-from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.offer import Offer
 from mcp_studio.tui.form.offers import PAUSE
 from mcp_studio.tui.form.rows import FormRows
+from mcp_studio.tui.form.walking import Walking
 
 _LEAVING = frozenset(("tab", "shift+tab", "up", "down", "enter"))
 """Keys in a line that may end typing into its field."""
 
 
-class Fields(DrawnFields):
-    """The rows and their editor, with walking, clicks and typing.
-
-    Exactly one of both can have the focus at a time: the editor while the current row is text, a number or JSON, else
-    the rows.
-    """
-
-    DEFAULT_CSS = """
-    Fields { layers: rows editor; width: 1fr; height: 1fr; }
-    """
-
-    def take(self, model: FormModel) -> None:
-        """Show another form or another value."""
-        self._model = model
-        self._chooser = Chooser(model)
-        self._offers.close()
-        self._overlay.close()
-        self.draw_all()
-        if self.is_attached:
-            if self.has_focus_within:
-                self._open()
-            self._hand_over()
-            self._show_lines()
-        self.row_changed()
-
-    def edited(self) -> None:
-        """The person changed the value."""
-
-    def row_changed(self) -> None:
-        """The cursor is on another row, or that is another kind of row now."""
-
-    def focus(self, scroll_visible: bool = True) -> Self:
-        """Give the focus to the current row."""
-        (self._overlay.editor or self._rows).focus(scroll_visible)
-        return self
-
-    @property
-    def current(self) -> Field | None:
-        """The field that the keys go to."""
-        return self.row.given if self.row is not None else None
-
-    # Walking
-
-    def on_descendant_focus(self) -> None:
-        """The form got the focus: the current row shows it, and gets the keys."""
-        if self._overlay.editor is None or not self._overlay.editor.has_focus:
-            self._open()
-            self._hand_over()
-        self._show_lines()
-        self.row_changed()
-
-    def on_descendant_blur(self) -> None:
-        """The form may have lost the focus."""
-        self.call_later(self._blurred)
-
-    def _blurred(self) -> None:
-        if not self.has_focus_within:
-            self._offers.close()
-            self._model.history.pause()
-        self._show_lines()
-
-    def go(self, index: int) -> None:
-        """Make a row the current one, and take the focus."""
-        rows = self._model.rows
-        index = max(0, min(index, len(rows) - 1))
-        wanted = rows[index].key if rows else None
-        before = self.row
-        if wanted != self._key:
-            self._leave()
-            if before is not None:
-                self._model.settle_json(before.path)
-        self._at, self._key = index, wanted
-        self._find()
-        self._open()
-        if not self.has_focus_within:
-            self._rows.can_focus = True
-            self.screen.set_focus(self._rows, scroll_visible=False)
-        self._moved()
-        self.row_changed()
-
-    def _leave(self) -> None:
-        """What belongs to the row that is left ends."""
-        self._offers.close()
-        self._chooser.picker = None
-        self._model.history.pause()
-
-    def _open(self) -> None:
-        self._overlay.open(self._model, self.row, self.complete if self._at_top() else None)
-
-    def _at_top(self) -> bool:
-        """Whether the current row is an argument by itself: what a server completes."""
-        return self.row is not None and len(self.row.path) == 1
-
-    def _hand_over(self) -> None:
-        """Give the focus to the editor of the current row, else to the rows."""
-        wanted = self._overlay.editor or self._rows
-        self._rows.can_focus = wanted is self._rows
-        wanted.display = True
-        if self.has_focus_within and not wanted.has_focus:
-            self.screen.set_focus(wanted, scroll_visible=False)
-
-    def _moved(self) -> None:
-        self._hand_over()
-        self._redraw()
-        if self.row is not None and self.is_attached:
-            self._rows.reveal(self._at)
-
-    def _walk(self, by: int) -> bool:
-        """Go to the next or previous row; False at the end."""
-        if not 0 <= self._at + by < len(self._model.rows):
-            return False
-        self.go(self._at + by)
-        return True
-
-    # Keys and clicks
+class Fields(Walking):
+    """Rows that can be typed into."""
 
     def on_key(self, event: events.Key) -> None:
         """Keys that editors leave to the form."""
@@ -272,6 +159,7 @@ class Fields(DrawnFields):
             return
         if text != self._model.text(row):
             self._model.type(row, text)
+            self._overlay.watch(row)
             self._offer(text)
             self._changed()
 
@@ -282,6 +170,22 @@ class Fields(DrawnFields):
             return
         if isinstance(row.field, Text) and self._overlay.editor is self._overlay.line:
             self._offers.want(row.field.name, text, self.complete, pause=pause)
+
+    def _ask_offers(self) -> None:
+        """The server's completions, else the examples of the schema."""
+        row = self.row
+        if row is None or self._overlay.editor is not self._overlay.line:
+            return
+        if self.complete is not None and self._at_top():
+            self._offer(self._overlay.text, 0)
+            return
+        found = [one if isinstance(one, str) else label_of(one) for one in row.given.examples]
+        if found:
+
+            async def given(name: str, text: str) -> Offer:
+                return Offer(tuple(found))
+
+            self._offers.want(pointer(*row.path), self._overlay.text, given, pause=0)
 
     def _offered(self) -> None:
         """There is another list of offers."""

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Union
+from mcp_studio.schema.place import pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui.form import words
 from mcp_studio.tui.form.columns import Columns
@@ -41,8 +42,15 @@ class Painter:
 
     def height(self, index: int, row: Row) -> int:
         """Lines of a row that is not the current one."""
-        told = self._model.told.at.get(index) if self._model.told.at else None
-        return self.bare_height(row) + (min(len(told), _MOST_PROBLEMS) if told else 0)
+        return self.bare_height(row) + min(len(self._told(index, row)), _MOST_PROBLEMS)
+
+    def _told(self, index: int, row: Row) -> Sequence[SchemaProblem]:
+        """What is told below a row that is not the current one: what is wrong inside a fold is only counted."""
+        told = self._model.told.of(index)
+        if row.fold is False and told:
+            here = pointer(*row.path)
+            return [problem for problem in told if problem.pointer == here]
+        return told
 
     def bare_height(self, row: Row) -> int:
         """The same without what is wrong."""
@@ -98,7 +106,7 @@ class Painter:
         elif offers is not None and offers.open:
             self._offered(offers, drawn, at)
             return drawn
-        problems = self._model.told.of(index)
+        problems = self._model.told.of(index) if current and focused else self._told(index, row)
         drawn.lines += self._problems(problems, at, current and focused)
         if (current and focused) or self.bare_height(row) > 1:
             drawn.lines += self._help_lines(row, current and focused)
@@ -177,7 +185,11 @@ class Painter:
         return self._model.has(row.path) or row.given.has_default
 
     def _help(self, row: Row, current: bool, filled: bool) -> str:
-        seen = isinstance(row.field, Flag) or (isinstance(row.field, (Choice, Union)) and self.inline(row))
+        seen = (
+            row.fold is not None
+            or isinstance(row.field, Flag)
+            or (isinstance(row.field, (Choice, Union)) and self.inline(row))
+        )
         return words.help_words(row, current=current, filled=filled, seen=seen)
 
     def _help_lines(self, row: Row, current: bool) -> list[list[Piece]]:

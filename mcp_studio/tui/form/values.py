@@ -141,12 +141,9 @@ class Values:
             return [("null", "dim")]
         mark = self._mark(row, drawn)
         self._spot(row, drawn, "fold")
-        if row.fold and not has:
-            text = "not sent" if not row.given.required else "nothing in it yet"
-            return [*mark, (cut(text, room - 2), "dim"), *self._errors(row)]
         if row.fold:
-            counted = words.count(self._model, row, row.field)
-            return _crop([*mark, (cut(counted, room - 2), "dim"), *self._errors(row)], room)
+            said = words.opened(self._model, row)
+            return _crop([*mark, (cut(said, room - 2), "dim"), *self._errors(row)], room)
         if not has:
             return [*mark, (cut(words.hint(row), room - 2), "dim")]
         return [*mark, *self._summary(row, room - 2, drawn)]

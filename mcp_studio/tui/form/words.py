@@ -88,19 +88,35 @@ def default(known: Field) -> str:
     return "null" if value is None else safe(to_text(known, value), 60)
 
 
-def count(model: FormModel, row: Row, field: Field) -> str:
-    """How much is in a list, a map or an object: `2 items · 1 to 50 items`."""
-    value = model.get(row.path)
+def opened(model: FormModel, row: Row) -> str:
+    """What stands at an open part: how much is in a list or map, what names an item, that there is nothing yet."""
+    value, field = model.get(row.path), row.field
     if isinstance(field, List):
-        bounds = span(field.min_items or None, field.max_items, unit="items")
-        some = _plural(len(value) if isinstance(value, list) else 0, "item")
-        return f"{some} {glyphs().dot} {bounds}" if bounds else some
+        return _counted(len(value) if isinstance(value, list) else 0, "item", "items", field.min_items, field.max_items)
     if isinstance(field, Map):
-        bounds = span(field.min_entries or None, field.max_entries, unit="entries")
         some = len(value) if isinstance(value, dict) else 0
-        some = _plural(some, "entry", "entries")
-        return f"{some} {glyphs().dot} {bounds}" if bounds else some
-    return "" if value else "{}" if isinstance(value, dict) else ""
+        return _counted(some, "entry", "entries", field.min_entries, field.max_entries)
+    if not model.has(row.path):
+        return "not sent" if not row.given.required else "nothing in it yet"
+    if not value:
+        return "{}"
+    return heading(field, value) if row.kind in ("item", "entry") else ""
+
+
+def heading(field: Field, value: Json) -> str:
+    """What names an object: its first text that is no secret."""
+    if isinstance(field, Object) and isinstance(value, dict):
+        for one in field.fields():
+            text = value.get(one.name)
+            if isinstance(one, Text) and isinstance(text, str) and text and not one.secret:
+                return safe(text, 60)
+    return ""
+
+
+def _counted(number: int, one: str, many: str, low: int | None, high: int | None) -> str:
+    bounds = span(low or None, high, unit=many)
+    some = f"{number:,} {one if number == 1 else many}" if number else f"no {many}"
+    return f"{some} {glyphs().dot} {bounds}" if bounds else some
 
 
 def help_words(row: Row, *, current: bool, filled: bool, seen: bool) -> str:
@@ -148,7 +164,3 @@ def letters(text: str) -> str:
 def sign(severity: str) -> tuple[str, str]:
     """The sign of a problem and its look."""
     return (glyphs().bad, "bad") if severity == "error" else (glyphs().warning, "warn")
-
-
-def _plural(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

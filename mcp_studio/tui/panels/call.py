@@ -26,9 +26,11 @@ from mcp_studio.tui.views.messages import Copied
 if TYPE_CHECKING:
     from mcp_studio.schema.examples import Example
     from mcp_studio.tui.app import StudioApp
+    from mcp_studio.tui.form.form_view import FormView
     from mcp_studio.tui.form.offer import Complete
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.call_body import CallBody
+    from mcp_studio.tui.screens.main import MainScreen
 
 EMPTY = (
     "Nothing is open.\n\nChoose a tool, resource or prompt in pane 2 and press enter; "
@@ -161,6 +163,17 @@ class CallPanel(Pane, scope="call"):
     def entry_point(self) -> Widget:
         """The form, the editor or the definition: what is shown."""
         return (self.body.entry_point() if self.body else None) or self._about
+
+    @property
+    def acts(self) -> tuple[str, ...]:
+        """The ids of the actions worth knowing on the row of the form that has the cursor."""
+        form = self.body.form if self.body is not None else None
+        return form.acts if form is not None and form.has_focus_within else ()
+
+    def on_form_view_row_changed(self, event: FormView.RowChanged) -> None:
+        """Other keys act on another row."""
+        event.stop()
+        cast("MainScreen", self.screen).arranging.show_keys()
 
     def on_call_body_edited(self, event: CallBody.Edited) -> None:
         """Something was typed."""

@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from mcp_studio.tui import late
 from mcp_studio.tui.actions import BY_ID, PANES, Action, scoped, spell
+from mcp_studio.tui.form_keys import SHORT
 from mcp_studio.tui.panels.pane import Pane
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ class Arranging:
         if pane is not None:
             listed = "tasks" if pane is self._screen.catalog and self._screen.catalog.on_tasks else pane.id
             own = tuple(a for name in (*PANES, "tasks") if listed == name for a in scoped(name) if a.show)
+        if pane is self._screen.call and (acts := self._screen.call.acts):
+            own = tuple(BY_ID[act]._replace(short=SHORT[act]) for act in acts)
         if pane is self._screen.servers and not self._screen.servers.current:
             own = (BY_ID["server-add"],)
         useless = set[str]() if self._screen.calling.opened else {"call"}
