@@ -190,18 +190,20 @@ class _Fit(NamedTuple):
 
 
 def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
-    kinds = [kinds_of(way.schema) for way in ways]
+    stated = [types(way.schema) for way in ways]
+    spoken = [kinds_of(way.schema) for way in ways]
 
     def choose(value: Json) -> int:
         fits: list[_Fit] = []
         for index, way in enumerate(ways):
-            if kinds[index] and not any(is_type(kind, value) for kind in kinds[index]):
+            if stated[index] and not any(is_type(kind, value) for kind in stated[index]):
                 continue
+            vague = spoken[index] and not any(is_type(kind, value) for kind in spoken[index])
             judge = Judge(builder.resolver)
             other = False
             if known and isinstance(value, dict) and known[0] in value:
                 other = not equal(known[1][index], cast("Schema", value)[known[0]])
-            fits.append(_Fit(other, judge.wrong(way.schema, value), judge.loose, index))
+            fits.append(_Fit(other, judge.wrong(way.schema, value) + bool(vague), judge.loose, index))
         return min(fits).at if fits else -1
 
     return choose

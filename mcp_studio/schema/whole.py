@@ -8,8 +8,9 @@ from decimal import Context, Decimal, InvalidOperation, setcontext
 from itertools import islice
 from typing import Any
 
-from mcp_studio.jsontext import ExactFloat, Json
+from mcp_studio.jsontext import Json
 from mcp_studio.schema import wording
+from mcp_studio.schema.alternatives import meant, needed, of_no_kind, plain, told_apart
 from mcp_studio.schema.ecma import Patterns, translate
 
 MOST = 100
@@ -88,25 +89,36 @@ class Checked:
         """One error of jsonschema as places and sentences; of alternatives, only those of the one that was meant."""
         place = base + _pointer(error.relative_path)
         keyword, wanted, value = error.validator, error.validator_value, error.instance
-        if keyword == "required" and isinstance(value, dict):
+        if _of_a_name(error):
+            yield place + _pointer([value]), f"is a name that {self._sentence(error)}"
+        elif keyword in ("dependentRequired", "dependencies") and isinstance(wanted, dict):
+            yield from ((place + _pointer([name]), message) for name, message in _depending(wanted, value))
+        elif keyword == "required" and isinstance(value, dict):
             yield from ((place + _pointer([name]), wording.REQUIRED) for name in wanted if name not in value)
         elif keyword == "additionalProperties" and wanted is False:
             extra = [name for name in value if not _described(name, error.schema)]
             yield from ((place + _pointer([name]), wording.NOT_ALLOWED) for name in extra[:MOST])
         elif keyword in ("anyOf", "oneOf") and error.context:
-            meant = _meant(error.context)
-            if meant:
-                for inner in meant:
-                    yield from self._told(inner, place)
-            else:
-                yield place, f"{wording.NO_KIND}, got {wording.got(_plain(value))}"
-        elif keyword == "pattern":
-            yield (
-                place,
-                f"must match the pattern {self._patterns.written.get(wanted, wanted)}, got {wording.got(value)}",
-            )
+            yield from self._alternatives(error, place)
         else:
-            yield place, _sentence(error)
+            yield place, self._sentence(error)
+
+    def _alternatives(self, error: Any, place: str) -> Iterator[tuple[str, str]]:
+        if lacking := needed(error):
+            yield place, lacking
+        elif told := told_apart(error):
+            yield place + _pointer(told[0]), told[1]
+        elif errors := meant(error.context):
+            for inner in errors:
+                yield from self._told(inner, place)
+        else:
+            yield place, of_no_kind(error)
+
+    def _sentence(self, error: Any) -> str:
+        if error.validator == "pattern":
+            written = self._patterns.written.get(error.validator_value, error.validator_value)
+            return f"must match the pattern {written}, got {wording.got(error.instance)}"
+        return _sentence(error)
 
 
 def _validator(schema: Any) -> Any:
@@ -134,21 +146,30 @@ def number(text: str) -> Decimal | float:
         return float(text)
 
 
-def _meant(context: list[Any]) -> list[Any]:
-    """The errors of the only alternative that has the value's type; empty when there is none or several."""
-    branches: dict[Any, list[Any]] = {}
-    for error in context:
-        branches.setdefault(error.schema_path[0], []).append(error)
-    fitting = [
-        errors
-        for errors in branches.values()
-        if not any(error.validator in ("type", "const", "enum") and not error.relative_path for error in errors)
-    ]
-    return fitting[0] if len(fitting) == 1 else []
+def _of_a_name(error: Any) -> bool:
+    """Whether an error is about the name of a property, which jsonschema reports at the object."""
+    steps = iter(error.relative_schema_path)
+    for step in steps:
+        if step == "propertyNames":
+            return isinstance(error.instance, str)
+        if step in _NAMED:
+            next(steps, None)
+    return False
+
+
+_NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
+"""After these comes a name in the path of a schema, not a keyword."""
+
+
+def _depending(wanted: dict[str, Any], value: Any) -> Iterator[tuple[str, str]]:
+    """The properties that must be there because another one is."""
+    for name, others in wanted.items():
+        if isinstance(others, list) and isinstance(value, dict) and name in value:
+            yield from ((other, f"is required where there is {name}") for other in others if other not in value)
 
 
 def _sentence(error: Any) -> str:
-    keyword, wanted, value = error.validator, _plain(error.validator_value), _plain(error.instance)
+    keyword, wanted, value = error.validator, plain(error.validator_value), plain(error.instance)
     if keyword is None:
         return "is not allowed"
     if keyword == "type":
@@ -157,6 +178,8 @@ def _sentence(error: Any) -> str:
         return wording.not_among(wanted if keyword == "enum" else [wanted], value)
     if keyword in wording.LIMITS:
         return wording.limit(keyword, wanted, value)
+    if keyword == "not" and isinstance(wanted, dict) and wanted.keys() == {"required"}:
+        return f"must not have {' and '.join(map(str, wanted['required']))}"
     if keyword == "oneOf":
         return "fits more than one of the kinds of which it must be one"
     if keyword == "anyOf":
@@ -167,13 +190,6 @@ def _sentence(error: Any) -> str:
 def _described(name: str, schema: dict[str, Any]) -> bool:
     patterns = schema.get("patternProperties", {})
     return name in schema.get("properties", {}) or any(re.search(pattern, name) for pattern in patterns)
-
-
-def _plain(value: Any) -> Json:
-    """Decimals as numbers that know how they were written."""
-    if isinstance(value, Decimal):
-        return ExactFloat(str(value))
-    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _pointer(path: Any) -> str:

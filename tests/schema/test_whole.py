@@ -27,6 +27,18 @@ def errors(schema: Any, value: Any) -> list[tuple[str, str]]:
     return [(pointer, message) for pointer, message, _ in found]
 
 
+PAYMENT = {
+    "properties": {
+        "p": {
+            "oneOf": [
+                {"properties": {"type": {"const": "card"}, "n": {"type": "string"}}, "required": ["type", "n"]},
+                {"properties": {"type": {"const": "cash"}}, "required": ["type"]},
+            ]
+        }
+    }
+}
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "found"),
     [
@@ -56,7 +68,7 @@ def errors(schema: Any, value: Any) -> list[tuple[str, str]]:
         (
             {"anyOf": [{"type": "string"}, {"type": "integer"}]},
             [1],
-            [("", "is none of the kinds that the schema allows, got a list of 1")],
+            [("", "must be text or a whole number, got a list of 1")],
         ),
         (
             {"oneOf": [{"type": "object", "required": ["a"]}, {"type": "array"}]},
@@ -64,7 +76,22 @@ def errors(schema: Any, value: Any) -> list[tuple[str, str]]:
             [("/a", "is required")],
         ),
         ({"oneOf": [{}, {}]}, 1, [("", "fits more than one of the kinds of which it must be one")]),
-        ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, [("", "'b' is a dependency of 'a'")]),
+        ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, [("/b", "is required where there is a")]),
+        ({"anyOf": [{"required": ["a"]}, {"required": ["b", "c"]}]}, {}, [("", "needs a, or b and c")]),
+        ({"not": {"required": ["a", "b"]}}, {"a": 1, "b": 2}, [("", "must not have a and b")]),
+        (
+            {"propertyNames": {"maxLength": 2}},
+            {"abc": 1},
+            [("/abc", "is a name that must have at most 2 characters, has 3")],
+        ),
+        (
+            {"properties": {"propertyNames": {"pattern": "a"}}},
+            {"propertyNames": "b"},
+            [("/propertyNames", "must match the pattern a, got 'b'")],
+        ),
+        (PAYMENT, {"p": {"type": "card"}}, [("/p/n", "is required")]),
+        (PAYMENT, {"p": {"type": "x"}}, [("/p/type", "must be one of card, cash; got 'x'")]),
+        ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, {"a": 1}, [("/b", "is required")]),
     ],
 )
 def test_problems_are_told_at_their_place(schema: Any, value: Any, found: list[tuple[str, str]]) -> None:
