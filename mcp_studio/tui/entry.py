@@ -1,90 +1,199 @@
-"""A server's entry as texts of a form, and back. Pure functions."""
+"""A server's entry as the value of its form, and back. Pure functions."""
 
 from __future__ import annotations
 
 import re
-import shlex
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, cast
 
-from mcp_studio.config.model import Era, ServerConfig
+from mcp_studio.config.bending import contradiction
+from mcp_studio.config.model import Era, Root, ServerConfig, Timeouts
+from mcp_studio.config.servers import SCHEMES
 from mcp_studio.errors import ConfigError
-from mcp_studio.redact import is_secret_name
-from mcp_studio.tui.bending import protocol_texts, with_protocol
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.field import Form
+from mcp_studio.schema.place import pointer
+from mcp_studio.tui.entering import Value, is_url, without_blank
+from mcp_studio.tui.server_form import TIMES, roots_form, server_form
 
-ERAS: tuple[Era, ...] = ("auto", "legacy", "modern")
-Texts = dict[str, str]
-"""`name target args env headers cwd era trust enabled` and those of `bending`, all text; flags are `yes` or empty."""
+# From an entry to the value of the form
 
 
-def texts_of(server: ServerConfig) -> Texts:
-    """What the form shows of an entry: as it was written, `${…}` not replaced."""
+def value_of(server: ServerConfig) -> Value:
+    """What the form shows of an entry: as it was written, `${…}` not replaced. What says nothing is not there."""
     entry = server.written or server
-    return {
-        "name": entry.name,
-        "target": entry.url or entry.command,
-        "args": shlex.join(entry.args),
-        "env": "\n".join(f"{name}={value}" for name, value in entry.env.items()),
-        "headers": "\n".join(f"{name}: {value}" for name, value in entry.headers.items()),
-        "cwd": entry.cwd,
-        "era": entry.era,
-        "trust": "yes" if entry.trust else "",
-        "enabled": "yes" if entry.enabled else "",
-        **protocol_texts(entry),
+    protocol: Value = {
+        "version": entry.protocol_version,
+        "log_level": entry.log_level,
+        "capabilities": entry.capabilities,
+        "client_info": entry.client_info,
     }
+    times: Value = {name: cast("float | None", getattr(entry.timeouts, name)) for name in TIMES}
+    whole: Value = {
+        "name": entry.name,
+        "connect": _connect(entry),
+        "era": entry.era,
+        "enabled": entry.enabled,
+        "trust": entry.trust,
+        "group": entry.group,
+        "priority": entry.priority or None,
+        "protocol": _said(protocol) or None,
+        "timeouts": _said(times) or None,
+        "roots": roots_value(entry.roots)["roots"] or None,
+    }
+    return _said(whole)
 
 
-def is_url(target: str) -> bool:
-    """Whether a target is an address and not a command."""
-    return re.match(r"(?:https?|wss?)://|\$\{[^}]+\}(?:/|$)", target.strip()) is not None
+def roots_value(roots: tuple[Root, ...]) -> Value:
+    """The same for roots alone."""
+    return {"roots": [_said({"uri": root.uri, "name": root.name}) for root in roots]}
 
 
-def server_of(texts: Texts, base: ServerConfig) -> ServerConfig:
+def _connect(entry: ServerConfig) -> Value:
+    if entry.url:
+        headers = cast("Value", dict(entry.headers))
+        return _said({"url": entry.url, "headers": headers or None, "transport": entry.transport})
+    return _said(
+        {
+            "command": entry.command,
+            "args": cast("Json", list(entry.args)) or None,
+            "env": cast("Value", dict(entry.env)) or None,
+            "inherit_env": cast("Json", list(entry.inherit_env)) or None,
+            "cwd": entry.cwd,
+        }
+    )
+
+
+def _said(value: Value) -> Value:
+    return {key: item for key, item in value.items() if item is not None and item != ""}
+
+
+# From the value of the form to an entry
+
+
+def server_of(value: Json, base: ServerConfig) -> ServerConfig:
     """The entry that the form describes; what it does not show is as in `base`.
 
     Raises:
-        ConfigError: a text cannot be used; `key` is the field's name.
+        ConfigError: something cannot be used; `key` is its JSON pointer.
     """
-    return with_protocol(_server_of(texts, base), texts)
-
-
-def _server_of(texts: Texts, base: ServerConfig) -> ServerConfig:
+    value = without_blank(value)
+    _sound(server_form(), value)
+    whole = cast("dict[str, Any]", value)
     old = base.written or base
-    name, target = texts["name"].strip(), texts["target"].strip()
-    if not re.fullmatch(r"[\w-][\w -]{0,79}", name):
-        raise ConfigError("The name is made of letters, digits, - and _.", key="name")
-    if not target:
-        raise ConfigError("There is no command or URL.", key="target")
-    era = next((known for known in ERAS if known == texts["era"]), "auto")
-    common = replace(old, name=name, era=era, trust=bool(texts["trust"]), enabled=bool(texts["enabled"]), written=None)
-    if is_url(target):
-        if re.search(r"\s", target):
-            raise ConfigError("A URL has no spaces in it.", key="target")
-        headers = _pairs(texts["headers"], ":", "headers")
-        kept = common.transport if old.url and old.url.startswith("ws") == target.startswith("ws") else ""
-        return replace(common, url=target, headers=headers, command="", args=(), env={}, cwd="", transport=kept)
-    try:
-        args = tuple(shlex.split(texts["args"]))
-    except ValueError as problem:
-        raise ConfigError(f"The arguments cannot be read: {str(problem).lower()}.", key="args") from None
-    env = _pairs(texts["env"], "=", "env")
-    cwd = texts["cwd"].strip()
-    return replace(common, command=target, args=args, env=env, cwd=cwd, url="", headers={}, transport="")
+    protocol = whole.get("protocol", {})
+    name: str = whole["name"]
+    if (not name or name != old.name) and not re.fullmatch(r"[\w-][\w -]{0,79}", name := name.strip()):
+        raise ConfigError("The name is made of letters, digits, - and _.", key="/name")
+    version: str = protocol.get("version", "")
+    era = cast("Era", whole.get("era", "auto"))
+    if wrong := contradiction(era, version):
+        raise ConfigError(f"The version {wrong}", key="/protocol/version")
+    return replace(
+        old,
+        name=name,
+        **_reached(whole["connect"], old),
+        era=era,
+        enabled=whole.get("enabled", True),
+        trust=whole.get("trust", False),
+        group=whole.get("group", ""),
+        priority=int(whole.get("priority", 0)),
+        protocol_version=version,
+        log_level=protocol.get("log_level", ""),
+        capabilities=_writable(protocol.get("capabilities"), ("protocol", "capabilities")),
+        client_info=_writable(protocol.get("client_info"), ("protocol", "client_info")),
+        timeouts=Timeouts(*(_seconds(whole.get("timeouts", {}).get(name)) for name in TIMES)),
+        roots=_roots(whole),
+        written=None,
+    )
 
 
-def _pairs(text: str, sign: str, key: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        name, has, value = line.partition(sign)
-        if not line.strip():
-            continue
-        if not has or not name.strip() or " " in name.strip():
-            example = "NAME=value" if sign == "=" else "Name: value"
-            raise ConfigError(f"Each line is written as {example}.", key=key)
-        found[name.strip()] = value if sign == "=" else value.strip()
-    return found
+def roots_of(value: Json) -> tuple[Root, ...]:
+    """The roots that their form describes.
+
+    Raises:
+        ConfigError: something cannot be used; `key` is its JSON pointer.
+    """
+    value = without_blank(value)
+    _sound(roots_form(), value)
+    return _roots(cast("dict[str, Any]", value))
 
 
-def bare_secrets(server: ServerConfig) -> tuple[str, ...]:
-    """Names of variables and headers whose values look secret and would stand in the file in clear."""
-    values = (*server.env.items(), *server.headers.items())
-    return tuple(name for name, value in values if value and "${" not in value and is_secret_name(name))
+def _roots(whole: Mapping[str, Any]) -> tuple[Root, ...]:
+    found: list[Root] = []
+    for index, root in enumerate(whole.get("roots", ())):
+        uri, name = root["uri"].strip(), root.get("name", "").strip()
+        if not uri:
+            raise ConfigError("There is no folder and no URI.", key=f"/roots/{index}/uri")
+        found.append(Root(uri, name))
+    return tuple(found)
+
+
+def _sound(form: Form, value: Json) -> None:
+    """From here on the value has the shape of the schema.
+
+    Raises:
+        ConfigError: it has not.
+    """
+    for problem in quick(form, value):
+        if problem.severity == "error":
+            raise ConfigError(f"{problem.place} {problem.message}".strip() + ".", key=problem.pointer)
+
+
+def _reached(connect: Mapping[str, Any], old: ServerConfig) -> dict[str, Any]:
+    if "url" in connect:
+        url, transport = connect["url"].strip(), connect.get("transport", "")
+        if not url:
+            raise ConfigError("There is no URL.", key="/connect/url")
+        if not url.startswith((*SCHEMES, "${")):
+            raise ConfigError("It begins with http://, https://, ws:// or wss://.", key="/connect/url")
+        if re.search(r"\s", url):
+            raise ConfigError("A URL has no spaces in it.", key="/connect/url")
+        if transport and not url.startswith("${") and url.startswith("ws") != (transport == "websocket"):
+            raise ConfigError(f"{transport} is not for an address that begins like this one.", key="/connect/transport")
+        headers = dict(connect.get("headers", {}))
+        return {"url": url, "headers": headers, "transport": transport} | _NO_COMMAND
+    command = connect["command"].strip()
+    if not command:
+        raise ConfigError("There is no command.", key="/connect/command")
+    if is_url(command):
+        raise ConfigError("This is an address: choose URL above it.", key="/connect/command")
+    return {
+        "command": command,
+        "args": tuple(connect.get("args", ())),
+        "env": dict(connect.get("env", {})),
+        "inherit_env": tuple(connect.get("inherit_env", ())),
+        "cwd": connect.get("cwd", "").strip(),
+        "url": "",
+        "headers": {},
+        "transport": "stdio" if old.transport == "stdio" else "",
+    }
+
+
+_NO_COMMAND: dict[str, Any] = {"command": "", "args": (), "env": {}, "inherit_env": (), "cwd": ""}
+
+
+def _seconds(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _writable(value: Json, path: tuple[str | int, ...]) -> Json:
+    """The value as it is written into the file.
+
+    Raises:
+        ConfigError: there is null in it, at `key`.
+    """
+    if isinstance(value, dict):
+        members = cast("Value", value)
+        return {key: _inside(item, (*path, key)) for key, item in members.items()}
+    if isinstance(value, list):
+        return [_inside(item, (*path, index)) for index, item in enumerate(cast("list[Json]", value))]
+    return float(value) if isinstance(value, float) else value
+
+
+def _inside(value: Json, path: tuple[str | int, ...]) -> Json:
+    if value is None:
+        raise ConfigError("null cannot stand here: the file has no way to say it.", key=pointer(*path))
+    return _writable(value, path)

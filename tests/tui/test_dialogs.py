@@ -38,7 +38,7 @@ def test_a_pasted_command_is_read_tested_saved_and_connected() -> None:
     async def main() -> None:
         async with on_stage() as stage:
             await add_dialog(stage, COMMAND)
-            await stage.until(lambda: stage.app.screen.query_one("#field-name").value == "raw", "name")
+            await stage.until(lambda: stage.app.screen.form.get_at(("name",)) == "raw", "name")
             await stage.press("ctrl+t")
             await stage.shows("✓ connected in", "6 tools")
             assert stage.studio.manager.names() == ()
@@ -47,17 +47,6 @@ def test_a_pasted_command_is_read_tested_saved_and_connected() -> None:
             await stage.shows("● raw ", "6t")
             written = tomllib.loads(config_file().read_text())
             assert written["servers"]["raw"]["command"] == sys.executable
-
-    run(main())
-
-
-def test_a_url_shows_headers_instead_of_arguments() -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            dialog = await add_dialog(stage, "https://mcp.example.com/mcp")
-            await stage.until(lambda: dialog.query_one("#row-headers").display, "headers")
-            assert not dialog.query_one("#row-args").display
-            await stage.shows("https://mcp.example.com/mcp")
 
     run(main())
 
@@ -100,7 +89,7 @@ def test_a_name_that_is_taken_is_refused_and_a_secret_in_clear_is_warned_about()
         async with on_stage(raw()) as stage:
             dialog = await add_dialog(stage, f"API_TOKEN=abcdef123456 {COMMAND}")
             await stage.shows("API_TOKEN looks secret")
-            dialog.query_one("#field-name").value = "raw"
+            dialog.form.put_value(("name",), "raw")
             await stage.press("ctrl+j")
             await stage.shows("There is a server raw already")
 
@@ -116,8 +105,7 @@ def test_a_server_is_edited_under_another_name() -> None:
         async with on_stage(config=config) as stage:
             await stage.press("1", "e")
             await stage.shows("Edit old")
-            stage.app.screen.query_one("#field-name").value = "new"
-            await stage.press("ctrl+j")
+            await stage.press("up", "up", *["backspace"] * 3, *"new", "ctrl+j")
             await stage.until(lambda: stage.studio.manager.names() == ("new",), "new name")
             assert config_file().read_text().startswith("# mine\n[servers.new]")
 

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.call.outcome import Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
-from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ConfigError, ConnectionLost, Unreachable
+from mcp_studio.errors import ConnectionLost, Unreachable
 from mcp_studio.redact import Redactor
 from mcp_studio.session.state import Status
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui import blocks, crash, describe, logs, saving, tracing
-from mcp_studio.tui.entry import bare_secrets, is_url, server_of, texts_of
 
 PNG = base64.b64encode(b"\x89PNG\r\n").decode()
 
@@ -140,47 +138,6 @@ def test_data_that_is_no_base64_says_which_part(tmp_path: Path) -> None:
 )
 def test_file_names_are_ours(name: str, stem: str) -> None:
     assert saving.stem_of(name) == stem
-
-
-# Entries of servers
-
-
-def test_an_entry_goes_into_texts_and_back() -> None:
-    server = ServerConfig("s", "npx", ("-y", "a b"), {"A": "1", "B": "x=y"}, cwd="/tmp", era="legacy", trust=True)
-    assert server_of(texts_of(server), ServerConfig("")) == server
-    remote = ServerConfig("s", url="https://e.example/mcp", headers={"Authorization": "Bearer ${keyring:x}"})
-    assert server_of(texts_of(remote), ServerConfig("")) == remote
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "key"),
-    [
-        ("name", "", "name"),
-        ("name", "a/b", "name"),
-        ("target", " ", "target"),
-        ("args", "'open", "args"),
-        ("env", "noequals", "env"),
-    ],
-)
-def test_a_field_that_cannot_be_used_is_named(field: str, value: str, key: str) -> None:
-    texts = texts_of(ServerConfig("s", "npx")) | {field: value}
-    with pytest.raises(ConfigError) as problem:
-        server_of(texts, ServerConfig(""))
-    assert problem.value.key == key
-
-
-def test_addresses_and_commands_are_told_apart() -> None:
-    assert [is_url(text) for text in ("https://x", "${BASE}/mcp", "npx", "/usr/bin/https")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
-
-
-def test_secrets_in_clear_are_found_and_references_are_not() -> None:
-    server = ServerConfig("s", "x", env={"API_KEY": "abc", "TOKEN": "${TOKEN}", "LANG": "de"})
-    assert bare_secrets(server) == ("API_KEY",)
 
 
 # The trace

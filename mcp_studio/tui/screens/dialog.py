@@ -20,6 +20,7 @@ from textual.widget import Widget
 from mcp_studio.tui import late
 from mcp_studio.tui.actions import Scope, scoped, spell
 from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.form_keys import SHORT
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
@@ -102,6 +103,21 @@ class Dialog(ModalScreen[T]):
                 key = cast("StudioApp", self.app).key_of(action.id)
                 parts += [_GAP if parts else "", (spell(key), "b $primary"), f" {action.short}"]
         return Content.assemble(*parts)
+
+    def on_form_view_row_changed(self) -> None:
+        """The form in it has another row with the cursor, on which other keys act."""
+        self.query_one("#box", Box).border_subtitle = Content.assemble(self.keys_line(), *self._acts_line())
+
+    def _acts_line(self) -> Iterable[tuple[str, str]]:
+        """The keys of the form that are worth knowing on its current row, as far as there is room."""
+        above = self.focused.ancestors if self.focused is not None else ()
+        acts: tuple[str, ...] = next((found for node in above if (found := getattr(node, "acts", ()))), ())
+        room = self.query_one("#box", Box).size.width - _INDENT - self.keys_line().cell_length
+        for name in acts:
+            key, words = spell(cast("StudioApp", self.app).key_of(name)), SHORT.get(name, "")
+            room -= cell_len(f"{_GAP}{key} {words}")
+            if words and room > 0:
+                yield from ((_GAP, ""), (key, "b $secondary"), (f" {words}", "$quiet"))
 
     async def on_click(self, event: Click) -> None:
         """A click on a key in the border does what the key does."""

@@ -7,38 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
 
-from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.safetext import safe
+from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.tui.entering import pointer_of
+from mcp_studio.tui.entry import roots_of, roots_value
+from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.server_files import keep_roots
+from mcp_studio.tui.server_form import roots_form
 from mcp_studio.tui.views.glyphs import glyphs
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
     from mcp_studio.tui.app import StudioApp
-
-_MOST = 50
-
-
-class RootRow(Horizontal):
-    """One root: a path or URI, and the name under which it is told."""
-
-    def __init__(self, root: Root) -> None:
-        uri = Input(root.uri, compact=True, placeholder="a folder, or file://…", classes="uri")
-        super().__init__(uri, Input(root.name, compact=True, placeholder="name", classes="name"), classes="row root")
-
-    @property
-    def root(self) -> Root | None:
-        """What stands there; None while it is empty."""
-        uri, name = (field.value.strip() for field in self.query(Input))
-        return Root(uri, name) if uri else None
 
 
 class RootsDialog(Dialog[None], scope="roots"):
@@ -49,9 +37,7 @@ class RootsDialog(Dialog[None], scope="roots"):
         self._studio = studio
         self._name = name
         config = studio.manager.config(name)
-        self._rows = Vertical(
-            *(RootRow(root) for root in (*(config.written or config).roots, Root(""))), classes="rows"
-        )
+        self.form = FormView(roots_form(), roots_value((config.written or config).roots))
         self._sent = Static(classes="gap quiet")
         self._note = Static(classes="bad")
 
@@ -60,36 +46,29 @@ class RootsDialog(Dialog[None], scope="roots"):
         return Content(f"Roots of {safe(self._name, 60)}")
 
     def body(self) -> Iterable[Widget]:
-        """A row for each root, and one more."""
+        """The roots, and what the server makes of them."""
         yield Static(Content(_about(self._studio, self._name)), classes="quiet")
-        yield self._rows
+        yield self.form
         yield self._sent
         yield self._note
 
     def on_mount(self) -> None:
         """Begin with the first one."""
         self.query_one("#box").add_class("-wide")
-        self.query(Input).first().focus()
+        if not self.form.focus_field("/roots/0/uri") or not self.form.get_at(("roots", 0)):
+            self.action_add()
         self._tell()
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """The last row is always an empty one."""
+    def on_form_view_changed(self, event: FormView.Changed) -> None:
+        """Tell what the server gets."""
         event.stop()
         self._tell()
-        rows = list(self.query(RootRow))
-        if rows and rows[-1].root is not None and len(rows) < _MOST:
-            self._rows.mount(RootRow(Root("")))
-
-    @property
-    def roots(self) -> tuple[Root, ...]:
-        """What is written there, without the empty ones."""
-        return tuple(root for row in self.query(RootRow) if (root := row.root))
 
     def _tell(self) -> None:
         """What the server will get, and what is odd about it."""
         self._note.update(Content(""))
         try:
-            sent = effective_roots(self.roots, self._studio.manager.config(self._name))
+            sent = effective_roots(roots_of(self.form.value), self._studio.manager.config(self._name))
         except StudioError as problem:
             self._sent.update(Content(""))
             self._note.update(Content(safe(problem.message, 300)))
@@ -101,27 +80,35 @@ class RootsDialog(Dialog[None], scope="roots"):
     # Actions
 
     def action_add(self) -> None:
-        """Go to the empty row."""
-        self.query(RootRow).last().query(Input).first().focus()
+        """Begin one more."""
+        self.form.action_add_row()
 
     def action_remove(self) -> None:
-        """Remove the row with the cursor."""
-        row = next((row for row in self.query(RootRow) if row.has_focus_within), None)
-        if row is not None and row is not self.query(RootRow).last():
-            self.focus_next("Input.uri")
-            row.remove()
-            self.call_after_refresh(self._tell)
+        """Remove the one with the cursor."""
+        self.form.action_remove_row()
 
     def action_save(self) -> None:
         """Use them, and save them."""
-        self.run_worker(self._save(self.roots), exclusive=True)
+        try:
+            roots = roots_of(self.form.value)
+        except ConfigError as problem:
+            self._show(problem)
+        else:
+            self.run_worker(self._save(roots), exclusive=True)
+
+    def _show(self, problem: StudioError) -> None:
+        key = problem.key if isinstance(problem, ConfigError) else ""
+        if key:
+            self.form.show_problems([SchemaProblem(pointer_of(key), problem.message)])
+            self.form.focus_field(pointer_of(key))
+        self._note.update(Content(safe(f"{problem.message} {problem.hint}", 600)))
 
     async def _save(self, roots: tuple[Root, ...]) -> None:
         app = cast("StudioApp", self.app)
         try:
             said = await keep_roots(self._studio, self._name, roots)
         except StudioError as problem:
-            self._note.update(Content(safe(f"{problem.message} {problem.hint}", 600)))
+            self._show(problem)
             return
         app.say(said)
         self.dismiss(None)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Checkbox, Input, Select, Static, TextArea
+from textual.widgets import Static, TextArea
 
 from mcp_studio.config.expand import effective
 from mcp_studio.config.model import ServerConfig
@@ -20,10 +19,13 @@ from mcp_studio.config.snippet import parse_paste
 from mcp_studio.errors import ConfigError
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
-from mcp_studio.tui.entry import ERAS, Texts, bare_secrets, is_url, server_of, texts_of
+from mcp_studio.tui.entering import bare_secrets, merged, secret_warnings
+from mcp_studio.tui.entry import server_of, value_of
+from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.screens.dialog import Dialog
-from mcp_studio.tui.screens.protocol_part import ProtocolPart
+from mcp_studio.tui.screens.entry_form import EntryForm
 from mcp_studio.tui.server_files import save
+from mcp_studio.tui.server_form import server_form
 from mcp_studio.tui.views.glyphs import glyphs
 
 if TYPE_CHECKING:
@@ -32,27 +34,6 @@ if TYPE_CHECKING:
 
 Importing = Callable[["Studio"], ModalScreen[ServerConfig]]
 _PAUSE = 0.15
-_LABELS = {
-    "name": "name", "target": "command, URL", "args": "arguments", "env": "env", "headers": "headers", "cwd": "folder",
-}  # fmt: skip
-_HINTS = {
-    "name": "how you call it", "target": "npx, uvx, a path … or https://…", "args": "as in a shell",
-    "cwd": "where it is started",
-}  # fmt: skip
-
-
-class Mark(Checkbox):
-    """A checkbox that needs no colour to tell its state, drawn as forms draw theirs."""
-
-    BUTTON_LEFT = BUTTON_RIGHT = ""
-    BUTTON_INNER = "[ ]"
-
-    def watch_value(self) -> None:
-        """Draw the state."""
-        inner = "[x]" if self.value else "[ ]"
-        self.BUTTON_INNER = inner  # pyright: ignore[reportConstantRedefinition] - Textual asks the instance
-        super().watch_value()
-        self.refresh()
 
 
 class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
@@ -66,8 +47,9 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         self._base = old or ServerConfig("")
         self._many: list[ServerConfig] = []
         self._paste = TextArea(compact=True, classes="paste", placeholder="npx -y @scope/server …   https://…   {…}")
+        self._filled = value_of(self._base)
+        self.form = EntryForm(server_form(), self._filled)
         self._note = Static(classes="note")
-        self._protocol = ProtocolPart()
         self._timer: Timer | None = None
 
     def heading(self) -> Content:
@@ -79,26 +61,17 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         if self._old is None:
             yield Static(Content("Paste a command, a URL or an mcp.json snippet"), classes="quiet")
             yield self._paste
-        for key, label in _LABELS.items():
-            yield Horizontal(Static(Content(label), classes="label"), _field(key), classes="row", id=f"row-{key}")
-        yield Horizontal(
-            Static(Content("era"), classes="label"),
-            Select[str]([(era, era) for era in ERAS], value="auto", allow_blank=False, compact=True, id="field-era"),
-            Mark(Content("believe hints"), compact=True, id="field-trust"),
-            Mark(Content("at start"), True, compact=True, id="field-enabled"),
-            classes="row",
-        )
-        yield self._protocol
+        yield self.form
         yield self._note
 
     def on_mount(self) -> None:
         """An existing entry is there to be edited, a new one to be pasted."""
-        self._fill(texts_of(self._base))
+        self.query_one("#box").add_class("-wide")
         if self._old:
-            self.query_one("#field-target", Input).focus()
+            self.form.focus_field("/connect/command" if self._base.command else "/connect/url")
         else:
             self._paste.focus()
-        self._show_kind()
+        self.form.show_problems(secret_warnings(self.form.value))
 
     # What is typed
 
@@ -109,10 +82,12 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
                 self._timer.stop()
             self._timer = self.set_timer(_PAUSE, self._read_paste)
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Commands and addresses have different details."""
-        if event.input.id == "field-target":
-            self._show_kind()
+    def on_form_view_changed(self, event: FormView.Changed) -> None:
+        """What was said of the old details need not be true of these."""
+        event.stop()
+        self.form.show_problems(secret_warnings(event.value))
+        if not self._many:
+            self._say("", "")
 
     def _read_paste(self) -> None:
         self._many = []
@@ -125,7 +100,10 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
             self._say("bad", f"{problem.message} {problem.hint}")
             return
         self._base = replace(found[0], name=self._free_name(found[0].name))
-        self._fill(texts_of(self._base))
+        new = value_of(self._base)
+        self.form.fill(merged(self._filled, self.form.value, new))
+        self.form.show_problems(secret_warnings(self.form.value))
+        self._filled = new
         if len(found) > 1:
             self._many = found
             names = ", ".join(safe(server.name, 40) for server in found[:8])
@@ -147,43 +125,26 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         else:
             self._say("off", f"Ready to {self._key('server-test')} test or {self._key('server-save')} save.")
 
-    def _fill(self, texts: Texts) -> None:
-        for key in _LABELS:
-            field = self.query_one(f"#field-{key}")
-            if isinstance(field, TextArea):
-                field.text = texts[key]
-            elif isinstance(field, Input):
-                field.value = texts[key]
-        self.query_one("#field-era", Select).value = texts["era"]
-        for key in ("trust", "enabled"):
-            self.query_one(f"#field-{key}", Checkbox).value = bool(texts[key])
-        self._protocol.fill(texts)
-
-    def _texts(self) -> Texts:
-        texts: Texts = {"era": str(cast("object", self.query_one("#field-era", Select).value))}
-        for key in _LABELS:
-            field = self.query_one(f"#field-{key}")
-            texts[key] = field.text if isinstance(field, TextArea) else cast(Input, field).value
-        for key in ("trust", "enabled"):
-            texts[key] = "yes" if self.query_one(f"#field-{key}", Checkbox).value else ""
-        return texts | self._protocol.texts
-
-    def _show_kind(self) -> None:
-        url = is_url(self.query_one("#field-target", Input).value)
-        for key in ("args", "env", "cwd"):
-            self.query_one(f"#row-{key}").display = not url
-        self.query_one("#row-headers").display = url
-
     # What is done with it
 
     def _entry(self) -> ServerConfig | None:
-        try:
-            return server_of(self._texts(), self._base)
-        except ConfigError as problem:
-            self._say("bad", problem.message)
-            self._protocol.reveal(problem.key)
-            self.query_one(f"#field-{problem.key}").focus()
+        """What the form says; None where that is none, which is told."""
+        self.form.understand()
+        wrong = [problem for problem in (*self.form.unreadable, *self.form.problems) if problem.severity == "error"]
+        if wrong:
+            self.form.focus_first_problem()
+            self._say("bad", f"{wrong[0].place}: {wrong[0].message}.")
             return None
+        try:
+            return server_of(self.form.value, self._base)
+        except ConfigError as problem:
+            self._tell_problem(problem)
+            return None
+
+    def _tell_problem(self, problem: ConfigError) -> None:
+        if problem.key:
+            self.form.tell(problem)
+        self._say("bad", f"{problem.message} {problem.hint}")
 
     def action_test(self) -> None:
         """Try it without saving."""
@@ -195,7 +156,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         try:
             ready = await asyncio.to_thread(effective, server)
         except ConfigError as problem:
-            self._say("bad", f"{problem.message} {problem.hint}")
+            self._tell_problem(problem)
             return
         self._tell(await self._studio.test(ready))
 
@@ -217,11 +178,13 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
 
     def action_save(self) -> None:
         """Save and connect."""
-        servers = self._many or [server for server in (self._entry(),) if server]
+        entry = self._entry()
+        servers = [entry, *self._many[1:]] if entry else []
         old = self._old.name if self._old else ""
         for server in servers:
             if server.name in self._studio.manager.names() and server.name != old:
-                self._say("bad", f"There is a server {safe(server.name, 60)} already; choose another name.")
+                taken = f"There is a server {safe(server.name, 60)} already; choose another name."
+                self._tell_problem(ConfigError(taken, key="/name" if server is entry else ""))
                 return
         if servers:
             self.run_worker(self._save(servers, old), group="save", exclusive=True)
@@ -231,7 +194,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
             for server in servers:
                 await save(self._studio, server, old)
         except ConfigError as problem:
-            self._say("bad", f"{problem.message} {problem.hint}")
+            self._tell_problem(problem if len(servers) == 1 else ConfigError(problem.message, hint=problem.hint))
         else:
             self.dismiss(servers[0])
 
@@ -255,10 +218,3 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         sign, colour = looks.get(tone, ("dot", "$quiet"))
         shown = safe(text, 1_500, lines=True).strip()
         self._note.update(Content.assemble((f"{getattr(glyphs(), sign)} {shown}", colour)) if shown else Content(""))
-
-
-def _field(key: str) -> Widget:
-    if key in ("env", "headers"):
-        hint = "NAME=value, one a line" if key == "env" else "Name: value, one a line"
-        return TextArea(id=f"field-{key}", compact=True, classes="lines", placeholder=hint, tab_behavior="focus")
-    return Input(id=f"field-{key}", compact=True, placeholder=_HINTS.get(key, ""))

@@ -1,0 +1,134 @@
+"""The dialog that adds and edits servers: one form, on screens of every size."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from textual.events import Paste
+
+from mcp_studio.config.model import Source
+from mcp_studio.config.save import put_server
+from mcp_studio.paths import Paths
+from mcp_studio.tui.screens.server_details import ServerDetails
+from mcp_studio.tui.screens.server_dialog import ServerDialog
+from tests.tui.stage import Stage, on_stage, raw, run
+
+
+def saved(name: str) -> Any:
+    return tomllib.loads(Paths.default().config_file.read_text())["servers"][name]
+
+
+async def dialog_of(stage: Stage, *keys: str) -> ServerDialog:
+    await stage.press("1", *keys)
+    await stage.until(lambda: isinstance(stage.app.screen, ServerDialog), "dialog")
+    dialog = stage.app.screen
+    assert isinstance(dialog, ServerDialog)
+    return dialog
+
+
+def place(dialog: ServerDialog) -> tuple[str | int, ...]:
+    found = dialog.form.current_place
+    return found[0] if found else ()
+
+
+def test_a_version_is_pinned_on_a_small_screen_and_the_server_speaks_it() -> None:
+    async def main() -> None:
+        file = Paths.default().config_file
+        server = raw("raw", source=Source("user", str(file)))
+        put_server(file, server)
+        async with on_stage(server, size=(80, 24)) as stage:
+            dialog = await dialog_of(stage, "e")
+            await stage.shows("● command  ○ URL", "raw_server.py")
+            assert place(dialog) == ("connect", "command")
+            dialog.form.focus_field("/protocol")
+            await stage.press("space", "tab", "space", *"2025-03", "enter", "tab", "tab", "ctrl+d", "alt+right")
+            await stage.shows("2025-03-26")
+            dialog.form.put_value(("protocol", "capabilities"), {"roots": {}})
+            dialog.form.put_text(("timeouts", "total"), "x")
+            await stage.press("shift+tab", "ctrl+j")
+            await stage.shows("timeouts › total: must be")
+            assert place(dialog) == ("timeouts", "total")
+            await stage.press("backspace", "9", "0", "ctrl+j")
+            await stage.until(lambda: stage.studio.manager.status("raw").version == "2025-03-26", "the version")
+            assert stage.studio.manager.status("raw").declared == {"roots": {}}
+        assert saved("raw")["protocol_version"] == "2025-03-26" and saved("raw")["timeouts"] == {"total": 90.0}
+        assert saved("raw")["capabilities"] == {"roots": {}}
+
+    run(main())
+
+
+def test_lines_are_taken_apart_and_what_is_typed_outlives_a_paste() -> None:
+    async def main() -> None:
+        async with on_stage() as stage:
+            dialog = await dialog_of(stage, "n")
+            await stage.press("tab", *"mine", "tab", "tab", *"npx -y 'a b'", "tab")
+            assert dialog.form.get_at(("connect",)) == {"command": "npx", "args": ["-y", "a b"]}
+            assert place(dialog) == ("connect", "args")
+            stage.app.screen.focused.post_message(Paste("--x '1 2'"))  # type: ignore[union-attr]
+            await stage.until(lambda: dialog.form.get_at(("connect", "args", 3)) == "1 2", "on the list")
+            await stage.press("alt+o")
+            stage.app.screen.focused.post_message(Paste("--in one"))  # type: ignore[union-attr]
+            await stage.until(lambda: dialog.form.get_at(("connect", "args", 5)) == "one", "in an item")
+            await stage.press("ctrl+z")
+            assert dialog.form.get_at(("connect", "args", 4)) == "--in one"
+
+            dialog._paste.text = "https://far.example/mcp"
+            await stage.shows("○ command  ● URL", "https://far.example/mcp", "headers", "Ready to")
+            assert dialog.form.get_at(("name",)) == "mine" and "cwd" not in stage.screen_text()
+            await stage.press("ctrl+z")
+            await stage.shows("● command  ○ URL", "mine")
+
+            dialog.form.put_value(("connect",), {"command": ""})
+            dialog.form.focus_field("/connect/command")
+            await stage.press(*"wss://h/", "tab")
+            assert dialog.form.get_at(("connect",)) == {"url": "wss://h/"}
+
+    run(main())
+
+
+def test_secrets_are_masked_and_references_are_not() -> None:
+    async def main() -> None:
+        server = raw("raw", source=Source("user", str(Paths.default().config_file)))
+        async with on_stage(server) as stage:
+            dialog = await dialog_of(stage, "e")
+            for name, text in (("API_TOKEN", "hunter2-hunter2"), ("OTHER_TOKEN", "${keyring:other}"), ("PLAIN", "p1")):
+                dialog.form.put_value(("connect", "env", name), text)
+            await stage.shows("API_TOKEN", "•••", "${keyring:other}", "p1", "stands in the file in clear")
+            assert "hunter2" not in stage.screen_text()
+            await stage.press("ctrl+t")
+            await stage.until(lambda: place(dialog) == ("connect", "env", "OTHER_TOKEN"), "what the keyring lacks")
+
+    run(main())
+
+
+def test_what_is_wrong_is_told_where_it_stands() -> None:
+    async def main() -> None:
+        async with on_stage() as stage:
+            dialog = await dialog_of(stage, "n")
+            await stage.press("ctrl+j")
+            await stage.shows("✗ name: is required.")
+            assert place(dialog) == ("name",)
+            await stage.press(*"s", "tab", "right", "tab", *"ftp://x", "ctrl+t")
+            await stage.shows("It begins with http://")
+            assert place(dialog) == ("connect", "url")
+            dialog.form.put_value(("protocol", "client_info"), {"icons": [None]})
+            dialog.form.put_value(("connect", "url"), "http://x")
+            await stage.press("ctrl+j")
+            await stage.shows("the file has no way to say it")
+            assert place(dialog) == ("protocol", "client_info", "icons")
+
+    run(main())
+
+
+def test_details_say_what_was_offered_and_declared() -> None:
+    async def main() -> None:
+        server = raw("raw", protocol_version="2025-06-18", capabilities={"sampling": {}}, client_info={"name": "else"})
+        async with on_stage(server) as stage:
+            await stage.press("1", "enter")
+            await stage.shows("protocol 2025-06-18 (with handshake)")
+            assert isinstance(stage.app.screen, ServerDetails)
+            text = stage.app.screen._content.plain
+            assert "Capabilities that we have declared to it" in text and '"sampling"' in text and "as else" in text
+
+    run(main())
