@@ -125,7 +125,7 @@ class Builder:
             hint=self._entries(schema, low, high),
             fields=Lazy(fields),
             rest=free if says_more(schema) else None,
-            more=max(0, len(known) - MAX_FIELDS),
+            more=max(0, len(known.keys() | names) - MAX_FIELDS),
             min_entries=low,
             max_entries=high,
         )
@@ -172,6 +172,9 @@ class Builder:
     def _list(self, base: dict[str, Any], schema: Schema) -> List:
         places, others = schema.get("prefixItems"), schema.get("items")
         starts: list[Json] = places[:MAX_FIELDS] if isinstance(places, list) else []
+        if isinstance(places, list) and len(cast("list[Json]", places)) > MAX_FIELDS:
+            others = True
+            base["remark"] = "It describes too many items one by one: the further ones are not checked here."
         low, high = count(schema, "minItems"), count(schema, "maxItems")
 
         def first() -> tuple[Field, ...]:

@@ -14,7 +14,7 @@ from mcp_studio.schema.kinds import Schema, amount, count, types
 from mcp_studio.schema.own import equal, is_type
 from mcp_studio.schema.resolve import Resolver
 
-_STEPS = 3_000
+_STEPS = 1_000
 """Sub-schemas and values that are looked at for one question."""
 _DEPTH = 16
 _MOST = 200

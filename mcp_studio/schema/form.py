@@ -40,7 +40,7 @@ def build(schema: Json, *, strict: bool = False) -> Form:
         fields,
         isinstance(root, JsonField),
         schema,
-        max(0, len(known) - MAX_FIELDS) if isinstance(known, dict) else 0,
+        root.more if isinstance(root, Object) else max(0, len(known) - MAX_FIELDS) if isinstance(known, dict) else 0,
         tuple(problems),
         strict=strict,
         root=root,

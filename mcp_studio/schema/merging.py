@@ -40,6 +40,8 @@ def merge(first: Schema, second: Schema, both: Joiner) -> Schema:
             merged[key] = rule(one, two, both)
         elif key in _APART and spell(one) != spell(two):
             left.append({key: two})
+    if "additionalProperties" in second and "unevaluatedProperties" in first:
+        merged.pop("unevaluatedProperties")
     _types(merged, first, second)
     _values(merged, first, second)
     _objects(merged, first, second, both)
@@ -181,6 +183,11 @@ def _joined(one: Json, two: Json, both: Joiner) -> Json:
     return both(one, two)
 
 
+def _inner(one: Json, two: Json, both: Joiner) -> Json:
+    """What the inner schema has looked at, nothing is left of for the outer one."""
+    return two
+
+
 _Rule = Callable[[Any, Any, Joiner], Json]
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), _most),
@@ -190,6 +197,6 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly"), _either),
     "required": _united,
     **dict.fromkeys(("dependentRequired", "dependentSchemas", "patternProperties"), _each),
-    **dict.fromkeys(("items", "propertyNames", "additionalProperties", "unevaluatedProperties"), _joined),
-    "unevaluatedItems": _joined,
+    **dict.fromkeys(("items", "propertyNames", "additionalProperties"), _joined),
+    **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), _inner),
 }

@@ -73,9 +73,30 @@ def equal(one: Json, two: Json) -> bool:
     """Equality of JSON Schema: 1 is 1.0, but true is not 1."""
     if isinstance(one, bool) or isinstance(two, bool):
         return one is two
-    if isinstance(one, (list, dict)) or isinstance(two, (list, dict)):
+    if not isinstance(one, (list, dict)) and not isinstance(two, (list, dict)):
+        return one == two
+    return _same(one, two, _DEEPEST)
+
+
+def _same(one: Json, two: Json, depth: int) -> bool:
+    """Equality of lists and objects; too deep ones are compared as they are written."""
+    if depth < 0:
         return spell(one) == spell(two)
-    return one == two
+    if isinstance(one, dict) and isinstance(two, dict):
+        first, second = cast("dict[str, Json]", one), cast("dict[str, Json]", two)
+        return first.keys() == second.keys() and all(_equal(first[key], second[key], depth) for key in first)
+    if isinstance(one, list) and isinstance(two, list):
+        items, others = cast("list[Json]", one), cast("list[Json]", two)
+        return len(items) == len(others) and all(_equal(a, b, depth) for a, b in zip(items, others, strict=True))
+    return False
+
+
+def _equal(one: Json, two: Json, depth: int) -> bool:
+    held = isinstance(one, (list, dict)) or isinstance(two, (list, dict))
+    return _same(one, two, depth - 1) if held else equal(one, two)
+
+
+_DEEPEST = 50
 
 
 def is_type(kind: str, value: Json) -> bool:

@@ -13,6 +13,8 @@ _NODES = 50_000
 _LONGEST = 2_000
 MISSING: Any = object()
 """What a reference names that names nothing here."""
+VARIES: Any = object()
+"""What a dynamic reference names that names one thing or another, by the way that leads to it."""
 _DATA = frozenset(("const", "enum", "default", "examples", "example", "required", "type"))
 _MAPS = frozenset(
     ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies", "dependentRequired")
@@ -48,6 +50,10 @@ class Document:
         found = [target for (_, known), target in names.dynamic.items() if known == name]
         if len(found) < 2:
             return start
+        if (root := names.base(self._root), name) in names.dynamic:
+            return names.dynamic[root, name]
+        if len(found) > 2:
+            return VARIES
         return next((names.dynamic[url, name] for url in self._reached(names) if (url, name) in names.dynamic), start)
 
     def _known(self) -> _Names:

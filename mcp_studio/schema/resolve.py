@@ -7,13 +7,14 @@ says so under `kinds.REMARK`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema import merging
 from mcp_studio.schema.kinds import REMARK, Schema, impossible, normal, only_null, types
-from mcp_studio.schema.refs import MISSING, Document
+from mcp_studio.schema.refs import MISSING, VARIES, Document
 
 STEPS = 20_000
 """References, parts and branches looked at for one part of a form; merging large ones counts more."""
@@ -23,7 +24,11 @@ _DEPTH = 60
 _PARTS = 500
 _BRANCHES = 1_000
 _TOO_LARGE = "The schema is too large, or refers to itself too often: parts of it are not drawn."
+_VARIES = "What it refers to depends on the way that leads here."
 _CIRCLE = "The schema refers to itself without end."
+_OLDER = re.compile(r"draft-0[1-7]")
+"""Until draft 7 nothing beside a reference counts."""
+_WORDS = frozenset(("title", "description", "default", "examples"))
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _SPECIAL = frozenset((*_REFERENCES, "allOf", "dependencies", "exclusiveMinimum", "exclusiveMaximum"))
 
@@ -33,6 +38,8 @@ class Resolver:
 
     def __init__(self, root: Json) -> None:
         self._document = Document(root)
+        stated = cast("Schema", root).get("$schema") if isinstance(root, dict) else None
+        self._older = isinstance(stated, str) and _OLDER.search(stated) is not None
         self._steps = STEPS
         self._total = TOTAL
         self._flat: dict[int, tuple[Json, Schema]] = {}
@@ -137,13 +144,16 @@ class Resolver:
                 yield self.flat(branch)
 
     def _made(self, schema: Schema) -> Schema:
-        merged = normal({key: item for key, item in schema.items() if key not in _REFERENCES and key != "allOf"})
+        own = {key: item for key, item in schema.items() if key not in _REFERENCES and key != "allOf"}
+        if self._older and "$ref" in schema:
+            schema, own = {"$ref": schema["$ref"]}, {key: item for key, item in own.items() if key in _WORDS}
+        merged = normal(own)
         parts: list[Json] = []
         for key in _REFERENCES:
             if isinstance(reference := schema.get(key), str):
                 target = self._look_up(key, reference, schema)
-                if target is MISSING:
-                    merged = {**merged, REMARK: _lost(reference)}
+                if target is MISSING or target is VARIES:
+                    merged = {**merged, REMARK: _lost(reference) if target is MISSING else _VARIES}
                 else:
                     parts.append(target)
         listed = schema.get("allOf")

@@ -199,6 +199,8 @@ def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | 
             if stated[index] and not any(is_type(kind, value) for kind in stated[index]):
                 continue
             vague = spoken[index] and not any(is_type(kind, value) for kind in spoken[index])
+            if vague and value is None:  # absent rather than null
+                continue
             judge = Judge(builder.resolver)
             other = False
             if known and isinstance(value, dict) and known[0] in value:
