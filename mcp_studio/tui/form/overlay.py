@@ -10,14 +10,14 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from mcp_studio.jsontext import printable
-from mcp_studio.schema.field import AS_JSON, Choice, Choices, Const, Flag, List, Map, Object, Text, Union
+from mcp_studio.schema.field import AS_JSON, Choice, Choices, Const, Field, Flag, List, Map, Object, Text, Union
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.form.editors import LineEditor
 from mcp_studio.tui.form.model import LARGEST, FormModel
 from mcp_studio.tui.form.offer import Complete
 from mcp_studio.tui.form.offers import Completions, Offers
 from mcp_studio.tui.form.outline import Row
-from mcp_studio.tui.form.words import nothing
+from mcp_studio.tui.form.words import masked, nothing
 
 if TYPE_CHECKING:
     from mcp_studio.tui.form.area import AreaEditor
@@ -76,15 +76,23 @@ class Overlay:
         if row is None or not has_editor(row) or model.closed(row):
             return
         text, field = model.text(row), row.field
-        masked = isinstance(field, Text) and field.secret and self.revealed is None
-        if masked and "\n" in text:
+        hidden = self._masks(field, text)
+        if hidden and "\n" in text:
             return  # several lines cannot be typed into unseen
-        if "\n" in text or (isinstance(field, Text) and field.multiline and not masked):
+        if "\n" in text or (isinstance(field, Text) and field.multiline and not hidden):
             self._open_area(text, _LOWEST if isinstance(field, AS_JSON) else 1)
             return
-        self._open_line(text, nothing(model, row), secret=masked)
+        self._open_line(text, nothing(model, row), secret=hidden)
         if complete is not None and isinstance(field, Text):
             self.line.suggester = Completions(self._offers, field.name, complete)
+
+    def _masks(self, field: Field, text: str) -> bool:
+        return self.revealed is None and masked(field, text)
+
+    def watch(self, row: Row) -> None:
+        """Something was typed into the value of the row: a reference to a secret need not be hidden."""
+        if self.editor is self.line:
+            self.line.password = self._masks(row.field, self.line.value)
 
     def name(self, key: str, words: str) -> None:
         """Change a key: the line lies over it. `words` stand in the line while it is empty."""
