@@ -39,6 +39,8 @@ SHORT: dict[str, str] = {
     "form-duplicate": "Copy",
     "form-key": "Key",
     "form-fold-all": "All",
+    "field-aids": "Aids",
+    "field-insert": "Insert",
     "form-nothing": "Nothing",
     "form-json": "JSON",
     "form-problem": "Problem",
@@ -46,6 +48,9 @@ SHORT: dict[str, str] = {
     "form-undo": "Undo",
 }
 """Titles in the footer, which shows what fits the row with the cursor."""
+
+_INSERTED = ("date", "time", "date-time", "duration", "uuid")
+"""Formats that an aid makes texts of."""
 
 
 def keys_of(row: FormRow, troubled: bool) -> tuple[str, ...]:
@@ -60,4 +65,6 @@ def keys_of(row: FormRow, troubled: bool) -> tuple[str, ...]:
         found += ["form-delete", "form-key"]
     if row.fold is not None and row.kind != "item":
         found += ["form-json", "form-fold-all"]
-    return tuple(dict.fromkeys((*found, "form-nothing", "form-sent", "form-undo")))
+    if getattr(row.field, "format", "") in _INSERTED:
+        found.append("field-insert")
+    return tuple(dict.fromkeys((*found, "field-aids", "form-nothing", "form-sent", "form-undo")))

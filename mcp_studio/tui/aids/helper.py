@@ -167,7 +167,7 @@ class FieldHelp:
         text = self._before(path, value, as_json=as_json)
         masked = holds_secret(field, value) or secret(field)
         while text is not None:
-            what = Visit(self._name if path else "arguments", ending_for(media, composite=as_json), text, masked)
+            what = Visit(self._name if path else "value", ending_for(media, composite=as_json), text, masked)
             after = await visit(self._app, what)
             if after is None:
                 return
@@ -233,6 +233,6 @@ class FieldHelp:
 def _name(path: Path) -> str:
     """A place as it is told: its key, of an item the key of its list and its number."""
     if not path:
-        return "all arguments"
+        return "everything"
     last, keys = path[-1], [part for part in path if isinstance(part, str)]
     return last if isinstance(last, str) else f"{keys[-1] if keys else ''} {last + 1}".strip()

@@ -26,7 +26,7 @@ def edit_outside(editor: JsonEditor) -> None:
 async def _edit(app: StudioApp, editor: JsonEditor) -> None:
     text: str | None = editor.text if editor.editable else printable(editor.value)
     while text is not None:
-        after = await visit(app, Visit("arguments", "json", text, holds_secret(None, editor.value)))
+        after = await visit(app, Visit("value", "json", text, holds_secret(None, editor.value)))
         text = await _take(app, editor, after) if after is not None else None
 
 
@@ -49,7 +49,7 @@ async def _take(app: StudioApp, editor: JsonEditor, text: str) -> str | None:
 async def again(app: StudioApp, text: str, problem: ValueError | LimitExceeded) -> bool:
     """Ask whether text that is no JSON is to be edited once more; otherwise it goes to the clipboard."""
     question = f"What was written is no JSON: {problem}.\n\nEdit it again? Otherwise it goes to the clipboard."
-    if await app.push_screen_wait(Confirm("Arguments", question)):
+    if await app.push_screen_wait(Confirm("No JSON", question)):
         return True
     app.copy(text)
     return False

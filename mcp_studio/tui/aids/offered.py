@@ -126,7 +126,7 @@ def _always(here: Here) -> Iterator[Aid]:
     plain = "is chosen here" if isinstance(field, (Flag, Choice, Const)) else ""
     yield Aid("editor", f"Edit in {here.editor or 'an editor'}", kind, here.no_editor or plain)
     yield Aid(
-        "editor-whole", f"Edit everything in {here.editor or 'an editor'}", "all arguments as JSON", here.no_editor
+        "editor-whole", f"Edit everything in {here.editor or 'an editor'}", "the whole value as JSON", here.no_editor
     )
     yield Aid("paste", "Paste…", "JSON or text; shows first what it becomes")
     if field.required:

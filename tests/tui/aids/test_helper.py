@@ -174,7 +174,7 @@ def test_a_field_a_part_and_the_whole_are_edited_outside(editor: str, tmp_path: 
             new.write_text("{}")
             await stage.press("y")
             await stage.until(lambda: form.value == {})
-            assert told.read_text().endswith("arguments.json|{\n")
+            assert told.read_text().endswith("value.json|{\n")
             holder.json.display = True
             holder.json.query_one("AreaEditor").focus()
             new.write_text('{"count": ')
