@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textual.events import Paste
+
 from mcp_studio.config.model import Source
 from mcp_studio.tui.screens.copy_dialog import CopyDialog
 from mcp_studio.tui.screens.fill_dialog import FillDialog
@@ -108,5 +110,14 @@ def test_a_pasted_call_fills_the_form_or_opens_the_one_that_it_is_about() -> Non
             await stage.press("escape")
             await stage.until(lambda: stage.app.screen is stage.main, "back")
             assert calling.opened.value == {"a": 2, "b": 40}
+            dialog = await pasting(stage, "")
+            stage.app.post_message(Paste('{"a": 5}'))
+            await stage.shows("JSON: 1 argument")
+            assert dialog._area.text == '{"a": 5}'
+            stage.app.post_message(Paste('{"a": 6, "b": [' + "1, " * 100_000 + "1]}"))
+            await stage.shows("characters, more than can be shown", "JSON: 2 arguments")
+            assert dialog._area.text == ""
+            dialog._area.text = "x"
+            await stage.shows("It is nothing that is known")
 
     run(main())

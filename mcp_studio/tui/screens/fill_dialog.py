@@ -41,13 +41,12 @@ class PasteArea(AreaEditor):
             super().__init__()
             self.text = text
 
-    async def _on_paste(self, event: Paste) -> None:
+    def on_paste(self, event: Paste) -> None:
+        """Keep the editor from taking too much; what is not too much it takes after this."""
         if len(event.text) > _EDITED:
             event.stop()
             event.prevent_default()
             self.post_message(self.TooLong(event.text))
-            return
-        await super()._on_paste(event)
 
 
 class FillDialog(Dialog[tuple[Entry, Json]], scope="fill"):
