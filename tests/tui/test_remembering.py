@@ -74,7 +74,7 @@ def test_a_call_is_saved_and_its_variables_are_asked_for(project: Path) -> None:
             await stage.press(*"hello", "ctrl+s")
             await stage.shows("Save this call")
             dialog = stage.app.screen
-            dialog.form.set_value({**dialog.value, "name": "../hi", "text": True})  # type: ignore[attr-defined]
+            dialog.form.set_value({**dialog.value, "name": "../hi", "ask for text": True})  # type: ignore[attr-defined]
             await stage.press("ctrl+j")
             await stage.shows("cannot be the name of a saved call")
             dialog.form.set_value({**dialog.value, "name": "hi"})  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from textual.content import Content
@@ -24,7 +24,7 @@ from mcp_studio.schema.place import Path, found
 from mcp_studio.tui.opened import Opened
 from mcp_studio.tui.screens.ask_dialog import AskDialog, Value
 
-_VARIABLE, _KEYRING = "asked for each time", "from the keyring"
+_ASKED, _KEYRING = "by asking each time", "from the keyring"
 _LEAVES = 60
 _NAMES: dict[Where, str] = {"project": "the project", "personal": "you alone"}
 
@@ -37,6 +37,15 @@ class Subject(NamedTuple):
     """The saved call with which the form was filled."""
     keeper: Keeper
     folders: Folders
+
+
+class _Row(NamedTuple):
+    """An argument in the form of the dialog."""
+
+    leaf: Leaf
+    title: str
+    entry: str
+    """Where the name under which the keyring has it is typed."""
 
 
 class SaveCall(AskDialog):
@@ -52,7 +61,7 @@ class SaveCall(AskDialog):
         opened, earlier = subject.opened, subject.earlier
         value = None if opened.entry.ref.kind == "resource" else opened.value
         self._arguments: Json = value
-        self._leaves = leaves(value, subject.keeper, opened.secrets)[:_LEAVES]
+        self._rows = _rows(leaves(value, subject.keeper, opened.secrets)[:_LEAVES])
         self._replaces = earlier.name if earlier else ""
         self._text = Static(classes="gap")
         ref = opened.entry.ref
@@ -66,14 +75,14 @@ class SaveCall(AskDialog):
             "description": {"type": "string"},
             "for": {"oneOf": where, "description": f"the project: {folders.project}"},
         }
-        for leaf in self._leaves:
-            about = _shown(leaf)
-            if leaf.secret:
-                choice = [_VARIABLE, _KEYRING]
-                properties[_title(leaf)] = {"enum": choice, "description": "is secret, and is not written"}
-                properties[_keyring(leaf)] = {"type": "string", "description": "where it comes from the keyring"}
+        for row in self._rows:
+            if row.leaf.secret:
+                choice = [_ASKED, _KEYRING]
+                properties[row.title] = {"enum": choice, "description": "is secret, and is not written"}
+                properties[row.entry] = {"type": "string", "description": "its name in the keyring"}
             else:
-                properties[_title(leaf)] = {"type": "boolean", "description": f"ask for it each time; now {about}"}
+                about = f"each time; now {_shown(row.leaf)}"
+                properties[row.title] = {"type": "boolean", "default": False, "description": about}
         return {"type": "object", "properties": properties, "required": ["name", "for"]}
 
     def _start(self) -> Value:
@@ -83,14 +92,14 @@ class SaveCall(AskDialog):
             **({"description": earlier.description} if earlier and earlier.description else {}),
             "for": earlier.where if earlier else self._subject.folders.usual,
         }
-        for leaf in self._leaves:
-            before = _reference(earlier, leaf.path)
-            if leaf.secret:
+        for row in self._rows:
+            before = _reference(earlier, row.leaf.path)
+            if row.leaf.secret:
                 stored = before.removeprefix("keyring:") if before.startswith("keyring:") else ""
-                value[_title(leaf)] = _KEYRING if stored else _VARIABLE
-                value[_keyring(leaf)] = stored or f"{ref.server}-{leaf.path[-1] if leaf.path else 'value'}"
-            else:
-                value[_title(leaf)] = bool(before) and ":" not in before
+                value[row.title] = _KEYRING if stored else _ASKED
+                value[row.entry] = stored or f"{ref.server}-{row.leaf.path[-1] if row.leaf.path else 'value'}"
+            elif before and ":" not in before:
+                value[row.title] = True
         return value
 
     def below(self) -> Iterable[Widget]:
@@ -116,7 +125,7 @@ class SaveCall(AskDialog):
     def saved(self) -> SavedCall:
         """The call as it is chosen."""
         value, opened = self.value, self._subject.opened
-        chosen = [leaf.path for leaf in self._leaves if value.get(_title(leaf)) is True]
+        chosen = [row.leaf.path for row in self._rows if value.get(row.title) is True]
         where: Where = "project" if value.get("for") == "project" else "personal"
         saved = made(
             str(value.get("name") or "").strip(), opened.entry.ref, self._arguments, opened.form,
@@ -127,9 +136,9 @@ class SaveCall(AskDialog):
 
     def _stored(self) -> Mapping[Path, str]:
         value = self.value
-        names = {leaf.path: str(value.get(_keyring(leaf)) or "").strip() for leaf in self._leaves if leaf.secret}
-        chosen = {leaf.path for leaf in self._leaves if value.get(_title(leaf)) == _KEYRING}
-        return {path: name for path, name in names.items() if path in chosen and name}
+        rows = [row for row in self._rows if row.leaf.secret and value.get(row.title) == _KEYRING]
+        names = {row.leaf.path: str(value.get(row.entry) or "").strip() for row in rows}
+        return {path: name for path, name in names.items() if name}
 
     def done(self, value: Value) -> None:
         """Write it; one of the same name is replaced when the key is pressed again."""
@@ -163,12 +172,15 @@ def _reference(earlier: SavedCall | None, path: Path) -> str:
     return f"{whole[2]}:{whole[3]}" if whole[2] else whole[3]
 
 
-def _title(leaf: Leaf) -> str:
-    return ".".join(str(part + 1 if isinstance(part, int) else part) for part in leaf.path) or "the value"
-
-
-def _keyring(leaf: Leaf) -> str:
-    return f"{_title(leaf)}: name in the keyring"
+def _rows(found: Sequence[Leaf]) -> list[_Row]:
+    """Names for arguments in the form, none twice."""
+    rows: list[_Row] = []
+    for leaf in found:
+        place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in leaf.path) or "the value"
+        title = f"get {place}" if leaf.secret else f"ask for {place}"
+        same = sum(row.title == title or row.title.startswith(f"{title} (") for row in rows)
+        rows.append(_Row(leaf, f"{title} ({same + 1})" if same else title, f"entry {len(rows) + 1}"))
+    return rows
 
 
 def _shown(leaf: Leaf) -> str:
