@@ -113,7 +113,7 @@ def secret_warnings(value: Json) -> tuple[SchemaProblem, ...]:
         pairs = found(value, ("connect", part))
         for name, text in pairs.items() if isinstance(pairs, dict) else ():
             if isinstance(text, str) and text and "${" not in text and is_secret_name(name):
-                words = "stands in the file in clear: ${keyring:NAME} or ${NAME} hides it"
+                words = "stands in the file in clear: ${keyring:NAME} hides it"
                 problems.append(SchemaProblem(pointer("connect", part, name), words, "warning"))
     return tuple(problems)
 

@@ -190,7 +190,7 @@ class FormView(Helped):
     def acts(self) -> tuple[str, ...]:
         """The ids of the actions that are worth knowing on the current row, the most useful first."""
         row = self.row
-        troubled = bool(self._model.told.at) if row is not None else False
+        troubled = row is not None and self._model.told.next_error(-1, inside=False) is not None
         return keys_of(row, troubled) if row is not None else ()
 
     def action_show_sent(self) -> None:

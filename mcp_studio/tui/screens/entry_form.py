@@ -63,6 +63,10 @@ class EntryForm(FormView):
         self.show_problems([SchemaProblem(place, problem.message)])
         self.focus_field(place)
 
+    def action_show_sent(self) -> None:
+        """There is nothing to be seen."""
+        self.refuse("Nothing of this is sent: it is written into a file.")
+
     # Arguments
 
     def paste(self, row: Row, text: str) -> None:

@@ -67,6 +67,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
     def on_mount(self) -> None:
         """An existing entry is there to be edited, a new one to be pasted."""
         self.query_one("#box").add_class("-wide")
+        self._note.display = False
         if self._old:
             self.form.focus_field("/connect/command" if self._base.command else "/connect/url")
         else:
@@ -217,4 +218,5 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         looks = {"ok": ("ok", "$state-ready"), "bad": ("bad", "$state-failed"), "busy": ("half", "$state-busy")}
         sign, colour = looks.get(tone, ("dot", "$quiet"))
         shown = safe(text, 1_500, lines=True).strip()
+        self._note.display = bool(shown)
         self._note.update(Content.assemble((f"{getattr(glyphs(), sign)} {shown}", colour)) if shown else Content(""))
