@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcp_studio.schema.place import Path
 from mcp_studio.tui.form.fields import Fields
 from mcp_studio.tui.form.outline import Row
 
@@ -41,14 +42,27 @@ class Folding(Fields):
             self.row_changed()
 
     def action_fold_all(self) -> None:
-        """Fold everything in the list or object that the cursor is in; once all is folded, unfold it."""
+        """Fold all parts beside the cursor, as the items of its list; once all are folded, unfold them."""
         row = self.row
         if row is None:
             return
-        holder = row.path if row.fold is not None and self._model.is_open(row.path) else row.path[:-1]
-        level = len(holder) + 1
-        paths = [one for one in self._model.rows if one.path[:-1] == holder and len(one.path) == level]
-        parts = [one for one in paths if one.fold is not None and one.kind not in ("add", "inner")]
+        holder = row.path if row.fold and row.kind not in ("item", "entry") else row.path[:-1]
+        parts = self._parts(holder)
+        while not parts and holder:
+            holder = holder[:-1]
+            parts = self._parts(holder)
+        if not parts:
+            self.refuse("Here is nothing to be folded.")
+            return
         self._model.fold_many((one.path for one in parts), not any(one.fold for one in parts))
+        if self._model.row_at(row.path) is None and (above := self._model.nearest(row.path)) is not None:
+            self.go(above)
         self._find()
         self._moved()
+        self.row_changed()
+
+    def _parts(self, holder: Path) -> list[Row]:
+        """What can be folded directly inside a part."""
+        depth = len(holder)
+        rows = (one for one in self._model.rows if len(one.path) == depth + 1 and one.path[:depth] == holder)
+        return [one for one in rows if one.fold is not None and one.kind not in ("add", "inner")]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Set
 from typing import Final, Literal, NamedTuple, cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Const, Field, JsonField, List, Map, Object, Union
+from mcp_studio.schema.field import Choices, Const, Field, Flag, JsonField, List, Map, Number, Object, Union
 from mcp_studio.schema.place import Path
+from mcp_studio.schema.text import from_text
 
 Kind = Literal["field", "item", "entry", "other", "inner", "add", "rest"]
 """A known property; an item of a list; an entry of a map; a key that the schema says nothing of; the value of a chosen
@@ -60,7 +61,18 @@ def fits(field: Field, value: object) -> bool:
         return isinstance(value, dict) or (value is None and field.nullable)
     if isinstance(field, List):
         return isinstance(value, list) or (value is None and field.nullable)
-    return isinstance(field, JsonField) or not isinstance(value, (dict, list)) or type(field).__name__ == "Choices"
+    if isinstance(value, str):
+        return not isinstance(field, (Number, Flag)) or not _reads(field, value)
+    return isinstance(field, (JsonField, Choices)) or not isinstance(value, (dict, list))
+
+
+def _reads(field: Field, text: str) -> bool:
+    """Whether text would look like a right value, though it is text."""
+    try:
+        from_text(field, text)
+    except ValueError:
+        return False
+    return True
 
 
 def opens(given: Field, kind: Kind, level: int) -> bool:
