@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp_studio.jsontext import Json
+from mcp_studio.record import record
 from mcp_studio.schema.field import Field, Lazy, Union, Variant
 from mcp_studio.schema.fits import Judge
 from mcp_studio.schema.kinds import REMARK, Schema, kinds_of
@@ -21,7 +22,8 @@ _IF = ("if", "then", "else")
 _TOO_MANY = "There are too many conditions for the form to follow."
 
 
-class Condition(NamedTuple):
+@record(frozen=True)
+class Condition:
     """What holds besides, when a value is so and when it is not."""
 
     test: Json

@@ -8,11 +8,11 @@ from typing import Any
 
 from mcp_studio.record import record
 
-_PIECE = re.compile(
-    r"\\k<(?P<back>\w+)>|\\u\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\/|\\c(?P<control>[A-Za-z])|\\.|\(\?<(?P<name>\w+)>|\$|\[|\]|.",
-    re.S,
+_PIECE = (
+    r"\\k<(?P<back>\w+)>|\\u\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\/|\\c(?P<control>[A-Za-z])|\\."
+    r"|\(\?<(?P<name>\w+)>|\$|\[|\]|."
 )
-_FLAGS = re.compile(r"\(\?([imsx]+)\)")
+_FLAGS = r"\(\?([imsx]+)\)"
 """Not ECMA-262, but servers written in Python send it."""
 
 
@@ -21,10 +21,10 @@ def to_python(pattern: str) -> str:
 
     What Python cannot say (such as `\\p{L}`) is left as it is and does not compile.
     """
-    flags = _FLAGS.match(pattern)
+    flags = re.match(_FLAGS, pattern)
     pieces: list[str] = []
     inside = False
-    for found in _PIECE.finditer(pattern, flags.end() if flags else 0):
+    for found in re.finditer(_PIECE, pattern[flags.end() :] if flags else pattern, re.S):
         piece = found[0]
         if piece in "[]":
             pieces.append("\\[" if piece == "[" and inside else piece)

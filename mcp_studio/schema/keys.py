@@ -10,9 +10,9 @@ from mcp_studio.schema.ecma import to_python
 
 _LONGEST = 200
 """Characters of a key, or of a pattern, that is looked at."""
-_RISKY = re.compile(r"\)[*+?{]|\\[1-9k]|\(\?[<!=P(]")
+_RISKY = r"\)[*+?{]|\\[1-9k]|\(\?[<!=P(]"
 """Groups that repeat, references back, looking around: what can take for ever."""
-_REPEATS = re.compile(r"(?<!\\)[*+{]")
+_REPEATS = r"(?<!\\)[*+{]"
 
 Match = Callable[[str], bool | None]
 """Whether a key fits; None: not known here, the check of the whole schema will say."""
@@ -20,7 +20,7 @@ Match = Callable[[str], bool | None]
 
 def matcher(pattern: str) -> Match:
     """Whether a pattern is found in a key, in a time that is next to nothing."""
-    if len(pattern) > _LONGEST or _RISKY.search(pattern) or len(_REPEATS.findall(pattern)) > 2:
+    if len(pattern) > _LONGEST or re.search(_RISKY, pattern) or len(re.findall(_REPEATS, pattern)) > 2:
         return lambda key: None
     try:
         found = re.compile(to_python(pattern))

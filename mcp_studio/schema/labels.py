@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import cast
 
 from mcp_studio.jsontext import Json
+from mcp_studio.record import record
 from mcp_studio.schema.kinds import Schema, types
 from mcp_studio.schema.options import label
 from mcp_studio.schema.resolve import Resolver
@@ -14,7 +15,8 @@ from mcp_studio.schema.wording import TYPE_WORDS, spell
 _LONGEST = 60
 
 
-class Way(NamedTuple):
+@record(frozen=True)
+class Way:
     """One alternative."""
 
     schema: Schema

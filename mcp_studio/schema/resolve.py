@@ -7,7 +7,6 @@ says so under `kinds.REMARK`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -20,13 +19,13 @@ STEPS = 20_000
 """References, parts and branches looked at for one part of a form; merging large ones counts more."""
 TOTAL = 50 * STEPS
 """Steps for all the parts of one form together, however many are opened."""
-_DEPTH = 60
+_DEPTH = 120
 _PARTS = 500
 _BRANCHES = 1_000
 _TOO_LARGE = "The schema is too large, or refers to itself too often: parts of it are not drawn."
 _VARIES = "What it refers to depends on the way that leads here."
 _CIRCLE = "The schema refers to itself without end."
-_OLDER = re.compile(r"draft-0[1-7]")
+_OLDER = tuple(f"draft-0{number}" for number in range(1, 8))
 """Until draft 7 nothing beside a reference counts."""
 _WORDS = frozenset(("title", "description", "default", "examples"))
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -39,7 +38,7 @@ class Resolver:
     def __init__(self, root: Json) -> None:
         self._document = Document(root)
         stated = cast("Schema", root).get("$schema") if isinstance(root, dict) else None
-        self._older = isinstance(stated, str) and _OLDER.search(stated) is not None
+        self._older = isinstance(stated, str) and any(draft in stated for draft in _OLDER)
         self._steps = STEPS
         self._total = TOTAL
         self._flat: dict[int, tuple[Json, Schema]] = {}

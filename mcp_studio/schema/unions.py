@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Field, Lazy, Scalar, Union, Variant
@@ -179,14 +179,9 @@ def _listed(schema: Schema) -> list[Json]:
     return cast("list[Json]", listed) if isinstance(listed, list) else []
 
 
-class _Fit(NamedTuple):
-    """How little a value fits: the least is the best."""
-
-    other: bool
-    """The property that tells the variants apart has the value of another one."""
-    wrong: int
-    loose: int
-    at: int
+_Fit = tuple[bool, int, int, int]
+"""How little a value fits, the least is the best: whether the property that tells the variants apart has the value of
+another one, how much is wrong, how much is not spoken of, and the variant's index."""
 
 
 def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
@@ -205,7 +200,8 @@ def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | 
             other = False
             if known and isinstance(value, dict) and known[0] in value:
                 other = not equal(known[1][index], cast("Schema", value)[known[0]])
-            fits.append(_Fit(other, judge.wrong(way.schema, value) + bool(vague), judge.loose, index))
-        return min(fits).at if fits else -1
+            wrong = judge.wrong(way.schema, value) + bool(vague)
+            fits.append((other, wrong, judge.loose, index))
+        return min(fits)[3] if fits else -1
 
     return choose
