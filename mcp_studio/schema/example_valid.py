@@ -11,6 +11,7 @@ from mcp_studio.schema.check import equal
 from mcp_studio.schema.example_leaves import Cannot, dice, leaf, sound
 from mcp_studio.schema.example_pattern import matching
 from mcp_studio.schema.field import Choices, Const, Field, JsonField, List, Map, Object, Scalar, Union
+from mcp_studio.schema.kinds import FORBIDDEN
 from mcp_studio.schema.wording import spell
 
 STEPS = 3_000
@@ -124,8 +125,8 @@ class Maker:
         wanted = {one.name for one in fields if one.required} | chosen
         value: dict[str, Json] = {}
         for one in fields:
-            fitting = not one.read_only and (not one.deprecated or self._rich > 1) and one.name not in avoided
-            if one.name in wanted or (fitting and self._more(depth) and (most is None or len(wanted) < most)):
+            room = self._more(depth) and (most is None or len(wanted) < most)
+            if one.name in wanted or (room and one.name not in avoided and self._suits(one)):
                 self._put(value, one, place, depth)
                 wanted.add(one.name)
         self._depending(value, fields, schema, place, depth)
@@ -138,6 +139,10 @@ class Maker:
                 raise Cannot(f"it wants {field.min_entries} properties, and has room for {len(value)}")
             value = self._entries(value, field.rest or Map(""), place, depth, field.min_entries or 0)
         return value
+
+    def _suits(self, one: Field) -> bool:
+        """Whether a property that need not be there is for people to fill in."""
+        return not one.read_only and one.remark != FORBIDDEN and (not one.deprecated or self._rich > 1)
 
     def _demanded(self, schema: dict[str, Json]) -> tuple[set[str], set[str]]:
         """Properties that must be there by one of several alternatives; those that would fit another too."""
@@ -207,6 +212,8 @@ class Maker:
         usual = (0, 2, 3)[self._rich] if self._more(depth) else 0
         count = max(least, len(first) if self._more(depth) else 0, usual)
         count = count if field.max_items is None else max(least, min(count, field.max_items))
+        if "unevaluatedItems" in mapping(field.schema) and "items" not in mapping(field.schema):
+            count = max(least, min(count, len(first)))
         if count > MOST_ITEMS:
             raise Cannot(f"it wants {count} items, which are too many")
         items = self._contained(field, place, depth)

@@ -166,6 +166,7 @@ def _group(report: Report, name: str, schema: Any, cases: list[dict[str, Any]]) 
     found = list(leaves(form))
     report.timed("build and open", start)
     report.count("leaves", by=len(found))
+    report.count("leaves as JSON", by=sum(bool(as_json(field)) for _, field in found))
     nested = build({"type": "object", "properties": {"it": schema}})
     for case in cases:
         report.count("values")

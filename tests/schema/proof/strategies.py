@@ -138,11 +138,12 @@ SCHEMAS = st.builds(_whole, PARTS, PARTS, PARTS)
 """Schemas of arguments: everything is in their property `it`."""
 
 KEYWORDS = """
-    type properties required items enum const title description default examples anyOf oneOf allOf not if then else $ref
-    $dynamicRef $defs definitions $anchor $id $schema format pattern minimum maximum exclusiveMinimum multipleOf
+    type properties required items enum const title description default examples anyOf oneOf allOf not if then else
+    $ref $dynamicRef $defs definitions $anchor $id $schema format pattern minimum maximum exclusiveMinimum multipleOf
     minLength maxLength minItems maxItems uniqueItems contains prefixItems additionalItems additionalProperties
     patternProperties propertyNames minProperties maxProperties dependencies dependentRequired dependentSchemas
-    unevaluatedProperties unevaluatedItems deprecated readOnly writeOnly discriminator enumNames nullable contentMediaType a
+    unevaluatedProperties unevaluatedItems deprecated readOnly writeOnly discriminator enumNames nullable
+    contentMediaType a
 """
 NONSENSE = st.recursive(
     SCALARS | TYPES | REFERENCES,

@@ -12,6 +12,7 @@ from mcp_studio.schema.check import is_type
 from mcp_studio.schema.checkproc import loads
 from mcp_studio.schema.examples import root_of
 from mcp_studio.schema.field import (
+    AS_JSON,
     Choice,
     Choices,
     Const,
@@ -26,6 +27,7 @@ from mcp_studio.schema.field import (
     Scalar,
     Text,
     Union,
+    json_types,
 )
 from mcp_studio.schema.place import put
 from mcp_studio.schema.text import from_text, to_text
@@ -112,6 +114,9 @@ def typed(field: Field | None, value: Any) -> Any:
 
 def fitting(field: Field, value: Any) -> bool:
     """Whether a value is of the kind that a field is for, so that it can be typed into it."""
+    if isinstance(field, AS_JSON):
+        kinds = json_types(field)
+        return not kinds or (value is None and field.nullable) or any(is_type(kind, value) for kind in kinds)
     if isinstance(field, Text):
         return isinstance(value, str)
     if isinstance(field, Number):

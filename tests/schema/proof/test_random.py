@@ -1,0 +1,65 @@
+"""Random schemas and values: the quick check agrees with the library, and a form changes nothing by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.examples import edges, example, invalid, valid
+from mcp_studio.schema.form import build
+from tests.schema.proof.strategies import NONSENSE, SCHEMAS, VALUES
+from tests.schema.proof.support import Library, leaves, same, typed
+
+MODEST = settings(
+    max_examples=60,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=(Phase.explicit, Phase.generate, Phase.shrink),
+)
+
+
+def _errors(schema: Any, value: Any) -> list[str]:
+    return [str(problem) for problem in quick(build(schema), value) if problem.severity == "error"]
+
+
+@given(SCHEMAS, st.lists(VALUES, min_size=1, max_size=4))
+@MODEST
+def test_what_the_library_accepts_the_quick_check_does_not_refuse(schema: Any, values: list[Any]) -> None:
+    library = Library(schema)
+    made = [one.value for one in (*valid(build(schema)), *edges(build(schema))[:5], *invalid(build(schema))[:5])]
+    for value in (*({"it": one} for one in values), *made):
+        found = _errors(schema, value)
+        assert not found or not library.accepts(value), (value, found)
+
+
+@given(SCHEMAS, st.lists(VALUES, min_size=1, max_size=4))
+@MODEST
+def test_a_value_typed_anew_through_its_fields_is_the_same(schema: Any, values: list[Any]) -> None:
+    form = build(schema)
+    made = [one.value for one in (*valid(form), *edges(form)[:5])]
+    for value in (*({"it": one, "other": one} for one in values), *made):
+        assert same(typed(form.root, value), value)
+
+
+@given(SCHEMAS, st.integers(0, 5))
+@MODEST
+def test_examples_are_valid_or_say_why_not(schema: Any, seed: int) -> None:
+    form, library = build(schema), Library(schema)
+    for kind in ("minimal", "typical", "full"):
+        found = example(form, kind, seed)
+        assert found.remark or not library.errors(found.value), (found, library.errors(found.value))
+
+
+@given(NONSENSE, VALUES)
+@settings(MODEST, max_examples=150)
+def test_any_json_as_a_schema_gives_a_form(schema: Any, value: Any) -> None:
+    for whole in (schema, {"properties": {"it": schema}, "required": ["it"]}):
+        form = build(whole)
+        assert isinstance(list(leaves(form)), list)
+        assert same(typed(form.root, value), value) and same(typed(form.root, {"it": value}), {"it": value})
+        quick(form, {"it": value})
+        assert valid(form)
