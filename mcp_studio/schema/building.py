@@ -54,7 +54,7 @@ class Builder:
             base["remark"] = base.get("remark") or "The schema allows no value here."
             plain = {key: item for key, item in plain.items() if key != "not"}
         if "const" in plain:
-            base["nullable"] = plain["const"] is None
+            base["nullable"] = plain["const"] is None or (nullable and "const" not in flat)
             return Const(**base, value=plain["const"], hint=label(plain["const"]))
         if found := options(plain, self.resolver):
             return self._choice(base, plain, found, nullable and not flat.keys() & {"enum", "const"})
@@ -171,6 +171,8 @@ class Builder:
 
     def _list(self, base: dict[str, Any], schema: Schema) -> List:
         places, others = schema.get("prefixItems"), schema.get("items")
+        if others is None and "contains" not in schema:
+            others = schema.get("unevaluatedItems")
         starts: list[Json] = places[:MAX_FIELDS] if isinstance(places, list) else []
         if isinstance(places, list) and len(cast("list[Json]", places)) > MAX_FIELDS:
             others = True

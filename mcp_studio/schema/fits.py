@@ -81,7 +81,7 @@ class Judge:
 
     def _object(self, schema: Schema, value: dict[str, Json], depth: int) -> int:
         found = _counts(schema, "Properties", len(value))
-        found += sum(_MISSING for name in _items(schema.get("required"))[:_MOST] if name not in value)
+        found += sum(_MISSING for name in _names(schema.get("required")) if name not in value)
         known, patterns = _dict(schema.get("properties")), _dict(schema.get("patternProperties"))
         fits = [(matcher(pattern), inner) for pattern, inner in patterns.items()]
         extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
@@ -97,7 +97,7 @@ class Judge:
                 found += self.wrong(schema["propertyNames"], name, depth + 1)
         for name, names in _dict(schema.get("dependentRequired")).items():
             if name in value:
-                found += sum(_MISSING for other in _items(names) if other not in value)
+                found += sum(_MISSING for other in _names(names) if other not in value)
         for name, inner in _dict(schema.get("dependentSchemas")).items():
             if name in value:
                 found += self.wrong(inner, value, depth + 1)
@@ -148,6 +148,10 @@ def _counts(schema: Schema, what: str, size: int) -> int:
 
 def _items(value: Json) -> list[Json]:
     return cast("list[Json]", value) if isinstance(value, list) else []
+
+
+def _names(value: Json) -> list[str]:
+    return [name for name in _items(value)[:_MOST] if isinstance(name, str)]
 
 
 def _dict(value: Json) -> dict[str, Json]:
