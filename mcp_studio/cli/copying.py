@@ -86,10 +86,10 @@ async def _asked(studio: Studio, plan: Plan, options: Options, out: Output, aske
         return _told(subject_of(studio.manager, studio.catalog, ref, None, uri=uri), options, out)
     if not studio.catalog.find(ref) and not plan.named and plan.saved is None:
         ref = studio.catalog.resolve(kind, f"{server}.{plan.name}", [server])
-    arguments = (await given(studio, plan, options, out, asker, _form(studio, ref), ref)).arguments
-    value: Json = texts(arguments) if kind == "prompt" else arguments
+    found = await given(studio, plan, options, out, asker, _form(studio, ref), ref)
+    value: Json = texts(found.arguments) if kind == "prompt" else found.arguments
     subject = subject_of(studio.manager, studio.catalog, ref, value, task=options.flag("--task"))
-    return _told(subject, options, out)
+    return _told(replace(subject, hidden=found.hidden), options, out)
 
 
 def _form(studio: Studio, ref: Ref) -> Form:

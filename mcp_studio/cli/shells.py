@@ -22,8 +22,9 @@ _VALUES = {
     "--transport": " ".join(REMOTE),
     "--log-level": " ".join(LOG_LEVELS),
     "--example": "minimal typical full edge invalid",
+    "--as": "command standalone python pytest curl json-rpc json literal",
 }
-_FILES = ("--config", "--output", "-o", "--answer")
+_FILES = ("--config", "--output", "-o", "--answer", "--from")
 
 
 def _options(verb: str) -> str:

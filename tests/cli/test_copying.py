@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from mcp_studio.call.copying.formats import IDS
+from mcp_studio.cli.shells import script
 from tests.cli.kit import RAW, cli, raw
 
 NOBODY = ("--url", "http://127.0.0.1:1/mcp")
@@ -63,3 +65,7 @@ def test_what_is_printed_runs_and_is_read_again() -> None:
     line = cli("call", "add", "a:=1", "b:=2", "--as", "standalone", "--", *RAW)
     assert line.code == 0, line.err
     assert raw("call", "--from", "-", given=line.out).out == "3\n"
+
+
+def test_the_forms_are_completed() -> None:
+    assert " ".join(IDS) in script("bash")

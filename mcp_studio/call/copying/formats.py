@@ -83,7 +83,7 @@ def copy_as(subject: Subject, form: str, *, secrets: bool = False) -> Copy:
 def _shown(subject: Subject, secrets: bool) -> tuple[Subject, tuple[str, ...], tuple[str, ...]]:
     """The call as it may be written, what of it is hidden, and what of it is secret."""
     known = subject.server.secrets if subject.server else ()
-    shown = without_secrets(subject.value, places_of(subject.tool, subject.value), known)
+    shown = without_secrets(subject.value, subject.hidden | places_of(subject.tool, subject.value), known)
     expected = Shown(None) if subject.structured is ABSENT else without_secrets(subject.structured, (), known)
     told = ABSENT if expected.hidden else subject.structured
     if secrets:

@@ -56,6 +56,8 @@ class Subject:
     """The tool as the server lists it."""
     task: bool = False
     """It is to be called as a task (2025-11-25)."""
+    hidden: frozenset[str] = frozenset()
+    """Pointers of what is secret in the value, besides what its schema and names say."""
     structured: Json = ABSENT
     """The structured content that came of it last time."""
 
@@ -154,5 +156,5 @@ def subject_of(
     return Subject(
         ref, value, uri, server, status.spoken, status.version,
         manager.era_of(server), status.client_info or manager.client_info, status.declared, tool,
-        support == "required" or (support == "optional" and task), came,
+        support == "required" or (support == "optional" and task), structured=came,
     )  # fmt: skip
