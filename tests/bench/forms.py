@@ -1,6 +1,6 @@
 """Forms of real catalogues: they build, keep what is typed, agree with the library, and few leaves fall back to JSON.
 
-    python -m tests.bench.forms --catalogues DIR [--every 1] [--show 10] [--quick]
+    python -m tests.bench.forms --catalogues DIR [--every 1] [--part 0] [--show 5] [--quick]
     python -m tests.bench.forms --suite DIR
 
 `--catalogues` names a folder with files `*.jsonl` below it, one tool a line, its schema under `input_schema` or
@@ -64,7 +64,7 @@ class Report:
         print(f"memory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
-def schemas(folder: Path, every: int) -> Iterator[tuple[str, Any, int]]:
+def schemas(folder: Path, every: int, part: int) -> Iterator[tuple[str, Any, int]]:
     """Name, schema, and how many tools have it."""
     found: dict[str, tuple[str, int]] = {}
     for file in sorted(folder.rglob("*.jsonl")):
@@ -75,7 +75,7 @@ def schemas(folder: Path, every: int) -> Iterator[tuple[str, Any, int]]:
                 name, count = found.get(text, (f"{file.parent.name}/{tool.get('server')}.{tool.get('name')}", 0))
                 found[text] = (name, count + 1)
     for index, (text, (name, count)) in enumerate(found.items()):
-        if index % every == 0:
+        if index % every == part:
             yield name, loads(text), count
 
 
@@ -187,12 +187,13 @@ def main() -> None:
     parser.add_argument("--catalogues", type=Path)
     parser.add_argument("--suite", type=Path)
     parser.add_argument("--every", type=int, default=1, help="look at every so many schemas only")
+    parser.add_argument("--part", type=int, default=0, help="with --every: which of them, from 0")
     parser.add_argument("--show", type=int, default=5, help="cases shown of each kind")
     parser.add_argument("--quick", action="store_true", help="build the forms and count the leaves, without examples")
     given = parser.parse_args()
     report = Report(given.show)
     if given.catalogues:
-        for name, schema, tools in schemas(given.catalogues, given.every):
+        for name, schema, tools in schemas(given.catalogues, given.every, given.part):
             one(report, name, schema, tools, not given.quick)
     if given.suite:
         suite(report, given.suite)

@@ -194,6 +194,15 @@ BY_HAND: dict[str, Any] = {
         },
     ),
     "chain": _tool({"next": {"$ref": "#"}, "value": WHOLE}, "value"),
+    "shipping": _tool(
+        {"country": {"enum": ["DE", "US"]}, "zip": TEXT, "state": TEXT},
+        "country",
+        **{
+            "if": {"properties": {"country": {"const": "US"}}, "required": ["country"]},
+            "then": {"required": ["state"], "properties": {"zip": {"pattern": "^\\d{5}$"}}},
+            "else": {"properties": {"zip": {"pattern": "^[0-9]{4,5}$"}}},
+        },
+    ),
     "login": _tool({"user": TEXT, "password": TEXT, "token": TEXT}, dependentRequired={"user": ["password"]}),
     "either": _tool({"id": WHOLE, "name": TEXT}, anyOf=[{"required": ["id"]}, {"required": ["name"]}]),
     "numbers": _tool(
@@ -255,15 +264,6 @@ BY_HAND: dict[str, Any] = {
 }
 
 CARELESS: dict[str, Any] = {
-    "shipping": _tool(
-        {"country": {"enum": ["DE", "US"]}, "zip": {"type": "string", "maxLength": 9}, "state": TEXT},
-        "country",
-        **{
-            "if": {"properties": {"country": {"const": "US"}}, "required": ["country"]},
-            "then": {"required": ["state"], "properties": {"zip": {"pattern": "^\\d{5}$"}}},
-            "else": {"properties": {"zip": {"pattern": "^[0-9]{4,5}$"}}},
-        },
-    ),
     "no type": {"properties": {"a": {"description": "a thing"}, "b": {"minimum": 1}}, "required": ["a"]},
     "missing property": _tool({"a": TEXT}, "a", "b"),
     "default of another type": _tool(
