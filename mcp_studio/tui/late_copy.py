@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from mcp_studio.tui.screens.copying import Copying
 
 
+OFFERED = 200_000
+"""Characters of a pasted text that is looked at."""
+
+
 def copy_dialog(studio: Studio, subject: Subject) -> ModalScreen[None]:
     """In which form a call is copied."""
     from mcp_studio.tui.screens.copy_dialog import CopyDialog
@@ -47,6 +51,16 @@ def copy_as(subject: Subject, form: str) -> Copy:
     from mcp_studio.call.copying.formats import copy_as as make
 
     return make(subject, form)
+
+
+def offer_call(app: StudioApp, text: str) -> None:
+    """Say so where a text that was pasted is a whole call, and keep it for the dialog that fills it in."""
+    if len(text) > OFFERED or len(text) < 8:
+        return
+    pasted = called(text.encode("utf-8", "surrogatepass"))
+    if pasted is not None and (pasted.name or "command" in pasted.form):
+        app.main.calling.copying.offered = text
+        app.say(f"This is a {pasted.says()}. {app.spell('paste-call')} fills the form from it.")
 
 
 def copy_message(app: StudioApp, entry: WireMessage | None, *, choose: bool) -> None:

@@ -87,6 +87,17 @@ def test_a_pasted_call_fills_the_form_or_opens_the_one_that_it_is_about() -> Non
             calling = stage.main.calling
             await stage.until(lambda: calling.opened.value == {"a": 1, "b": 2}, "the value")
             assert (await stage.ran()).result["content"][0]["text"] == "3"
+            await stage.press("f2", "ctrl+pagedown")
+            await stage.until(lambda: stage.main.call.tab == "json" and stage.main.call.body.typing, "the JSON")
+            await stage.press("ctrl+a")
+            stage.app.post_message(Paste(REQUEST))
+            words = "This is a JSON-RPC request: a call of add, 2 arguments. alt+u fills the form from it."
+            await stage.until(lambda: words in stage.toasts, "an offer")
+            await stage.press("alt+u")
+            await stage.shows("fills raw.add, which is open")
+            await stage.press("ctrl+j")
+            await stage.until(lambda: calling.opened.value == {"a": 2, "b": 40}, "the value")
+            await stage.until(lambda: not stage.main.call.unreadable(), "nothing of the text is left")
             await stage.open("echo")
             await pasting(stage, f"curl http://h/mcp -d '{REQUEST}'")
             await stage.shows("curl command with a JSON-RPC request: a call of add, 2 arguments", "opens raw.add")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, cast
 
 from textual.containers import Vertical
+from textual.events import Paste
 from textual.message import Message
 from textual.widget import Widget
 
 from mcp_studio.catalog.changes import diff
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.tui import late_copy
 from mcp_studio.tui.definition import about
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.json_editor import JsonEditor
@@ -20,6 +23,9 @@ from mcp_studio.tui.panels.history import HistoryList
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.text_view import TextView
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
 
 WHOLE = ""
 """Under this name the text of the JSON tab waits while it is no JSON; places have theirs under their JSON pointers."""
@@ -109,6 +115,10 @@ class CallBody(Vertical):
         if self.json is not None:
             self.json.show(value)
         self.post_message(self.Edited(value, {}))
+
+    def on_paste(self, event: Paste) -> None:
+        """A whole call that was pasted as JSON or long text could fill the form: that is offered."""
+        late_copy.offer_call(cast("StudioApp", self.app), event.text)
 
     def entry_point(self) -> Widget | None:
         """The widget inside that takes the keys."""

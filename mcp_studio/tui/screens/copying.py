@@ -31,12 +31,15 @@ class Copying:
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
         self._studio = screen.studio
+        self.offered = ""
+        """A call that was pasted somewhere else than into the dialog for it."""
 
     def wanted(self, what: str, entry: Entry | None = None) -> None:
         """`name`, `command`, `as` or `paste`, of an entry or of what is open."""
         app = self._screen.studio_app
         if what == "paste":
-            app.push_screen(late_copy.fill_dialog(self, app.clipboard), self._filled)
+            text, self.offered = self.offered or app.clipboard, ""
+            app.push_screen(late_copy.fill_dialog(self, text), self._filled)
         elif what == "name" and entry is not None:
             app.copy(entry.ref.name)
         elif (subject := self._subject(entry)) is not None:
