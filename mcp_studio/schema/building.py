@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from mcp_studio.jsontext import Json
+from mcp_studio.schema.composites import list_field, object_or_map
 from mcp_studio.schema.conditions import conditional
-from mcp_studio.schema.field import Choice, Choices, Const, Field, JsonField, Lazy, List, Map, Object, Option, Text
-from mcp_studio.schema.keys import Match, key_rule, matcher
-from mcp_studio.schema.kinds import REMARK, Schema, count, impossible, kinds_of, required_names, says_more, types
+from mcp_studio.schema.field import Choice, Choices, Const, Field, JsonField, Option
+from mcp_studio.schema.kinds import REMARK, Schema, count, impossible, kinds_of, types
 from mcp_studio.schema.options import label, many_options, options
 from mcp_studio.schema.own import is_type
 from mcp_studio.schema.resolve import Resolver
-from mcp_studio.schema.scalars import common, flag, looks_secret, number, text
+from mcp_studio.schema.scalars import common, flag, number, text
 from mcp_studio.schema.shape import shape, span
 from mcp_studio.schema.unions import union
 
-MAX_FIELDS = 300
-"""Fields drawn for one object; further properties are edited as JSON."""
 _CONTRADICTS = "The schema lists values that are not of the type it asks for."
 _TOO_MANY = "There are too many values to choose from: they are not listed."
-_PATTERNS = 100
-"""Patterns of keys that are looked at."""
-_KEYS = 2_000
-"""Keys of a map whose fields are kept."""
 
 
 class Builder:
@@ -76,9 +70,9 @@ class Builder:
         if kinds == {"boolean"}:
             return flag(base)
         if kinds == {"object"}:
-            return self._object_or_map(base, schema)
+            return object_or_map(self, base, schema)
         if kinds == {"array"}:
-            return self._list(base, schema)
+            return list_field(self, base, schema)
         return JsonField(**base, hint=shape(schema, self.resolver), types=tuple(kind for kind in kinds if kind))
 
     def _choice(self, base: dict[str, Any], plain: Schema, found: tuple[Option, ...], add_null: bool) -> Field:
@@ -95,120 +89,3 @@ class Builder:
             found = (*found, Option(None, "null"))
         base["nullable"] = any(option.value is None for option in found)
         return Choice(**base, options=found, hint=f"one of {len(found)}")
-
-    # Objects and maps
-
-    def _object_or_map(self, base: dict[str, Any], schema: Schema) -> Field:
-        known = schema.get("properties")
-        closed = schema.get("additionalProperties", schema.get("unevaluatedProperties")) is False
-        if known or required_names(schema) or (closed and "patternProperties" not in schema):
-            return self.object(base, schema)
-        return self._map(base, schema)
-
-    def object(self, base: dict[str, Any], schema: Schema) -> Object:
-        """The field of an object with known properties."""
-        known = schema.get("properties")
-        known = known if isinstance(known, dict) else {}
-        names = required_names(schema)
-        free = self._map(common("", {}, False), schema)
-
-        def fields() -> tuple[Field, ...]:
-            self.resolver.fresh()
-            allowed = [name for name in known if name in names or not self._forbidden(known[name])]
-            drawn = [self.field(name, known[name], name in names) for name in allowed[:MAX_FIELDS]]
-            unknown = sorted(names - known.keys())[: MAX_FIELDS - len(drawn)]
-            return (*drawn, *(_named(free.of(name), name, required=True) for name in unknown))
-
-        low, high = count(schema, "minProperties"), count(schema, "maxProperties")
-        return Object(
-            **base,
-            hint=self._entries(schema, low, high),
-            fields=Lazy(fields),
-            rest=free if says_more(schema) else None,
-            more=max(0, len(known.keys() | names) - MAX_FIELDS),
-            min_entries=low,
-            max_entries=high,
-        )
-
-    def _forbidden(self, schema: Json) -> bool:
-        """Whether a property with this schema cannot be there at all."""
-        return schema is False or (isinstance(schema, dict) and len(cast("Schema", schema)) == 1 and impossible(schema))
-
-    def _entries(self, schema: Schema, low: int | None, high: int | None) -> str:
-        parts = (shape(schema, self.resolver), span(low or None, high, unit="entries"))
-        return ", ".join(part for part in parts if part)
-
-    def _map(self, base: dict[str, Any], schema: Schema) -> Map:
-        listed = schema.get("patternProperties")
-        patterns: list[tuple[str, Match, Json]] = []
-        for pattern, inner in list((listed if isinstance(listed, dict) else {}).items())[:_PATTERNS]:
-            patterns.append((pattern, matcher(pattern), inner))
-        rest = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
-        made: dict[str, Field] = {}
-
-        def of(key: str) -> Field:
-            if key not in made:
-                if len(made) > _KEYS:
-                    made.clear()
-                self.resolver.fresh()
-                found = [(fits(key), inner) for _, fits, inner in patterns]
-                fitting = [inner for fit, inner in found if fit] or [inner for fit, inner in found if fit is None][:1]
-                if rest is False and patterns and not fitting:
-                    fitting = [patterns[0][2]]  # the key is wrong, and will be one that fits
-                inner: Json = rest if not fitting else True
-                for one in fitting:
-                    inner = self.resolver.both(inner, one)
-                made[key] = _named(self.field("", inner if inner is not False else True), key)
-            return made[key]
-
-        names = self.resolver.flat(schema.get("propertyNames"))
-        rule = key_rule(names, [(pattern, fits) for pattern, fits, _ in patterns], rest is False)
-        low, high = count(schema, "minProperties"), count(schema, "maxProperties")
-        hint = self._entries(schema, low, high)
-        return Map(**base, of=of, wrong_key=rule, min_entries=low, max_entries=high, hint=hint)
-
-    # Lists
-
-    def _list(self, base: dict[str, Any], schema: Schema) -> List:
-        places, others = schema.get("prefixItems"), schema.get("items")
-        if others is None and "contains" not in schema:
-            others = schema.get("unevaluatedItems")
-        starts: list[Json] = places[:MAX_FIELDS] if isinstance(places, list) else []
-        if isinstance(places, list) and len(cast("list[Json]", places)) > MAX_FIELDS:
-            others = True
-            base["remark"] = "It describes too many items one by one: the further ones are not checked here."
-        low, high = count(schema, "minItems"), count(schema, "maxItems")
-
-        def first() -> tuple[Field, ...]:
-            self.resolver.fresh()
-            return tuple(self.field("", place) for place in starts)
-
-        def items() -> Field | None:
-            if others is False or (high is not None and 0 < high <= len(starts)):
-                return None
-            self.resolver.fresh()
-            return self.field("", True if others is None else others)
-
-        unique = schema.get("uniqueItems") is True
-        hint = [shape(schema, self.resolver), span(low or None, high, unit="items"), "no two alike" if unique else ""]
-        return List(
-            **base,
-            hint=", ".join(part for part in hint if part),
-            first=Lazy(first),
-            items=Lazy(items),
-            min_items=low,
-            max_items=high,
-            unique=unique,
-        )
-
-
-def _named(field: Field, name: str, *, required: bool = False) -> Field:
-    """The same field at another key."""
-    kind = type(field)
-    copy = object.__new__(kind)
-    copy.__setstate__(field.__getstate__())  # pyright: ignore
-    object.__setattr__(copy, "name", name)
-    object.__setattr__(copy, "required", required)
-    if isinstance(copy, Text) and looks_secret(name):
-        object.__setattr__(copy, "secret", True)
-    return copy

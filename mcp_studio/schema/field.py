@@ -233,7 +233,7 @@ class Form:
     fields: tuple[Field, ...] = ()
     """The properties at the top."""
     whole: bool = False
-    """The schema is not an object with properties: the whole value is edited as JSON."""
+    """Nothing of the schema can be drawn: the whole value is edited as JSON."""
     schema: Json = None
     more: int = 0
     """How many properties are not among the fields, for there are too many: they are edited as JSON."""

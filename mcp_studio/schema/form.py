@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.building import MAX_FIELDS as MAX_FIELDS
 from mcp_studio.schema.building import Builder
+from mcp_studio.schema.composites import MAX_FIELDS as MAX_FIELDS
+from mcp_studio.schema.composites import object_field
 from mcp_studio.schema.field import Field, Form, JsonField, Object, Text
 from mcp_studio.schema.kinds import REMARK, Schema, required_names, says_more, types
 from mcp_studio.schema.scalars import common
@@ -54,7 +55,7 @@ def _root(builder: Builder, schema: Json, top: Schema, wrong: bool) -> Field:
     if _closed(top):
         known = {key: item for key, item in top.items() if key is not REMARK}
         base = {**common("", top, True), "schema": {"type": "object", **known}, "remark": top.get(REMARK, "")}
-        return builder.object(base, known)
+        return object_field(builder, base, known)
     return builder.field("", schema, required=True)
 
 
@@ -62,7 +63,7 @@ def _known(builder: Builder, top: Schema) -> tuple[Field, ...]:
     """The properties that a schema of alternatives names besides them."""
     if not isinstance(top.get("properties"), dict):
         return ()
-    drawn = builder.object({**common("", top, True), "schema": top}, top)
+    drawn = object_field(builder, {**common("", top, True), "schema": top}, top)
     return drawn.fields()
 
 

@@ -18,6 +18,8 @@ _SECRET = re.compile(
 )
 _LONG = frozenset(("content", "contents", "body", "code", "script", "sql", "markdown", "html"))
 _EXAMPLES = 20
+_PATTERN = 40
+"""Characters of a pattern that is told in the hint."""
 
 
 def common(name: str, schema: Schema, required: bool) -> dict[str, Any]:
@@ -59,11 +61,13 @@ def text(common: dict[str, Any], schema: Schema) -> Text:
     form = schema.get("format")
     form = form if isinstance(form, str) and len(form) < 40 else ""
     media = schema.get("contentMediaType")
-    hint = ", ".join(part for part in (form, span(low or None, high, unit="characters")) if part)
+    pattern = words(schema.get("pattern"))
+    said = f"matching {pattern}" if 0 < len(pattern) <= _PATTERN else ""
+    hint = ", ".join(part for part in (form, span(low or None, high, unit="characters"), said) if part)
     return Text(
         **common,
         format=form,
-        pattern=words(schema.get("pattern")),
+        pattern=pattern,
         min_length=low,
         max_length=high,
         secret=form == "password" or schema.get("writeOnly") is True or looks_secret(name),

@@ -17,6 +17,7 @@ from mcp_studio.schema.field import (
     Flag,
     Number,
     Option,
+    Scalar,
     json_types,
 )
 from mcp_studio.schema.options import label
@@ -125,6 +126,11 @@ def _json(field: Field, text: str) -> Json:
     bare = text.strip()
     if _stands_for_itself(field, text):
         return text
+    if isinstance(field, Scalar):
+        try:
+            return loads(bare, exact=True)
+        except JsonProblem:
+            raise ValueError(wrong_type(list(field.types), bare)) from None
     return _strict(bare, field.hint if field.hint and field.hint != "any JSON" else "JSON")
 
 

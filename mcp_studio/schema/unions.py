@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Field, Lazy, Scalar, Union, Variant
 from mcp_studio.schema.fits import Judge
-from mcp_studio.schema.kinds import REMARK, Schema, kinds_of, types
+from mcp_studio.schema.kinds import REMARK, Schema, kinds_of, required_names, types
 from mcp_studio.schema.labels import Way, discriminator, labels
 from mcp_studio.schema.own import equal, is_type
 from mcp_studio.schema.shape import shape
@@ -37,6 +37,8 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
     ways = found.ways(schema)
     if found.too_many:
         return builder.plain({**base, "remark": _TOO_MANY}, _without(schema))
+    if found.needs:
+        base = {**base, "remark": base.get("remark") or found.needs}
     if len(ways) < 2:
         return None if not ways or ways[0].schema is schema else builder.plain(base, ways[0].schema)
     if all((kinds := kinds_of(way.schema)) and kinds <= _SIMPLE for way in ways):
@@ -65,6 +67,7 @@ class _Finder:
     def __init__(self, builder: Builder) -> None:
         self._resolver = builder.resolver
         self.too_many = False
+        self.needs = ""
 
     def ways(self, schema: Schema) -> list[Way]:
         """Each alternative with what is said besides them; when there are too many, only those of the first list."""
@@ -84,6 +87,8 @@ class _Finder:
             return self._ways(rest, name, key, seen)
         flat = [self._resolver.flat(branch) for branch in group]
         if all(branch.keys() <= _RESTRICTS for branch in flat):
+            needed = [" and ".join(sorted(required_names(branch))[:8]) for branch in flat[:8]]
+            self.needs = f"It needs {', or '.join(needed)}." if all(needed) else self.needs
             return self._ways(rest, name, key, seen | {id(group)})
         keys = _mapped(schema.get("discriminator"))
         rest = {word: item for word, item in rest.items() if word not in _OF_THE_WHOLE and word != "discriminator"}
