@@ -21,7 +21,7 @@ SAVED = (
     ("saved-run", "!ctrl+j,alt+enter,ctrl+enter", "take('run')", "Run it", "Run"),
     ("saved-rename", "!ctrl+r", "take('rename')", "Rename it", "Rename"),
     ("saved-delete", "!ctrl+d", "take('delete')", "Delete it, after asking", "Delete"),
-    ("saved-open", "!ctrl+o", "take('open')", "Open its file in your editor", "Open"),
+    ("saved-open", "!ctrl+o", "take('open')", "Open its file in your editor", ""),
     ("saved-close", "escape", "close", "Back", "Back"),
 )
 ASK = (
