@@ -30,7 +30,7 @@ async def tab(stage: Stage, name: str) -> None:
     """Go to a tab of the call pane, which fills the screen."""
     if not stage.main.has_class("-zoom"):
         await stage.press("f10")
-    for _ in range(5):
+    for _ in range(8):
         if stage.main.call.tab == name:
             return
         await stage.press("ctrl+pagedown")
