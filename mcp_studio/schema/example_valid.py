@@ -19,6 +19,8 @@ STEPS = 3_000
 MOST_ITEMS = 200
 """Items of a list, or entries of a map, that are made up because the schema demands so many."""
 _DEPTH = 40
+_PATTERNS = 10
+"""Patterns of keys that are tried."""
 _NEVER = {"not": {}}
 _KEYS = ("name", "key", "example", "one", "two", "three", "a", "id", "x-example", "X_EXAMPLE", "42")
 
@@ -198,11 +200,11 @@ class Maker:
     def _keys(self, field: Map, count: int, place: str) -> list[str]:
         schema = mapping(field.schema)
         names = mapping(schema.get("propertyNames"))
-        patterns = [*mapping(schema.get("patternProperties")), *([names["pattern"]] if "pattern" in names else [])]
+        patterns = [*([names["pattern"]] if "pattern" in names else []), *mapping(schema.get("patternProperties"))]
         listed = names.get("enum")
         found = [key for key in listed if isinstance(key, str)] if isinstance(listed, list) else []
         for number in range(count + 1):
-            for pattern in patterns:
+            for pattern in patterns[:_PATTERNS]:
                 key = matching(pattern, 0, 100, dice(f"{place}{number}")) if isinstance(pattern, str) else None
                 found += [key] if key else []
         return [*found, *_KEYS, *(f"key{number}" for number in range(count + 1))]

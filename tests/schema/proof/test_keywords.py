@@ -113,6 +113,7 @@ KEYWORDS: dict[str, list[Any]] = {
         {"anyOf": [{"type": "null"}, {"type": "string"}]},
         {"anyOf": [{"required": ["foo"]}, {"required": ["bar"]}]},
         {"type": "object", "anyOf": [True, False]},
+        {"anyOf": [{"const": []}, {"type": "null"}]},
     ],
     "oneOf": [
         TAGGED,
