@@ -145,6 +145,48 @@ def test_a_field_that_looks_secret_is_warned_about() -> None:
     run(main())
 
 
+NESTED = {
+    "type": "object",
+    "properties": {
+        "who": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "login": {"type": "object", "properties": {"pin_password": {"type": "string", "default": "given"}}},
+            },
+            "required": ["name"],
+        },
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "pay": {
+            "anyOf": [
+                {"title": "card", "type": "object", "properties": {"number": {"type": "string"}}},
+                {"title": "bill", "type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]},
+            ]
+        },
+    },
+    "required": ["who", "tags"],
+}
+"""More than the specification allows a server to ask for, and what servers ask for nevertheless."""
+
+
+def test_what_is_asked_for_can_be_as_nested_as_arguments_are() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(80, 24)) as stage:
+            asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Whom?", NESTED)))
+            await stage.shows("pin_password looks like a secret", "○ card  ○ bill")
+            await stage.press("ctrl+j")
+            await stage.shows("Not sent: who is required")
+            await stage.press("tab", *"Ada", "tab", "tab", "tab", "enter", *"x", "tab", "tab", "right", "right")
+            await stage.press("tab", *"Bob")
+            assert "is required" not in stage.screen_text()
+            await stage.press("ctrl+j")
+            await stage.until(asking.done, "the answer", 5)
+            answer = asking.result()
+            assert answer.content == {"who": {"name": "Ada"}, "tags": ["x"], "pay": {"to": "Bob"}}
+
+    run(main())
+
+
 def test_a_destructive_tool_is_run_only_after_yes() -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:

@@ -166,6 +166,12 @@ class FormView(Helped):
         self._model.tell(problems)
         self._redraw()
 
+    def begin(self) -> None:
+        """Take the focus, on the first row that is no heading of others."""
+        first = next((at for at, row in enumerate(self._model.rows) if row.fold is not True), None)
+        if first is not None:
+            self.go(first)
+
     def focus_first_problem(self) -> bool:
         """Go to the first row with an error, and tell what is missing everywhere; False when there is none."""
         return self.go_to_problem(-1)

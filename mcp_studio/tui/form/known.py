@@ -72,10 +72,10 @@ class Told:
 
 
 def still_told(told: Iterable[SchemaProblem], edited: Path, value: Json) -> tuple[SchemaProblem, ...]:
-    """What a whole check said that an edit did not overtake: nothing about the place, and nothing of the whole."""
+    """What a whole check said that an edit did not overtake: nothing about the place, what is in it or around it."""
     kept: list[SchemaProblem] = []
     for problem in told:
         path = path_of(problem.pointer, value)
-        if problem.pointer and path[: len(edited)] != edited:
+        if path[: len(edited)] != edited and edited[: len(path)] != path:
             kept.append(problem)
     return tuple(kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
 from textual.widget import Widget
@@ -11,8 +11,9 @@ from textual.widgets import Static
 
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Form, Text
+from mcp_studio.schema.field import Field, Form, Object, Text
 from mcp_studio.schema.form import build, defaults
+from mcp_studio.schema.place import Path, remove
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui import asking_words
@@ -22,6 +23,9 @@ from mcp_studio.tui.views.glyphs import glyphs
 
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.asking import Asking
+
+_DEPTH, _FIELDS = 8, 500
+"""How far it is looked for secrets; the specification has no objects in objects here."""
 
 
 class Question(AskedDialog, scope="question"):
@@ -45,7 +49,7 @@ class Question(AskedDialog, scope="question"):
 
     def _warnings(self) -> Iterable[Widget]:
         sign = glyphs().warning
-        secret = [safe(name, 60) for name in _secrets(self._form_model)]
+        secret = list(dict.fromkeys(safe(path[-1], 60) for path in _secrets(self._form_model)))
         if secret:
             text = f"{', '.join(secret)} looks like a secret. A server has no business asking for passwords."
             yield Static(Content(f"{sign} {text}"), classes="bad gap")
@@ -58,13 +62,7 @@ class Question(AskedDialog, scope="question"):
     def on_mount(self) -> None:
         """The first field gets the focus."""
         super().on_mount()
-        self.call_after_refresh(self._focus_form)
-
-    def _focus_form(self) -> None:
-        for widget in self._form.query("*"):
-            if widget.focusable and widget.display:
-                widget.focus()
-                return
+        self.call_after_refresh(self._form.begin)
 
     def on_form_view_changed(self, event: FormView.Changed) -> None:
         """Keep what is typed."""
@@ -89,14 +87,24 @@ class Question(AskedDialog, scope="question"):
             self.dismiss(Answer("accept", self._form.value))
 
 
-def _secrets(form: Form) -> list[str]:
-    return [field.name for field in form.fields if isinstance(field, Text) and field.secret]
+def _secrets(form: Form) -> list[Path]:
+    """The places that look secret, inside of objects, too."""
+    found: list[Path] = []
+    todo: list[tuple[Path, Field]] = [((field.name,), field) for field in form.fields]
+    for path, field in todo:
+        if isinstance(field, Text) and field.secret:
+            found.append(path)
+        if isinstance(field, Object) and len(path) < _DEPTH and len(todo) < _FIELDS:
+            todo += [((*path, inner.name), inner) for inner in field.fields()]
+    return found
 
 
-def _start(form: Form) -> dict[str, Json]:
+def _start(form: Form) -> Json:
     """The defaults, but of no field that looks secret: a person is to know what they give away."""
-    hidden = set(_secrets(form))
-    return {name: value for name, value in defaults(form).items() if name not in hidden}
+    value: Json = cast("Json", defaults(form))
+    for path in _secrets(form):
+        value = remove(value, path)
+    return value
 
 
 def _words(problem: SchemaProblem) -> str:
