@@ -100,7 +100,8 @@ class Arranging:
         own: tuple[Action, ...] = ()
         if pane is not None:
             listed = "tasks" if pane is self._screen.catalog and self._screen.catalog.on_tasks else pane.id
-            own = tuple(a for name in (*PANES, "tasks") if listed == name for a in scoped(name) if a.show)
+            listed = "history" if pane is self._screen.call and pane.tab == "history" else listed
+            own = tuple(a for name in (*PANES, "tasks", "history") if listed == name for a in scoped(name) if a.show)
         if pane is self._screen.call and (acts := self._screen.call.acts):
             own = tuple(BY_ID[act]._replace(short=SHORT[act]) for act in acts)
         if pane is self._screen.servers and not self._screen.servers.current:
