@@ -20,3 +20,5 @@ class AreaEditor(TextArea):
     def __init__(self, text: str = "", *, numbers: bool = False, classes: str = "") -> None:
         super().__init__(text, compact=True, show_line_numbers=numbers, highlight_cursor_line=False, classes=classes)
         self.cursor_blink = False
+        for key in ("f6", "f7"):  # they lead elsewhere in the studio, also from here
+            self._bindings.key_to_bindings.pop(key, None)

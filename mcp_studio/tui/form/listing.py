@@ -43,6 +43,7 @@ class Listing(Folding):
             self.refuse(f"There are {items} items: more are not allowed.")
             return
         self._act_at(self._model.add(holder, field, at))
+        self._overlay.line.select_all()  # what it begins with gives way to what is typed
 
     def _act_at(self, path: Path, *, inside: bool = True) -> None:
         """An edit was done: go to its place, and into it where it is open."""

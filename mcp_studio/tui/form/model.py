@@ -19,8 +19,16 @@ class FormModel(Editing):
     """A value with its form, and the edits of lists and maps in it; those of one place are inherited."""
 
     def add(self, holder: Path, field: List, index: int | None = None) -> Path:
-        """Add an item to a list, at its end or at an index; gives its place."""
+        """Add an item to a list, at its end or at an index; gives its place.
+
+        A list whose first items have a meaning of their own begins with all of these.
+        """
         at = len(self.items(holder)) if index is None else index
+        if at == 0 and len(field.first()) > 1 and not self.items(holder):
+            begun = starter(field)
+            self.put(holder, begun if isinstance(begun, list) and begun else [starter(field.first()[0])])
+            self.fold(holder, True)
+            return (*holder, 0)
         described = field.item(at) or JsonField("")
         return self.insert((*holder, at), starter(described))
 

@@ -26,6 +26,10 @@ _MOST_HELP = 8
 """Lines of description under the current row."""
 _MOST_PROBLEMS = 3
 """Problems told under a row that is not the current one, a line each."""
+_QUIET = ("add", "rest", "item", "inner", "other")
+_WIDE = 100
+"""Cells from which on descriptions stand beside the values, not below."""
+_LEAST_BESIDE = 20
 _REMOVE = 2
 """Cells of the mark that removes the current item."""
 
@@ -37,6 +41,7 @@ class Painter:
         self._model = model
         self.columns = Columns(model, width)
         self.width = self.columns.width
+        self._wide = width >= _WIDE
         self._values = Values(model, self.columns)
         self._helped: dict[tuple[int, bool], bool] = {}
 
@@ -54,17 +59,20 @@ class Painter:
 
     def bare_height(self, row: Row) -> int:
         """The same without what is wrong."""
-        if row.kind != "field" or not (row.given.description or row.given.title or row.given.deprecated):
-            if not row.given.read_only or row.kind != "field":
-                return 1
+        return 1 if self._wide else 1 + self._helps(row)
+
+    def _helps(self, row: Row) -> bool:
+        """Whether something is said about a row that is not the current one; among items it would be said again."""
+        known = row.given
+        if row.kind != "field" or not (known.description or known.title or known.deprecated or known.read_only):
+            return False
         if any(isinstance(part, int) for part in row.path):
-            return 1
+            return False
         filled = self._filled(row)
-        key = (id(row.given), filled)
-        known = self._helped.get(key)
-        if known is None:
-            known = self._helped[key] = bool(self._help(row, False, filled))
-        return 1 + known
+        key = (id(known), filled)
+        if key not in self._helped:
+            self._helped[key] = bool(self._help(row, False, filled))
+        return self._helped[key]
 
     def draw(
         self,
@@ -86,31 +94,45 @@ class Painter:
             offers: what can be taken into its editor.
         """
         drawn = Drawn()
-        start = " " * self.columns.indent(row)
-        at = self.columns.value(row)
-        look = "accent" if current and focused else "dim" if row.kind in ("add", "rest", "item", "inner") else ""
-        label = "" if row.kind in ("add", "rest") else fit(words.label(row), max(1, at - len(start) - 1)) + " "
-        front: list[Piece] = [(start, ""), (label, look)]
-        if editor:
-            drawn.lines = [front, *([] for _ in range(editor - 1))]
-        else:
-            value = self._values.draw(row, drawn)
-            if current and focused and picker is None:
-                value = [(text, "cursor") for text, _ in value]
-                value.append((" " * max(0, self.columns.room(row) - width_of(value)), "cursor"))
-            drawn.lines = [[*front, *value]]
-        if current and focused and row.kind in ("item", "entry", "other") and picker is None:
+        here, at = current and focused, self.columns.value(row)
+        self._first_line(row, drawn, here and picker is None, here, editor)
+        if here and row.kind in ("item", "entry", "other") and picker is None:
             self._remove_mark(drawn, row, editor)
         if picker is not None:
             self._list(picker, drawn, at)
         elif offers is not None and offers.open:
             self._offered(offers, drawn, at)
             return drawn
-        problems = self._model.told.of(index) if current and focused else self._told(index, row)
-        drawn.lines += self._problems(problems, at, current and focused)
-        if (current and focused) or self.bare_height(row) > 1:
-            drawn.lines += self._help_lines(row, current and focused)
+        drawn.lines += self._problems(self._model.told.of(index) if here else self._told(index, row), at, here)
+        if here or self.bare_height(row) > 1:
+            drawn.lines += self._help_lines(row, here)
+        elif self._wide and not editor and self._helps(row):
+            self._beside(row, drawn)
         return drawn
+
+    def _first_line(self, row: Row, drawn: Drawn, cursor: bool, here: bool, editor: int) -> None:
+        """Label and value; room for the editor where one will lie over the value."""
+        start = " " * self.columns.indent(row)
+        look = "accent" if here else "dim" if row.kind in _QUIET else ""
+        width = max(1, self.columns.value(row) - len(start) - 1)
+        label = "" if row.kind in ("add", "rest") else fit(words.label(row), width) + " "
+        front: list[Piece] = [(start, ""), (label, look)]
+        if editor:
+            drawn.lines = [front, *([] for _ in range(editor - 1))]
+            return
+        value = self._values.draw(row, drawn)
+        if cursor:
+            value = [(text, "cursor") for text, _ in value]
+            value.append((" " * max(0, self.columns.room(row) - width_of(value)), "cursor"))
+        drawn.lines = [[*front, *value]]
+
+    def _beside(self, row: Row, drawn: Drawn) -> None:
+        """On a wide screen, what is said about a row stands behind its value."""
+        line = drawn.lines[0]
+        at = max(min(self.width // 2, 64), width_of(line) + 3)
+        if self.width - at >= _LEAST_BESIDE:
+            text = self._help(row, False, self._filled(row))
+            line += [(" " * (at - width_of(line)), ""), (cut(text, self.width - at), "dim")]
 
     def notices(self) -> Iterator[list[Piece]]:
         """What stands above the rows: what is wrong with the value as a whole."""
@@ -193,9 +215,12 @@ class Painter:
         return words.help_words(row, current=current, filled=filled, seen=seen)
 
     def _help_lines(self, row: Row, current: bool) -> list[list[Piece]]:
-        if row.kind in ("add", "rest", "other"):
+        if row.kind in ("add", "rest"):
             return []
-        text = self._help(row, current, self._filled(row))
+        if row.kind == "other":
+            text = "The schema says nothing of it; it is sent too." if current else ""
+        else:
+            text = self._help(row, current, self._filled(row))
         margin = self.columns.indent(row) + 2
         return list(self._wrapped(text, "dim", margin, _MOST_HELP if current else 1)) if text else []
 
