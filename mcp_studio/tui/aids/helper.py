@@ -15,10 +15,11 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Field
 from mcp_studio.schema.place import NoPlace, Path, pointer
 from mcp_studio.tui import clipboard
+from mcp_studio.tui.aids.aside import aside
 from mcp_studio.tui.aids.external import NoEditor, ending_for, find_editor
 from mcp_studio.tui.aids.hidden import holds_secret, secret
 from mcp_studio.tui.aids.json_help import again
-from mcp_studio.tui.aids.offered import Aid, Here, aids, composite, kind_of, suits, text_like
+from mcp_studio.tui.aids.offered import Aid, Here, aids, composite, kind_of, suits
 from mcp_studio.tui.aids.pasted import Reading
 from mcp_studio.tui.aids.visit import EDITING, Visit, busy, visit
 from mcp_studio.tui.screens.aid_choice import AidChoice
@@ -60,9 +61,13 @@ class FieldHelp:
         self._name = _name(path)
 
     def do(self, name: str) -> None:
-        """Start one aid."""
+        """Start one aid; one that cannot be done here is told with its reason."""
         if name == "insert":
             name = suits(self._field) or ""
+        refused = next((aid for aid in aids(self._here()) if aid.name == name and aid.refused), None)
+        if refused is not None:
+            self._app.say(f"{refused.title.rstrip('…')}: {refused.refused}.", "warning")
+            return
         {
             "": self._choose,
             "editor": lambda: self._edit(self._path, self._field),
@@ -74,7 +79,7 @@ class FieldHelp:
             "absent": lambda: self._form.clear_at(self._path),
             "undo": self._form.action_undo,
             "redo": self._form.action_redo,
-            "reveal": self._reveal,
+            "reveal": self._form.toggle_revealed,
         }[name]()
 
     def _open(self, dialog: Screen[T], then: Callable[[T | None], None]) -> None:
@@ -124,16 +129,10 @@ class FieldHelp:
     # Dialogs
 
     def _when(self) -> None:
-        if not text_like(self._field):
-            self._app.say("The field takes no text, and so no date.", "warning")
-            return
         text = self._form.text_at(self._path)
         self._open(WhenDialog(self._name, kind_of(self._field), text), self._put_if)
 
     def _file(self) -> None:
-        if not text_like(self._field):
-            self._app.say("The field takes no text, and so no file.", "warning")
-            return
         most = self._app.studio.limits.field_file
         self._open(FileDialog(self._name, self._field, most), self._put_if)
 
@@ -141,7 +140,7 @@ class FieldHelp:
         own = self._app.clipboard
         try:
             async with asyncio.timeout(_PATIENCE):
-                text = await asyncio.to_thread(clipboard.paste, own)
+                text = await aside(lambda: clipboard.paste(own))
         except TimeoutError:
             text = own
         self._open(PasteDialog(self._name, self._field, text), self._pasted)
@@ -222,12 +221,6 @@ class FieldHelp:
         self._app.copy(text)
         name = safe(self._name, 60)
         self._app.say(f"{name} is no longer there: what was meant for it is on the clipboard.", "warning")
-
-    def _reveal(self) -> None:
-        if not secret(self._field):
-            self._app.say("This field is no secret: all of it is shown.")
-        else:
-            self._form.toggle_revealed()
 
 
 def _name(path: Path) -> str:

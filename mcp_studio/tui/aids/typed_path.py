@@ -38,7 +38,7 @@ def place(typed: str, base: Path) -> Path:
 
 
 def offers(typed: str, base: Path, *, hidden: bool = False) -> Offers:
-    """Entries of the folder typed so far that begin with the rest, folders first. Reads the disk."""
+    """Entries of the folder typed so far that begin with the rest: the exact one, then folders. Reads the disk."""
     folder, _, start = _parts(typed)
     hidden = hidden or start.startswith(".")
     found: list[Offer] = []
@@ -51,7 +51,7 @@ def offers(typed: str, base: Path, *, hidden: bool = False) -> Offers:
     for entry in looked[:_MOST]:
         if _fits(entry.name, start) and (hidden or not entry.name.startswith(".")):
             found.append(_offer(entry))
-    found.sort(key=lambda one: (not one.folder, not one.name.startswith(start), one.name.casefold()))
+    found.sort(key=lambda one: (one.name != start, not one.folder, not one.name.startswith(start), one.name.casefold()))
     return Offers(tuple(found), more=len(looked) > _MOST)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
@@ -15,6 +14,7 @@ from textual.widgets import Input, Static
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Field
 from mcp_studio.tui.aids import contents, typed_path
+from mcp_studio.tui.aids.aside import Latest, aside
 from mcp_studio.tui.aids.contents import Found, NoContents, Shape
 from mcp_studio.tui.aids.typed_path import Offer, Offers
 from mcp_studio.tui.screens.dialog import Dialog
@@ -39,11 +39,14 @@ class FileDialog(Dialog[str], scope="file"):
         super().__init__()
         self._name = name
         self._most = most
-        self._base = base or Path.cwd()
+        self._base = base or _here()
         self._shapes = contents.shapes(field)
         self._asked = contents.asks_for_code(field)
         self._shape: Shape | None = None
         self._hidden = False
+        self._folders: Latest[Offers] = Latest()
+        self._files: Latest[Found | NoContents] = Latest()
+        self._listed: str | None = None
         self._found: Found | None = None
         self._problem = ""
         hint = "A path; ~ is your home folder"
@@ -93,32 +96,40 @@ class FileDialog(Dialog[str], scope="file"):
             self._list.action_move(_STEPS[event.key])
 
     def _look(self) -> None:
-        self.run_worker(self._list_folder(self._input.value), group="folder", exclusive=True)
+        typed, base, hidden = self._input.value, self._base, self._hidden
 
-    async def _list_folder(self, typed: str) -> None:
-        found = await asyncio.to_thread(typed_path.offers, typed, self._base, hidden=self._hidden)
-        self._list.empty = found.problem or "Nothing fits."
-        self._list.set_rows(found.entries, keep=False)
-        self._look_at(found)
+        def take(found: Offers) -> None:
+            self._listed = typed
+            self._list.empty = found.problem or "Nothing fits."
+            self._list.set_rows(found.entries, keep=False)
+            self._look_at("Only the first entries of the folder are listed." if found.more else "")
 
-    def _look_at(self, found: Offers | None = None) -> None:
-        self.run_worker(self._look_at_file(self._path(), bool(found and found.more)), group="file", exclusive=True)
+        self.run_worker(self._folders.ask(lambda: typed_path.offers(typed, base, hidden=hidden), take))
+
+    @property
+    def _offer(self) -> Offer | None:
+        """What the cursor is on, unless the list is still that of what was typed before."""
+        return self._list.row if self._listed == self._input.value else None
 
     def _path(self) -> Path:
         """The file that is typed, or else the one under the cursor."""
-        typed = self._input.value
-        offer = self._list.row
+        typed, offer = self._input.value, self._offer
         return typed_path.place(typed if offer is None else typed_path.taken(typed, offer), self._base)
 
-    async def _look_at_file(self, path: Path, more: bool) -> None:
+    def _look_at(self, remark: str = "") -> None:
         self._found, self._problem = None, ""
-        offer = self._list.row
-        if offer is None or not offer.folder:
-            try:
-                self._found = await asyncio.to_thread(contents.look, path)
-            except NoContents as problem:
-                self._problem = problem.message if offer is not None or self._input.value else ""
-        self._show("Only the first entries of the folder are listed." if more else "")
+        if self._offer is not None and self._offer.folder:
+            self._show(remark)
+            return
+        path = self._path()
+        told = self._offer is not None or bool(self._input.value)
+
+        def take(found: Found | NoContents) -> None:
+            self._found = found if isinstance(found, Found) else None
+            self._problem = found.message if isinstance(found, NoContents) and told else ""
+            self._show(remark)
+
+        self.run_worker(self._files.ask(lambda: _looked(path), take))
 
     def _shape_now(self) -> Shape:
         if self._shape is not None:
@@ -154,11 +165,17 @@ class FileDialog(Dialog[str], scope="file"):
 
     def action_complete(self) -> None:
         """Complete the path as far as it is clear; with the cursor moved, to where it is."""
-        offer = self._list.row
-        completed = typed_path.completed(self._input.value, tuple(self._list.rows))
-        if completed == self._input.value and offer is not None:
-            completed = typed_path.taken(self._input.value, offer)
-        self._type(completed)
+        self.run_worker(self._complete(self._input.value), group="complete", exclusive=True)
+
+    async def _complete(self, typed: str) -> None:
+        entries = tuple(self._list.rows)
+        if self._listed != typed:
+            entries = (await aside(lambda: typed_path.offers(typed, self._base, hidden=self._hidden))).entries
+        completed = typed_path.completed(typed, entries)
+        if completed == typed and self._offer is not None:
+            completed = typed_path.taken(typed, self._offer)
+        if self._input.value == typed:
+            self._type(completed)
 
     def _type(self, path: str) -> None:
         self._input.value = path
@@ -166,15 +183,14 @@ class FileDialog(Dialog[str], scope="file"):
 
     def action_take(self) -> None:
         """Take the file, or go into the folder."""
-        offer = self._list.row
-        if offer is not None and offer.folder:
-            self._type(typed_path.taken(self._input.value, offer))
+        if self._offer is not None and self._offer.folder:
+            self._type(typed_path.taken(self._input.value, self._offer))
             return
         self.run_worker(self._take(self._path(), self._shape_now()), group="take", exclusive=True)
 
     async def _take(self, path: Path, shape: Shape) -> None:
         try:
-            text = await asyncio.to_thread(contents.take, path, shape, self._most)
+            text = await aside(lambda: contents.take(path, shape, self._most))
         except NoContents as problem:
             self._problem = f"{problem.message} {problem.hint}".strip()
             self._show()
@@ -185,3 +201,17 @@ class FileDialog(Dialog[str], scope="file"):
     def action_close(self) -> None:
         """Leave it as it was."""
         self.dismiss(None)
+
+
+def _looked(path: Path) -> Found | NoContents:
+    try:
+        return contents.look(path)
+    except NoContents as problem:
+        return problem
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path.home()  # the folder we were started in is gone

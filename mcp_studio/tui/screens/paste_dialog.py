@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 
 from textual.content import Content
@@ -12,6 +11,7 @@ from textual.widgets import Static, TextArea
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import hidden_in, safe
 from mcp_studio.schema.field import Field, Text
+from mcp_studio.tui.aids.aside import Latest
 from mcp_studio.tui.aids.pasted import Reading, readings
 from mcp_studio.tui.bindings import key_for
 from mcp_studio.tui.form.area import AreaEditor
@@ -41,6 +41,7 @@ class PasteDialog(Dialog[Reading], scope="paste"):
         self._text = text
         self._readings: tuple[Reading, ...] = ()
         self._at = 0
+        self._long: Latest[tuple[Reading, ...]] = Latest()
         self._area = AreaEditor("" if self._large or self._secret else text, classes="frame")
         self._preview = Static(classes="gap preview")
 
@@ -58,6 +59,7 @@ class PasteDialog(Dialog[Reading], scope="paste"):
         self._area.display = not hidden
         if not hidden:
             self._area.focus()
+            self._area.select_all()  # what is pasted or typed now comes instead of it
         self._read(self._text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
@@ -70,10 +72,7 @@ class PasteDialog(Dialog[Reading], scope="paste"):
         if len(text) <= _AT_ONCE:
             self._show_readings(readings(self._field, text))
         else:
-            self.run_worker(self._read_long(text), exclusive=True)
-
-    async def _read_long(self, text: str) -> None:
-        self._show_readings(await asyncio.to_thread(readings, self._field, text))
+            self.run_worker(self._long.ask(lambda: readings(self._field, text), self._show_readings))
 
     def _show_readings(self, found: tuple[Reading, ...]) -> None:
         self._readings, self._at = found, 0
@@ -100,7 +99,10 @@ class PasteDialog(Dialog[Reading], scope="paste"):
     def _shown(self, value: Json) -> str:
         if self._secret:
             return "•" * 8
-        written = value[:_SHOWN] if isinstance(value, str) else printable(value)
+        if isinstance(value, str):
+            written = value
+        else:  # a large one is not written out whole for a few lines
+            written = printable(value) if len(self._text) < _AT_ONCE else safe(value, _SHOWN)
         lines = safe(written, _SHOWN, lines=True).split("\n")
         return "\n".join(lines[:_LINES]) + (f"\n… {len(lines) - _LINES} more lines" if len(lines) > _LINES else "")
 

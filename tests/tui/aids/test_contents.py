@@ -103,6 +103,9 @@ def test_a_path_completes_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert names("") == ["data/", "Docs/", "data.json", "dates.csv"]
     assert names("d") == ["data/", "Docs/", "data.json", "dates.csv"]
     assert names("da") == ["data/", "data.json", "dates.csv"]
+    (tmp_path / "data.json.d").mkdir()
+    assert names("data.json") == ["data.json", "data.json.d/"]  # what is typed whole comes first
+    (tmp_path / "data.json.d").rmdir()
     assert names(".") == names(".h") == [".hidden"] and ".hidden" in names("", hidden=True)
     assert names("~/data/") == ["inner/"] and names("~") == names("~/") == names(str(tmp_path) + "/")
     assert typed_path.offers("none/", tmp_path).problem == "The folder cannot be read: No such file or directory."
