@@ -10,7 +10,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.redact import MARK, SHORTEST, is_secret_name
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import pointer
+from mcp_studio.schema.place import Path, pointer
 
 
 class Shown(NamedTuple):
@@ -28,9 +28,9 @@ def without_secrets(value: Json, places: Collection[str] = (), known: Collection
         places: pointers of what is secret whatever it is called.
         known: texts that are secret wherever they stand; too short ones count only as a whole.
     """
-    hidden: list[str] = []
-    made = _inner(value, "", "", frozenset(places), tuple(filter(None, known)), hidden)
-    return Shown(made if hidden else value, tuple(hidden))
+    hider = _Hider(frozenset(places), tuple(filter(None, known)))
+    made = hider.shown(value, (), secret=False)
+    return Shown(made if hider.hidden else value, tuple(hider.hidden))
 
 
 def places_of(tool: Mapping[str, Json], value: Json) -> frozenset[str]:
@@ -45,20 +45,38 @@ def holds(text: str, known: Collection[str]) -> bool:
     return any(secret == text or (len(secret) >= SHORTEST and secret in text) for secret in known if secret)
 
 
-def _inner(value: Json, at: str, name: str, places: frozenset[str], known: tuple[str, ...], hidden: list[str]) -> Json:
-    # One frame for each level: values are nested as deep as the limit on depth allows.
-    if isinstance(value, dict):
-        members: dict[str, Json] = {}
-        for key, item in cast("dict[str, Json]", value).items():
-            members[key] = _inner(item, at + pointer(key), key, places, known, hidden)
-        return members
-    if isinstance(value, list):
-        items: list[Json] = []
-        for index, item in enumerate(cast("list[Json]", value)):
-            items.append(_inner(item, at + pointer(index), name, places, known, hidden))
-        return items
-    named = isinstance(value, str) and value != "" and (is_secret_name(name) or MARK in value or holds(value, known))
-    if named or (at in places and value not in (None, "")):
-        hidden.append(at)
+class _Hider:
+    """Goes through one value."""
+
+    def __init__(self, places: frozenset[str], known: tuple[str, ...]) -> None:
+        self._places = places
+        self._known = known
+        self._names: dict[str, bool] = {}
+        self.hidden: list[str] = []
+
+    def shown(self, value: Json, path: Path, *, secret: bool) -> Json:
+        """The value without secrets; `secret` is what stands under the name of a secret, however deep."""
+        # One frame for each level: values are nested as deep as the limit on depth allows.
+        secret = secret or (bool(self._places) and pointer(*path) in self._places)
+        if isinstance(value, dict):
+            members: dict[str, Json] = {}
+            for key, item in cast("dict[str, Json]", value).items():
+                members[key] = self.shown(item, (*path, key), secret=secret or self._named(key))
+            return members
+        if isinstance(value, list):
+            items: list[Json] = []
+            for index, item in enumerate(cast("list[Json]", value)):
+                items.append(self.shown(item, (*path, index), secret=secret))
+            return items
+        if value is None or isinstance(value, bool) or value == "" or not (secret or self._known_secret(value)):
+            return value
+        self.hidden.append(pointer(*path))
         return MARK
-    return value
+
+    def _named(self, name: str) -> bool:
+        if name not in self._names:
+            self._names[name] = is_secret_name(name)
+        return self._names[name]
+
+    def _known_secret(self, value: Json) -> bool:
+        return isinstance(value, str) and (MARK in value or bool(self._known and holds(value, self._known)))

@@ -91,6 +91,7 @@ def test_servers_of_the_command_line_keep_their_secrets_too() -> None:
     [
         ({"pin": "12345"}, ["12345"]),
         ({"deep": [{"api_key": "k1"}]}, ["k1"]),
+        ({"credentials": {"user": "me1", "pins": ["p1", 4711]}}, ["me1", "p1", "4711"]),
         ({"text": "with s3cr3t-of-env in it"}, ["s3cr3t-of-env"]),
     ],
 )
