@@ -57,7 +57,7 @@ class SavedChoice(SearchDialog[Any], scope="saved"):
     def _draw(self, row: SavedCall | Problem, width: int, selected: bool) -> Line:
         if isinstance(row, SavedCall):
             return saved_line(row, width, whole=True)
-        text = f"{Path(row.file).name}: {row.key} {row.message}"
+        text = f"{Path(row.file).name}: {row.key} {row.message} {row.hint}"
         return [(f"{glyphs().bad} ", "bad"), (cut(safe(text, 400), max(1, width - 2), more=glyphs().more), "dim")]
 
 
