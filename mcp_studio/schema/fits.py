@@ -83,7 +83,7 @@ class Judge:
         found = _counts(schema, "Properties", len(value))
         found += sum(_MISSING for name in _names(schema.get("required")) if name not in value)
         known, patterns = _dict(schema.get("properties")), _dict(schema.get("patternProperties"))
-        fits = [(matcher(pattern), inner) for pattern, inner in patterns.items()]
+        fits = [(matcher(pattern), inner) for pattern, inner in list(patterns.items())[:_MOST]]
         extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
         for name, item in list(value.items())[:_MOST]:
             fitting = [inner for match, inner in fits if match(name)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from mcp_studio.jsontext import ExactFloat
-from mcp_studio.schema.check import quick
+from mcp_studio.schema.check import equal, own, quick, quick_at, wrong_members
 from mcp_studio.schema.form import build
+from mcp_studio.schema.walk import field_at
 
 
 def messages(schema: Any, value: Any, **options: bool) -> list[str]:
@@ -105,3 +107,91 @@ def test_formats_warn_and_are_errors_where_they_are_demanded(format: str, good: 
 def test_a_long_text_does_not_trouble_the_formats() -> None:
     for format in ("email", "uri", "date-time"):
         assert messages({"type": "string", "format": format}, "a@b:" * 250_000)
+
+
+NESTED = build(
+    {
+        "properties": {
+            "rows": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"id": {"type": "integer"}, "tag": {"enum": ["a", "b"]}, "when": {"format": "date"}},
+                    "required": ["id"],
+                    "additionalProperties": {"type": "boolean"},
+                    "propertyNames": {"maxLength": 4},
+                },
+                "maxItems": 3,
+                "uniqueItems": True,
+            },
+            "pair": {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+            "any_of": {"oneOf": [{"type": "string", "maxLength": 1}, {"type": "array", "items": {"type": "integer"}}]},
+            "line": {"type": ["integer", "boolean"], "minimum": 3},
+            "free": {"minimum": 3},
+            "step": {"type": "integer", "multipleOf": 5},
+        }
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ({"rows": [{"id": 1}, {}]}, [("/rows/1/id", "is required")]),
+        ({"rows": [{"id": 1, "tag": "z"}]}, [("/rows/0/tag", "must be one of a, b; got 'z'")]),
+        ({"rows": [{"id": 1, "x": 1}]}, [("/rows/0/x", "must be true or false, got 1")]),
+        (
+            {"rows": [{"id": 1, "longer": True}]},
+            [("/rows/0/longer", "is a name that must have at most 4 characters")],
+        ),
+        ({"rows": [{"id": 1}, {"id": 1.0}]}, []),
+        ({"rows": [{"id": 1}, {"id": 1}]}, [("/rows", "has the same item more than once")]),
+        ({"rows": [{"id": n} for n in range(4)]}, [("/rows", "must have at most 3 items, has 4")]),
+        ({"rows": 5}, [("/rows", "must be a list, got 5")]),
+        ({"pair": ["a", "b"]}, [("/pair", "has more items than the schema allows")]),
+        ({"any_of": ["x"]}, [("/any_of/0", "must be a whole number, got 'x'")]),
+        ({"any_of": "long"}, [("/any_of", "must have at most 1 character, has 4")]),
+        ({"any_of": 5}, [("/any_of", "must be text or a list, got 5")]),
+        ({"line": True}, []),
+        ({"line": 1}, [("/line", "must be at least 3, got 1")]),
+        ({"line": "x"}, [("/line", "must be a whole number or true or false, got 'x'")]),
+        ({"step": 7}, [("/step", "must be a multiple of 5, got 7")]),
+    ],
+)
+def test_problems_inside_are_told_at_their_places(value: Any, found: list[tuple[str, str]]) -> None:
+    assert [(p.pointer, p.message) for p in quick(NESTED, value)] == found
+
+
+def test_a_type_that_is_only_spoken_of_is_a_warning() -> None:
+    assert [p.severity for p in quick(NESTED, {"free": "x"})] == ["warning"]
+    assert [p.severity for p in quick(NESTED, {"free": 1})] == ["error"]
+
+
+def test_one_place_can_be_checked_alone() -> None:
+    value = {"rows": [{}, {"id": "x"}], "step": 7}
+    assert NESTED.root is not None
+    assert [p.pointer for p in quick_at(NESTED.root, ("rows", 1), value)] == ["/rows/1/id"]
+    assert [p.pointer for p in quick_at(NESTED.root, ("rows",), value)] == ["/rows/0/id", "/rows/1/id"]
+    assert quick_at(NESTED.root, ("nowhere", 5), value) == ()
+    (rows, *_) = NESTED.fields
+    assert list(own(rows, [{}, {"id": "x"}])) == [] and list(own(rows, 5)) == [("must be a list, got 5", "error")]
+    row = field_at(NESTED.root, ("rows", 0), value)
+    assert row is not None and list(wrong_members(row, {})) == [("id", "is required")]
+
+
+def test_the_person_says_which_variant_is_meant() -> None:
+    form = build({"properties": {"u": {"oneOf": [{"properties": {k: {"type": "integer"}}} for k in "ab"]}}})
+    assert quick(form, {"u": {"b": 1}}) == () == quick(form, {"u": {"b": 1}}, {("u",): 0})
+    assert [p.pointer for p in quick(form, {"u": {"b": "x"}}, {("u",): 1})] == ["/u/b"]
+
+
+def test_a_thousand_rows_are_checked_while_somebody_types() -> None:
+    rows = [{"id": n, "tag": "a", "when": "2027-01-31", "yes": True, "no": False} for n in range(1_000)]
+    start = time.process_time()
+    assert len(quick(NESTED, {"rows": rows})) == 1
+    assert time.process_time() - start < 0.1
+
+
+def test_equality_is_that_of_json_schema() -> None:
+    assert equal({"a": 1, "b": [2.0]}, {"b": [2], "a": 1.0})
+    assert not equal({"a": True}, {"a": 1}) and not equal([1], [True]) and not equal([1], {"0": 1})
