@@ -78,6 +78,9 @@ class SavedCalls:
         if saved.ref.server not in manager.names():
             app.say(f"{saved.name} is for the server {saved.ref.server}, which is not configured.", "warning")
             return
+        if manager.status(saved.ref.server).state in ("idle", "connecting"):
+            await manager.settle(saved.ref.server)
+            await manager.listed(saved.ref.server)
         entries = self._studio.catalog.find(saved.ref)
         if not entries:
             app.say(f"{saved.ref.server} does not list {saved.ref.name}, or not yet.", "warning")
