@@ -19,6 +19,7 @@ from mcp_studio.tui.kept import Kept
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.screens.completing import Completing
 from mcp_studio.tui.screens.copying import Copying
+from mcp_studio.tui.screens.live_check import LiveCheck
 from mcp_studio.tui.screens.patience import Patience
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Calling:
         self._studio = screen.studio
         self.opened: Opened | None = None
         self._patience = Patience(screen)
+        self._live = LiveCheck(screen)
         self._calls = Kept()
         self._refused: Json = None
         self._changes: dict[str, Change] = {}
@@ -103,6 +105,7 @@ class Calling:
             self._studio.drafts.put(self.opened.key, value, hidden=hidden)
             unread = frozenset(pending) if self.opened.hides else frozenset[str]()
             self._studio.drafts.put(f"text:{self.opened.key}", dict(pending) or None, hidden=unread)
+            self._live.later(self.opened)
 
     def _look(self, opened: Opened) -> None:
         """The person sees the entry as it is now: it is marked no more, but what has changed is still told."""
