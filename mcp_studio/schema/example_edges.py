@@ -65,6 +65,8 @@ def _values(field: Field, value: Json) -> Iterator[tuple[str, Json]]:
 
 def _texts(field: Text) -> Iterator[tuple[str, str]]:
     low, high = field.min_length or 0, field.max_length
+    if mapping(field.schema).keys() & {"anyOf", "oneOf", "allOf", "not"}:
+        return  # what each of them wants is not known here
     if field.pattern or field.format in FORMATS:
         for one in FORMATS.get(field.format, ())[1:] if not field.pattern else ():
             if low <= len(one) and (high is None or len(one) <= high):
