@@ -53,6 +53,7 @@ class Builder:
         if found := options(plain, self.resolver):
             return self._choice(base, plain, found, nullable and not flat.keys() & {"enum", "const"})
         if found := many_options(plain, self.resolver):
+            base["implied"] = not types(plain)
             low, high = count(plain, "minItems"), count(plain, "maxItems")
             hint = f"any of {len(found)}" + (f", {words}" if (words := span(low or None, high)) else "")
             return Choices(**base, options=found, min_items=low, max_items=high, hint=hint)
@@ -63,6 +64,8 @@ class Builder:
         kinds = set(types(schema) or kinds_of(schema)) or {""}
         if "enum" in schema:
             base.setdefault("remark", _TOO_MANY)
+        elif not types(schema):
+            base["implied"] = True
         if kinds == {"string"}:
             return text(base, schema)
         if kinds <= {"integer", "number"}:

@@ -63,7 +63,7 @@ def _split(builder: Builder, base: dict[str, Any], rest: Schema, conditions: lis
     kinds = kinds_of(rest)
 
     def choose(value: Json) -> int:
-        if value is None and "null" not in kinds:  # absent: as if nothing were in it yet
+        if value is None and kinds == frozenset(("object",)):  # absent: as if nothing were in it yet
             value = {}
         if isinstance(first.test, str):
             return 0 if isinstance(value, dict) and first.test in value else 1

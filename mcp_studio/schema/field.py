@@ -46,6 +46,8 @@ class Field:
     """The shape or the bounds in a few words, such as `object {start, end}`, `string[]` or `1 to 50`."""
     schema: Json = None
     """The sub-schema it was made from, references followed and parts merged."""
+    implied: bool = False
+    """The schema speaks of this type without asking for it: a value of another one is allowed all the same."""
     examples: tuple[Json, ...] = ()
     """Values that the schema gives as examples."""
     deprecated: bool = False

@@ -47,26 +47,7 @@ def own(field: Field, value: Json, *, strict: bool = False) -> Iterable[Said]:
 
 def severity(field: Field, value: Json) -> Severity:
     """How bad a wrong value is: a schema that only speaks of objects, say, without asking for one, allows the rest."""
-    if not field.schema or _decides(field.schema) or any(is_type(kind, value) for kind in json_types(field)):
-        return "error"
-    return "warning"
-
-
-def _decides(schema: Json, depth: int = 3) -> bool:
-    """Whether a schema leaves values of some types out."""
-    if not isinstance(schema, dict):
-        return False
-    known = cast("dict[str, Json]", schema)
-    if not _STATES.isdisjoint(known):
-        return True
-    groups = [known.get(key) for key in ("anyOf", "oneOf")]
-    return depth > 0 and any(
-        isinstance(group, list) and all(_decides(one, depth - 1) for one in cast("list[Json]", group))
-        for group in groups
-    )
-
-
-_STATES = frozenset(("type", "const", "enum", "$ref"))
+    return "warning" if field.implied and not any(is_type(kind, value) for kind in json_types(field)) else "error"
 
 
 def equal(one: Json, two: Json) -> bool:

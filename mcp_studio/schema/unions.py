@@ -169,6 +169,8 @@ def _scalar(builder: Builder, base: dict[str, Any], ways: list[Way]) -> Field:
     listed = [value for schema in schemas for value in _listed(schema)]
     if listed and "examples" not in base:
         base = {**base, "examples": tuple(listed[:20])}
+    if not all(types(schema) or "enum" in schema or "const" in schema for schema in schemas):
+        base = {**base, "implied": True}
     if kinds <= {"integer", "number"} or len(kinds) == 1:
         first = schemas[0]
         same = {key: item for key, item in first.items() if all(one.get(key, ...) == item for one in schemas)}
