@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import Form, Lazy, Object
+from mcp_studio.schema.form import build
 from mcp_studio.session.rules import message_result
+from mcp_studio.tui.form.state import root_of
 
 STOPS = ("endTurn", "stopSequence", "maxTokens", "toolUse")
 ROLES = ("assistant", "user")
@@ -37,17 +41,23 @@ def head_schema() -> Json:
     }
 
 
-def tool_schema(names: list[str]) -> Json:
-    """What is edited of a block that uses a tool."""
-    return {
-        "type": "object",
-        "properties": {
-            "name": {"enum": cast("Json", names)},
-            "input": {"type": "object", "description": "the arguments; enter opens a larger editor"},
-            "id": {"type": "string", "minLength": 1, "description": "by which its result is known"},
-        },
-        "required": ["name", "id"],
-    }
+def tool_form(tools: Mapping[str, Mapping[str, Json]], name: Json) -> Form:
+    """What is edited of a block that uses this tool: its arguments are the form that the tool itself has."""
+    known = tools.get(name, {}) if isinstance(name, str) else {}
+    arguments = build(known.get("inputSchema", {"type": "object"}))
+    head = build(
+        {
+            "type": "object",
+            "properties": {
+                "name": {"enum": cast("Json", list(tools))},
+                "id": {"type": "string", "minLength": 1, "description": "by which its result is known"},
+            },
+            "required": ["name", "id"],
+        }
+    )
+    given = replace(root_of(arguments), name="input", required=True, title="", description="")
+    fields = (head.fields[0], given, head.fields[1])
+    return Form(fields, root=Object("", required=True, fields=Lazy(lambda: fields)), problems=arguments.problems)
 
 
 def blocks_of(reply: Json) -> list[Json]:

@@ -96,7 +96,7 @@ def test_a_tool_is_used_and_text_added() -> None:
             call = await sampled(stage, tools=TOOLS)
             await stage.press("alt+u")
             await stage.shows("uses a tool", "toolUse")
-            await stage.press("tab", *'{"a": 1, "b": 2}', "alt+n")
+            await stage.press("tab", "tab", "1", "tab", "2", "alt+n")
             await stage.until(lambda: len(stage.app.screen.query("BlockEditor")) == 2, "two blocks")
             await stage.press(*"adding", "ctrl+j")
             assert (await answer_of(call))["result"] == {
@@ -106,6 +106,34 @@ def test_a_tool_is_used_and_text_added() -> None:
                     {"type": "text", "text": "adding"},
                 ],
             }  # fmt: skip
+
+    run(main())
+
+
+def test_the_arguments_of_a_tool_are_its_own_form() -> None:
+    point = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    move = {
+        "type": "object",
+        "properties": {"to": {"$ref": "#/$defs/point"}, "via": {"type": "array", "items": {"$ref": "#/$defs/point"}}},
+        "required": ["to"],
+        "$defs": {"point": point},
+    }
+    tools = [{"name": "move", "inputSchema": move}, {"name": "say", "inputSchema": {"properties": {"word": {}}}}]
+
+    async def main() -> None:
+        async with on_stage(asks(), size=(80, 24)) as stage:
+            call = await sampled(stage, tools=tools)
+            await stage.press("alt+u")
+            await stage.shows("● move  ○ say", "to *", "x *", "via")
+            await stage.press("tab", "tab", "tab", *"far", "ctrl+j")
+            await stage.shows("input › to › x must be a whole number")
+            await stage.press(*["backspace"] * 3, "7", "up", "up", "up", "right")
+            await stage.shows("○ move  ● say", "word")
+            await stage.press("left")
+            await stage.shows("● move  ○ say", "7")
+            await stage.press("ctrl+j")
+            content = (await answer_of(call))["result"]["content"]
+            assert content == {"type": "tool_use", "name": "move", "id": "call_1", "input": {"to": {"x": 7}}}
 
     run(main())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from textual.containers import Vertical
@@ -10,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.form import build
+from mcp_studio.schema.field import Form
 from mcp_studio.tui.form.area import AreaEditor
 from mcp_studio.tui.form.form_view import FormView
 
@@ -63,12 +64,32 @@ class TextBlock(BlockEditor):
 
 
 class ToolBlock(BlockEditor):
-    """A block that uses a tool, with its arguments as JSON."""
+    """A block that uses a tool; `form_of` gives the form of the block by the name of the tool."""
 
-    def __init__(self, schema: Json, block: dict[str, Json]) -> None:
-        value: Json = {key: block[key] for key in ("name", "input", "id") if block.get(key)}
-        self._form = FormView(build(schema), value)
+    def __init__(self, form_of: Callable[[Json], Form], block: dict[str, Json]) -> None:
+        value: dict[str, Json] = {key: block[key] for key in ("name", "input", "id") if block.get(key)}
+        self._form_of = form_of
+        self._tool = value.get("name")
+        self._inputs: dict[str, Json] = {}
+        """Arguments of the other tools, as they were left."""
+        self._form = FormView(form_of(self._tool), value)
         super().__init__("uses a tool", self._form)
+
+    def start(self) -> None:
+        """Go there."""
+        self._form.begin()
+
+    def on_form_view_changed(self) -> None:
+        """Another tool has other arguments; what was typed for the one before is kept for its return."""
+        value = self._form.value
+        name = cast("dict[str, Json]", value).get("name") if isinstance(value, dict) else None
+        if not isinstance(value, dict) or name == self._tool:
+            return
+        rest = {key: item for key, item in cast("dict[str, Json]", value).items() if key != "input"}
+        self._inputs[str(self._tool)] = cast("dict[str, Json]", value).get("input", {})
+        self._tool = name
+        kept = self._inputs.get(str(name))
+        self._form.show(self._form_of(name), {**rest, "input": kept} if kept else rest)
 
     @property
     def block(self) -> dict[str, Json]:

@@ -74,7 +74,7 @@ class Sampling(AskedDialog, scope="sampling"):
 
     def _editor(self, block: dict[str, Json]) -> BlockEditor:
         if block.get("type") == "tool_use":
-            return ToolBlock(sampling_reply.tool_schema(list(self._tools)), block)
+            return ToolBlock(lambda name: sampling_reply.tool_form(self._tools, name), block)
         return TextBlock(str(block.get("text", "")))
 
     def _show_mode(self) -> None:
