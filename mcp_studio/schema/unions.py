@@ -40,16 +40,25 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
     if found.needs:
         base = {**base, "remark": base.get("remark") or found.needs}
     if len(ways) < 2:
-        return None if not ways or ways[0].schema is schema else builder.plain(base, ways[0].schema)
+        return None if not ways or ways[0].schema is schema else _only(builder, base, ways[0].schema)
     if all((kinds := kinds_of(way.schema)) and kinds <= _SIMPLE for way in ways):
         return _scalar(builder, base, ways)
     known = discriminator(schema, ways)
+    if not all(types(way.schema) for way in ways):
+        base = {**base, "implied": True}
     variants = tuple(
         Variant(label, Lazy(_maker(builder, base, way)))
         for label, way in zip(labels(builder.resolver, ways, known), ways, strict=True)
     )
     choose = _chooser(builder, ways, known)
     return Union(**base, hint=shape(schema, builder.resolver), variants=variants, types=_types({}, ways), choose=choose)
+
+
+def _only(builder: Builder, base: dict[str, Any], schema: Schema) -> Field:
+    """The field of what is left where only one alternative is."""
+    if "const" in schema or "enum" in schema:
+        return builder.drawn(base["name"], schema, base["required"])
+    return builder.plain(base, schema)
 
 
 def _without(schema: Schema) -> Schema:
