@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Form, Lazy, Object
+from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
 from mcp_studio.session.rules import message_result
-from mcp_studio.tui.form.state import root_of
+from mcp_studio.tui.form.joined import joined
 
 STOPS = ("endTurn", "stopSequence", "maxTokens", "toolUse")
 ROLES = ("assistant", "user")
@@ -44,7 +43,6 @@ def head_schema() -> Json:
 def tool_form(tools: Mapping[str, Mapping[str, Json]], name: Json) -> Form:
     """What is edited of a block that uses this tool: its arguments are the form that the tool itself has."""
     known = tools.get(name, {}) if isinstance(name, str) else {}
-    arguments = build(known.get("inputSchema", {"type": "object"}))
     head = build(
         {
             "type": "object",
@@ -55,9 +53,7 @@ def tool_form(tools: Mapping[str, Mapping[str, Json]], name: Json) -> Form:
             "required": ["name", "id"],
         }
     )
-    given = replace(root_of(arguments), name="input", required=True, title="", description="")
-    fields = (head.fields[0], given, head.fields[1])
-    return Form(fields, root=Object("", required=True, fields=Lazy(lambda: fields)), problems=arguments.problems)
+    return joined(head, "input", build(known.get("inputSchema", {"type": "object"})), at=1, required=True)
 
 
 def blocks_of(reply: Json) -> list[Json]:

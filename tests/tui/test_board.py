@@ -212,16 +212,18 @@ def test_one_key_makes_a_rule_of_the_answer_just_given_and_the_next_question_is_
             await shown(stage, RuleDialog)
             await stage.shows("[[answer]]", 'name = "Ada"', "this schema", "password: left out")
             assert "hunter22" not in stage.screen_text()
-            await stage.press("tab", "tab", "end", "backspace", *"0.01", "ctrl+j")
+            await stage.press("tab", "tab", "end", "backspace", *"0.01", "tab")
+            await stage.shows("values    ▸ {name: Ada, approve: true}")
+            await stage.press("space", "tab", *" L.", "ctrl+j")
             await stage.until(lambda: len(stage.studio.rules) == 1, "a rule")
             second = await stage.studio.call_tool(Ref("tool", "s", "form"), {}, approved=True).wait()
             assert json.loads(text(second))["result"] == {
                 "action": "accept",
-                "content": {"name": "Ada", "approve": True},
+                "content": {"name": "Ada L.", "approve": True},
             }
             written = tomllib.loads(Paths.default().answers_file.read_text())["answer"]
             assert [(rule["server"], rule["wait"], rule["content"]) for rule in written] == [
-                ("s", 0.01, {"name": "Ada", "approve": True})
+                ("s", 0.01, {"name": "Ada L.", "approve": True})
             ]
             assert load(Paths.default(), Paths.default().config).settings.answers[0].action == "accept"
             assert any(b"answered by answers.toml" in entry.body for entry in stage.studio.trace)

@@ -16,10 +16,12 @@ from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.form import build
+from mcp_studio.schema.wording import REQUIRED
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import rule_for
 from mcp_studio.tui import asking_words
 from mcp_studio.tui.form.form_view import FormView
+from mcp_studio.tui.form.joined import joined
 from mcp_studio.tui.rule_text import toml_of
 from mcp_studio.tui.screens.dialog import Dialog
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
 
 _EVERY, _SCHEMA, _TOOL = "every one of its kind", "this schema", "this call"
+_LEFT = REQUIRED, "/values/"
 _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
 
 
@@ -39,9 +42,23 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
         self._studio = studio
         self._request = request
         self._answer = answer
-        self._form = FormView(build(self._schema()), {"for": self._scopes()[0], "action": answer.action, "wait": 0})
+        value: dict[str, Json] = {"for": self._scopes()[0], "action": answer.action, "wait": 0}
+        form = build(self._schema())
+        if self._has_values:
+            form = joined(form, "values", build(request.schema, strict=True), at=3, required=False)
+            value["values"] = self._made(answer.content).content
+        self._form = FormView(form, value)
         self._text = Static(classes="gap")
         self._note = Static(classes="bad")
+
+    @property
+    def _has_values(self) -> bool:
+        """Whether it is a form that was filled in."""
+        return self._request.kind == "elicitation" and self._answer.action == "accept"
+
+    def _made(self, content: Json, *, tool: bool = False) -> AnswerRule:
+        answer = self._answer._replace(content=content)
+        return rule_for(self._request, answer, tool=tool, redact=self._studio.redactor.bytes)
 
     def _scopes(self) -> list[str]:
         scopes = [_SCHEMA] if self._request.kind == "elicitation" else [_EVERY]
@@ -94,7 +111,7 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
     def rule(self) -> AnswerRule:
         """The rule as it is chosen."""
         value = cast("dict[str, Json]", self._form.value)
-        made = rule_for(self._request, self._answer, tool=value.get("for") == _TOOL, redact=self._studio.redactor.bytes)
+        made = self._made(self._values(value), tool=value.get("for") == _TOOL)
         wait = value.get("wait")
         action = next((known for known in _ACTIONS if known == value.get("action")), made.action)
         return made._replace(
@@ -102,6 +119,9 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
             content=made.content if action == "accept" else None,
             wait=float(wait) if isinstance(wait, (int, float)) and not isinstance(wait, bool) else 0.0,
         )
+
+    def _values(self, value: dict[str, Json]) -> Json:
+        return value.get("values") if self._has_values else self._answer.content
 
     def _show(self) -> None:
         rule, file = self.rule, self._studio.paths.answers_file
@@ -112,14 +132,19 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
         self._text.update(Content.assemble(*parts))
 
     def _left_out(self, rule: AnswerRule) -> list[str]:
-        given = self._answer.content
-        if rule.action != "accept" or not isinstance(given, dict) or not isinstance(rule.content, dict):
+        """Names of what is written to no file: of the answer itself, and of what was typed here."""
+        if rule.action != "accept" or not isinstance(rule.content, dict):
             return []
-        return [safe(name, 60) for name in given if name not in rule.content]
+        typed = self._values(cast("dict[str, Json]", self._form.value))
+        kept = self._made(self._answer.content).content
+        names = {name for name in _names(self._answer.content) if name not in _names(kept)}
+        return [safe(name, 60) for name in sorted(names | (_names(typed) - _names(rule.content)))]
 
     def action_save(self) -> None:
         """Write the rule, and use it."""
-        errors = [problem for problem in (*self._form.unreadable, *self._form.problems) if problem.severity == "error"]
+        problems = (*self._form.unreadable, *self._form.problems)
+        # What a rule leaves out, the person is asked for.
+        errors = [one for one in problems if one.severity == "error" and (one.message, one.pointer[:8]) != _LEFT]
         if errors:
             self._form.show_problems(errors)
             self._note.update(Content(f"Not made: {safe(errors[0].place)} {safe(errors[0].message)}"))
@@ -141,3 +166,7 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
     def action_back(self) -> None:
         """Leave without a rule."""
         self.dismiss(None)
+
+
+def _names(value: Json) -> set[str]:
+    return set(cast("dict[str, Json]", value)) if isinstance(value, dict) else set()
