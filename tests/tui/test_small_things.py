@@ -110,8 +110,12 @@ def test_a_hint_stands_once() -> None:
     same = {"type": "string", "minLength": 2, "maxLength": 40, "description": "2 to 40 characters"}
     form = build({"properties": {"name": same, "sort": {"enum": ["a", "b"]}}, "required": ["name"]})
     for value in ({"sort": "a"}, {"name": "Ada", "sort": "a"}):
-        painter = Painter(FormModel(form, value), 80)
-        drawn = [painter.draw(known, current=True, picker=None, editor=0, offers=None) for known in form.fields]
+        model = FormModel(form, value)
+        painter = Painter(model, 80)
+        drawn = [
+            painter.draw(index, row, current=True, focused=True, picker=None, editor=0, offers=None)
+            for index, row in enumerate(model.rows)
+        ]
         text = "\n".join("".join(piece for piece, _ in line) for one in drawn for line in one.lines)
         assert text.count("2 to 40 characters") == 1
         assert "one of 2" not in text

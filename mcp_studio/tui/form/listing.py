@@ -151,6 +151,7 @@ class Listing(Folding):
         self._overlay.close()
         if row.kind == "add" and isinstance(row.field, Map):
             self._act_at(self._model.enter(holder, row.field, text))
+            self._overlay.line.select_all()
         else:
             self._act_at(self._model.rename(row.path, text), inside=False)
         return True

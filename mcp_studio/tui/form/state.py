@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import replace
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, Form, JsonField, Lazy, Object, Union
+from mcp_studio.schema.field import Field, Form, JsonField, Lazy, List, Object, Union
 from mcp_studio.schema.place import Path, found, has, path_of, pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text
@@ -39,7 +39,7 @@ class FormState:
         self._checks = Checks(self.settle, strict=form.strict)
         self._quick: tuple[SchemaProblem, ...] | None = None
         self._shown: Told | None = None
-        start: Json = {} if value is None else value
+        start: Json = ([] if isinstance(self.root, List) else {}) if value is None else value
         self._state = State(start, {}, {}, {}, {}, frozenset(), frozenset())
         self._state = replace(self._state, pending=self._usable(pending or {}))
 
