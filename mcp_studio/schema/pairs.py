@@ -15,11 +15,15 @@ from mcp_studio.schema.walk import inner, settled
 from mcp_studio.schema.wording import got
 
 _INDEX = re.compile(r"\[(\d{0,6})\]")
+_VARIANTS = 100
 _KEY = re.compile(r"[^.\[\]=:]+")
 
 
-def parse_pair(form: Form, text: str) -> tuple[str, Json]:
+def parse_pair(form: Form, text: str, value: Json = None) -> tuple[str, Json]:
     """One `key=value`, typed by the form; `key:=JSON` gives any JSON value as it is.
+
+    Args:
+        value: what is known so far, where the schema has conditions and alternatives.
 
     Raises:
         ValueError: there is no `=`, no such field, or the value has no meaning in it; a sentence.
@@ -31,7 +35,7 @@ def parse_pair(form: Form, text: str) -> tuple[str, Json]:
         raw = text[len(field.name) :]
     else:
         key, _, rest = text.partition("=")
-        field = _undrawn(form, key.removesuffix(":"))
+        field = _undrawn(form, key.removesuffix(":"), {} if value is None else value)
         raw = f":={rest}" if key.endswith(":") else f"={rest}"
     return field.name, _read(field, field.name, raw)
 
@@ -46,7 +50,7 @@ def set_pair(form: Form, value: Json, text: str) -> Json:
     """
     place = None if _named(form, text) or "=" not in text else _place(form, value, text)
     if place is None:
-        name, item = parse_pair(form, text)
+        name, item = parse_pair(form, text, value)
         return put(value, (name,), item, tuple(value) if isinstance(value, dict) else ())
     path, field, raw = place
     words = text[: len(text) - len(raw)]
@@ -119,9 +123,9 @@ def _step(field: Field, value: Json, rest: str, path: Path) -> tuple[str | int, 
     if fitting:
         name = max(fitting, key=lambda one: len(one.name)).name
     else:
-        free = path and any(isinstance(kind, (Map, JsonField)) or getattr(kind, "rest", None) for kind in _kinds(field))
+        free = any(isinstance(kind, (Map, JsonField)) or getattr(kind, "rest", None) for kind in _kinds(field))
         key = _KEY.match(rest)
-        if not path or key is None:
+        if key is None or (not path and not isinstance(_inside(field, key[0]), (Object, List, Map, Choices, Union))):
             return None
         if not free:
             raise ValueError(f"{_words(path)} has no {got(key[0])}{_there(names)}")
@@ -136,7 +140,15 @@ def _leads(field: Field, after: str) -> bool:
 
 def _kinds(field: Field) -> list[Field]:
     """The field, or its variants where the value does not say yet which is meant."""
-    return [variant.field() for variant in field.variants] if isinstance(field, Union) else [field]
+    found: list[Field] = []
+    todo = [field]
+    while todo and len(found) < _VARIANTS:
+        one = todo.pop(0)
+        if isinstance(one, Union):
+            todo += [variant.field() for variant in one.variants[:_VARIANTS]]
+        else:
+            found.append(one)
+    return found
 
 
 def _inside(field: Field, part: str | int) -> Field | None:
@@ -152,16 +164,16 @@ def _there(names: list[str]) -> str:
     return f"; there are {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" if names else ""
 
 
-def _undrawn(form: Form, name: str) -> Field:
+def _undrawn(form: Form, name: str, value: Json) -> Field:
     """A place for a property that has no field, where the schema leaves room for such."""
+    if form.root is not None and (known := _inside(settled(form.root, value), name) or _inside(form.root, name)):
+        return known
     schema = form.schema if isinstance(form.schema, dict) else {}
     extra = schema.get("additionalProperties")
     # `{"type": "object"}` says nothing of what is in it, so anything may be.
     silent = bool(schema) and "properties" not in schema and extra is not False
     if form.whole or form.more or extra or silent or "patternProperties" in schema:
         return JsonField(name)
-    if form.root is not None and (known := _inside(settled(form.root, {}), name)):
-        return known
     names = [field.name for field in form.fields]
     near = difflib.get_close_matches(name, names, 1)
     if not names:

@@ -130,3 +130,26 @@ def test_a_pair_that_leads_nowhere_is_explained(text: str, sentence: str) -> Non
     with pytest.raises(ValueError) as caught:
         set_pair(NESTED, {}, text)
     assert str(caught.value) == sentence
+
+
+def test_what_a_condition_adds_can_be_given() -> None:
+    form = build(
+        {
+            "properties": {"country": {"type": "string"}},
+            "if": {"properties": {"country": {"const": "US"}}, "required": ["country"]},
+            "then": {"properties": {"state": {"type": "string"}}},
+            "dependentRequired": {"country": ["zip"]},
+        }
+    )
+    assert set_pair(form, {"country": "US"}, "state=5") == {"country": "US", "state": "5"}
+    assert set_pair(form, {}, "state=5") == {"state": "5"}
+    assert set_pair(form, {"country": "US"}, "zip=5") == {"country": "US", "zip": 5}
+    with pytest.raises(ValueError, match="no argument 'other'"):
+        set_pair(form, {}, "other=5")
+
+
+def test_entries_of_a_map_at_the_top_are_typed_by_it() -> None:
+    form = build({"additionalProperties": {"type": "array", "items": {"type": "string"}}})
+    assert set_pair(form, {"a": ["x"]}, "a[]=5") == {"a": ["x", "5"]}
+    assert parse_pair(build({"additionalProperties": {"type": "string"}}), "a=5") == ("a", "5")
+    assert parse_pair(build({"additionalProperties": {"type": "string"}}), "a.b=5") == ("a.b", "5")
