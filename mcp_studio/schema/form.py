@@ -8,12 +8,21 @@ from mcp_studio.schema.composites import MAX_FIELDS as MAX_FIELDS
 from mcp_studio.schema.composites import object_field
 from mcp_studio.schema.field import Field, Form, JsonField, Object, Text
 from mcp_studio.schema.kinds import REMARK, Schema, required_names, says_more, types
-from mcp_studio.schema.scalars import common
+from mcp_studio.schema.scalars import common, looks_secret
 from mcp_studio.schema.starting import defaults as defaults
 from mcp_studio.schema.uritemplate import TemplateError, variables
 from mcp_studio.schema.wording import noun
 
 _MORE = frozenset("anyOf oneOf allOf not const enum if dependentSchemas dependentRequired items prefixItems".split())
+
+_EXPLODED: Json = {
+    "anyOf": [
+        {"title": "text", "type": "string"},
+        {"title": "list", "type": "array", "items": {"type": "string"}},
+        {"title": "map", "type": "object", "additionalProperties": {"type": "string"}},
+    ]
+}
+"""What a variable of a URI template with `*` can be (RFC 6570, 2.4.2)."""
 
 
 def build(schema: Json, *, strict: bool = False) -> Form:
@@ -82,25 +91,28 @@ def prompt_fields(arguments: Json) -> Form:
         if not isinstance(name, str) or name in fields:
             problems.append("An argument of the prompt has no name, or the name of another: it is left out.")
             continue
-        fields[name] = Text(**common(name, argument, argument.get("required") is True), schema=argument)
+        fields[name] = Text(
+            **common(name, argument, argument.get("required") is True), schema=argument, secret=looks_secret(name)
+        )
     if arguments is not None and not isinstance(arguments, list):
         problems.append(f"The prompt's arguments are {noun(arguments)}, not a list.")
     return Form(tuple(fields.values()), problems=tuple(dict.fromkeys(problems)))
 
 
 def template_fields(uri_template: str) -> Form:
-    """The form of a URI template's variables; a variable of a list (`*`) takes JSON or a single word."""
+    """The form of a URI template's variables: text, and with `*` a list or a map, too."""
     try:
         found = variables(uri_template)
     except TemplateError as problem:
         return Form(problems=(f"The URI template cannot be used: {problem}.",))
     fields: dict[str, Field] = {}
+    builder = Builder(_EXPLODED)
     for variable in found[:MAX_FIELDS]:
-        base = common(variable.name, {}, variable.operator in ("", "+"))
+        name, required = variable.name, variable.operator in ("", "+")
         fields.setdefault(
-            variable.name,
-            JsonField(**base, hint="text, list or object", types=("string", "array", "object"))
+            name,
+            builder.field(name, _EXPLODED, required)
             if variable.explode
-            else Text(**base),
+            else Text(**common(name, {}, required), secret=looks_secret(name)),
         )
     return Form(tuple(fields.values()))

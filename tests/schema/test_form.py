@@ -342,10 +342,24 @@ def test_template_variables_are_fields() -> None:
     form = template_fields("db://{table}/rows{/path*}{?limit,table}")
     assert [(type(f), f.name, f.required) for f in form.fields] == [
         (Text, "table", True),
-        (JsonField, "path", False),
+        (Union, "path", False),
         (Text, "limit", False),
     ]
     assert template_fields("db://{broken").problems
+    path = form.fields[1]
+    assert isinstance(path, Union) and [variant.label for variant in path.variants] == ["text", "list", "map"]
+    assert [path.choose(value) for value in ("a", ["a"], {"a": "b"})] == [0, 1, 2]
+    assert [type(variant.field()) for variant in path.variants] == [Text, List, Map]
+
+
+def test_what_is_secret_by_its_name_is_so_in_prompts_templates_and_maps() -> None:
+    fields = (*prompt_fields([{"name": "api_key"}]).fields, *template_fields("x:{access_token}").fields)
+    assert all(isinstance(field, Text) and field.secret for field in fields)
+    env = build({"properties": {"env": {"type": "object", "additionalProperties": {"type": "string"}}}}).fields[0]
+    assert isinstance(env, Map)
+    assert [getattr(env.of(key), "secret", None) for key in ("LANG", "API_TOKEN", "Authorization")] == [
+        False, True, True,
+    ]  # fmt: skip
 
 
 def test_defaults_make_a_value() -> None:
