@@ -15,7 +15,7 @@ from mcp_studio.record import record
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.listening import Stream
 from mcp_studio.session.owner import Seat
-from mcp_studio.session.watching import LegacyLink, Link, ModernLink
+from mcp_studio.session.watching import Ground, LegacyLink, Link, ModernLink
 from mcp_studio.signal import Signal
 
 State = Literal["wanted", "active", "refused", "lost"]
@@ -144,11 +144,12 @@ class Subscriptions:
         """A server is ready: from now on its notices count."""
         name, place = seat.config.name, self._place(seat.config.name)
         make = ModernLink if seat.status.modern else LegacyLink
-        place.link = make(
+        ground = Ground(
             connection, seat.status.capabilities, self._limits,
             report=lambda uri, state, detail: self._report(name, place, uri, state, detail),
             on_change=lambda: self._tell(name), on_missed=lambda: self._on_missed(name),
         )  # fmt: skip
+        place.link = make(ground)
         place.link.want(tuple(place.wanted))
         place.link.want_tasks(place.tasks)
 

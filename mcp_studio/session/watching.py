@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, items_of
@@ -22,56 +22,59 @@ _AT_ONCE = 8
 _FILTERS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
 
 
-class Link(Protocol):
+class Ground(NamedTuple):
+    """What a link stands on."""
+
+    connection: Connection
+    capabilities: Json
+    limits: Limits
+    report: Report
+    on_change: Callable[[], None]
+    """Told when a stream is another."""
+    on_missed: Callable[[], None]
+    """Told when lists may have changed while nobody listened."""
+
+
+class Link:
     """Tells one connected server what is wanted, and knows what it agreed to."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._wanted: tuple[str, ...] = ()
 
     def want(self, uris: Sequence[str]) -> None:
         """Watch these resources from now on, and no others."""
-        ...
+        self._wanted = tuple(uris)
 
     def want_tasks(self, ids: Sequence[str]) -> None:
-        """Listen for these tasks."""
-        ...
+        """Listen for these tasks; servers of the handshake era tell of theirs by themselves."""
 
     def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
         """Take an acknowledgement, which may belong to nothing that was asked here."""
-        ...
 
     def counts(self, stream: str) -> bool:
         """Whether an update on this stream is to be counted."""
-        ...
+        return True
 
     def streams(self) -> tuple[Stream, ...]:
-        """The streams of the stateless era."""
-        ...
+        """The streams that were asked for, in the stateless era."""
+        return ()
 
     async def settle(self) -> None:
         """Wait until the server was told everything."""
-        ...
 
     async def run(self) -> None:
         """Tell the server, until cancelled."""
-        ...
 
 
-class LegacyLink:
+class LegacyLink(Link):
     """`resources/subscribe` and `resources/unsubscribe` (2024-11-05 to 2025-11-25, server/resources)."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        capabilities: Json,
-        limits: Limits,
-        *,
-        report: Report,
-        on_change: Callable[[], None],
-        on_missed: Callable[[], None],
-    ) -> None:
-        self._connection = connection
-        self._limits = limits
-        self._report = report
-        self._offered = _declares(capabilities, "resources", "subscribe")
-        self._wanted: tuple[str, ...] = ()
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        self._connection = ground.connection
+        self._limits = ground.limits
+        self._offered = _declares(ground.capabilities, "resources", "subscribe")
         self._told: set[str] = set()
         """What the server was asked for, whatever it said."""
         self._wake = asyncio.Event()
@@ -79,23 +82,9 @@ class LegacyLink:
 
     def want(self, uris: Sequence[str]) -> None:
         """Watch these resources from now on, and no others."""
-        self._wanted = tuple(uris)
+        super().want(uris)
         self._idle.clear()
         self._wake.set()
-
-    def want_tasks(self, ids: Sequence[str]) -> None:
-        """This era tells of tasks by itself."""
-
-    def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
-        """This era has no acknowledgements."""
-
-    def counts(self, stream: str) -> bool:
-        """Every update counts."""
-        return True
-
-    def streams(self) -> tuple[Stream, ...]:
-        """None in this era."""
-        return ()
 
     async def settle(self) -> None:
         """Wait until the server was told everything."""
@@ -111,7 +100,7 @@ class LegacyLink:
                 await self._all(self._subscribe, [uri for uri in self._wanted if uri not in self._told])
             else:
                 for uri in self._wanted:
-                    self._report(uri, "refused", "the server does not offer it (resources.subscribe)")
+                    self._ground.report(uri, "refused", "the server does not offer it (resources.subscribe)")
             if not self._wake.is_set():
                 self._idle.set()
                 await self._wake.wait()
@@ -134,14 +123,14 @@ class LegacyLink:
                 if self._connection.ended.done():
                     return  # the next connection asks again
                 why = error.message
-                self._report(uri, "wanted", why)
+                self._ground.report(uri, "wanted", why)
                 continue
             if isinstance(reply.event, Refused):
-                self._report(uri, "refused", f"{reply.event.message or 'no reason given'} ({reply.event.code})")
+                self._ground.report(uri, "refused", f"{reply.event.message or 'no reason given'} ({reply.event.code})")
             else:
-                self._report(uri, "active", "")
+                self._ground.report(uri, "active", "")
             return
-        self._report(uri, "lost", why)
+        self._ground.report(uri, "lost", why)
 
     async def _unsubscribe(self, uri: str) -> None:
         self._told.discard(uri)
@@ -151,32 +140,23 @@ class LegacyLink:
             return  # what still comes for it is not counted
 
 
-class ModernLink:
+class ModernLink(Link):
     """`subscriptions/listen` (2026-07-28): one stream each for lists, resources and tasks."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        capabilities: Json,
-        limits: Limits,
-        *,
-        report: Report,
-        on_change: Callable[[], None],
-        on_missed: Callable[[], None],
-    ) -> None:
-        self._report = report
-        self._on_change = on_change
-        self._wanted: tuple[str, ...] = ()
-        self._lists = Listening("lists", connection, limits, on_change=on_change, on_again=on_missed)
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        connection, limits, on_change = ground.connection, ground.limits, ground.on_change
+        self._lists = Listening("lists", connection, limits, on_change=on_change, on_again=ground.on_missed)
         self._resources = Listening("resources", connection, limits, on_change=self._judge, on_again=self._judge)
         self._tasks = Listening("tasks", connection, limits, on_change=on_change, on_again=on_change)
         self._all = (self._lists, self._resources, self._tasks)
-        names = [name for capability, name in _FILTERS.items() if _declares(capabilities, capability, "listChanged")]
+        declared = ground.capabilities
+        names = [name for capability, name in _FILTERS.items() if _declares(declared, capability, "listChanged")]
         self._lists.want(dict.fromkeys(names, True))
 
     def want(self, uris: Sequence[str]) -> None:
         """Watch these resources from now on, and no others."""
-        self._wanted = tuple(uris)
+        super().want(uris)
         self._resources.want({"resourceSubscriptions": list(uris)} if uris else {})
 
     def want_tasks(self, ids: Sequence[str]) -> None:
@@ -215,14 +195,14 @@ class ModernLink:
         asked = cast("list[Json]", stream.asked.get("resourceSubscriptions") or [])
         for uri in self._wanted:
             if stream.state in ("refused", "lost"):
-                self._report(uri, stream.state, stream.detail)
+                self._ground.report(uri, stream.state, stream.detail)
             elif stream.state == "waiting" or (stream.state == "opening" and stream.detail):
-                self._report(uri, "wanted", stream.detail)
+                self._ground.report(uri, "wanted", stream.detail)
             elif stream.state == "open" and uri in asked and stream.honoured is not None:
                 agreed_to = uri in honoured
                 why = "" if agreed_to else "the server does not honour it"
-                self._report(uri, "active" if agreed_to else "refused", why)
-        self._on_change()
+                self._ground.report(uri, "active" if agreed_to else "refused", why)
+        self._ground.on_change()
 
 
 def _declares(capabilities: Json, name: str, part: str) -> bool:
