@@ -20,7 +20,7 @@ _PATTERNS = 100
 """Patterns of keys that are looked at."""
 _NAMES = 50
 """Names out of which an object's keys are chosen that are drawn each with a field of its own."""
-_KEYS = 2_000
+_KEYS = 20_000
 """Keys of a map whose fields are kept."""
 
 

@@ -195,9 +195,8 @@ def _listed(schema: Schema) -> list[Json]:
     return cast("list[Json]", listed) if isinstance(listed, list) else []
 
 
-_Fit = tuple[bool, int, int, int]
-"""How little a value fits, the least is the best: whether the property that tells the variants apart has the value of
-another one, how much is wrong, how much is not spoken of, and the variant's index."""
+_Fit = tuple[int, int, int]
+"""How little a value fits, the least is the best: how much is wrong, how much is not spoken of, the variant's index."""
 
 
 def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
@@ -205,6 +204,10 @@ def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | 
     spoken = [kinds_of(way.schema) for way in ways]
 
     def choose(value: Json) -> int:
+        if known and isinstance(value, dict) and known[0] in value:
+            meant = [index for index, one in enumerate(known[1]) if equal(one, cast("Schema", value)[known[0]])]
+            if len(meant) == 1:
+                return meant[0]
         fits: list[_Fit] = []
         for index, way in enumerate(ways):
             if stated[index] and not any(is_type(kind, value) for kind in stated[index]):
@@ -213,11 +216,8 @@ def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | 
             if vague and value is None:  # absent rather than null
                 continue
             judge = Judge(builder.resolver)
-            other = False
-            if known and isinstance(value, dict) and known[0] in value:
-                other = not equal(known[1][index], cast("Schema", value)[known[0]])
             wrong = judge.wrong(way.schema, value) + bool(vague)
-            fits.append((other, wrong, judge.loose, index))
-        return min(fits)[3] if fits else -1
+            fits.append((wrong, judge.loose, index))
+        return min(fits)[2] if fits else -1
 
     return choose
