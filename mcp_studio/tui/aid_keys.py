@@ -47,7 +47,7 @@ CALL: tuple[Row, ...] = (
 )
 EXAMPLE: tuple[Row, ...] = (
     ("example-take", "!enter,ctrl+j,alt+enter", "take", "Fill the form with it", "Fill"),
-    ("example-other", "!n,ctrl+t", "other", "The same with other values: the next seed", "Other values"),
+    ("example-other", "!n,ctrl+t", "other", "The same with other values: the next seed", "Others"),
     ("example-turn", "!tab", "turn", "Go to the value, or back to the examples", "Value"),
     ("example-copy", "y", "copy", "Copy the value", "Copy"),
     ("example-close", "escape,q", "close", "Back, as it was", "Back"),

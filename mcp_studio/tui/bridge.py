@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.ref import EntryKind, Ref
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.tasks import Task
 
@@ -30,6 +30,7 @@ class StudioChanged(Message):
         inbox: bool,
         watched: frozenset[str] = frozenset(),
         tasks: bool = False,
+        called: frozenset[Ref] = frozenset(),
     ) -> None:
         super().__init__()
         self.watched = watched
@@ -39,6 +40,8 @@ class StudioChanged(Message):
         self.inbox = inbox
         self.tasks = tasks
         """A task is new, another than before, or gone."""
+        self.called = called
+        """Entries of which a call was remembered, or forgotten."""
 
 
 class Bridge:
@@ -52,6 +55,7 @@ class Bridge:
         self._inbox = False
         self._watched: set[str] = set()
         self._tasks = False
+        self._called: set[Ref] = set()
         self._handle: asyncio.Handle | None = None
         self._last = 0.0
         self._ends: list[Callable[[], None]] = []
@@ -67,6 +71,7 @@ class Bridge:
             studio.subscriptions.changed.connect(self._watched_changed),
             studio.tasks.changed.connect(self._task_changed),
             studio.tasks.removed.connect(self._task_changed),
+            studio.memory.changed.connect(self._memory_changed),
         ]
 
     def close(self) -> None:
@@ -97,6 +102,10 @@ class Bridge:
         self._tasks = True
         self._soon()
 
+    def _memory_changed(self, ref: Ref) -> None:
+        self._called.add(ref)
+        self._soon()
+
     def _soon(self) -> None:
         if self._handle is None:
             loop = asyncio.get_running_loop()
@@ -105,7 +114,8 @@ class Bridge:
     def _flush(self) -> None:
         self._handle = None
         self._last = asyncio.get_running_loop().time()
-        watched, tasks = frozenset(self._watched), self._tasks
-        message = StudioChanged(self._servers, self._kinds, self._inbox, watched, tasks)
-        self._servers, self._kinds, self._inbox, self._watched, self._tasks = set(), set(), False, set(), False
+        watched, called = frozenset(self._watched), frozenset(self._called)
+        message = StudioChanged(self._servers, self._kinds, self._inbox, watched, self._tasks, called)
+        self._servers, self._kinds, self._watched, self._called = set(), set(), set(), set()
+        self._inbox = self._tasks = False
         self._target.post_message(message)

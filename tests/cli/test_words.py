@@ -44,7 +44,7 @@ def test_help_behind_two_dashes_belongs_to_the_command() -> None:
     [
         (["lst"], "There is no verb `lst`.\n  Did you mean `list`?"),
         (["list", "--jsn"], "`list` has no option --jsn.\n  Did you mean `--json`?"),
-        (["list", "toools"], "`list` lists one of servers, tools, resources, templates, prompts, history, saved, not `toools`."),
+        (["list", "toools"], "templates, prompts, history, saved, not `toools`."),
         (["list", "--url", "http://h", "--transport", "smtp"], "`smtp` is no transport of a server at a URL."),
         (["list", "--url", "http://h", "--transport", "websocket"], "needs a URL that begins with ws:// or wss://."),
         (["list", "--url", "ws://h", "--transport", "sse"], "needs a URL that begins with http:// or https://."),

@@ -117,6 +117,8 @@ class MainScreen(Screen[None]):
             self.watching.changed(event.watched)
         if event.tasks or event.servers:
             self.tasking.refresh()
+        if event.called:
+            self.calling.remembering.changed(event.called)
         self.calling.state_changed()
 
     def refresh_servers(self) -> None:

@@ -32,7 +32,6 @@ class Remembering:
         self._studio = screen.studio
         self._before: dict[str, list[Json]] = {}
         self._saved = SavedCalls(screen, self)
-        self._studio.memory.history.changed.connect(self._changed)
 
     # The tab
 
@@ -41,9 +40,10 @@ class Remembering:
         if self._screen.calling.opened is not None:
             self._screen.run_worker(self._show(self._screen.calling.opened), group="history", exclusive=True)
 
-    def _changed(self, ref: Ref) -> None:
+    def changed(self, refs: frozenset[Ref]) -> None:
+        """There are other calls of these entries than before."""
         opened = self._screen.calling.opened
-        if opened is not None and opened.entry.ref == ref and self._screen.call.tab == "history":
+        if opened is not None and opened.entry.ref in refs and self._screen.call.tab == "history":
             self.show()
 
     async def _show(self, opened: Opened) -> None:
