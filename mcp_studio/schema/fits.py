@@ -29,6 +29,7 @@ class Judge:
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
         self._steps = _STEPS
+        self._known: dict[tuple[int, int], int] = {}
         self.loose = 0
 
     def wrong(self, schema: Json, value: Json, depth: int = 0) -> int:
@@ -51,7 +52,13 @@ class Judge:
             found += self._list(flat, cast("list[Json]", value), depth)
         elif isinstance(value, dict):
             found += self._object(flat, cast("dict[str, Json]", value), depth)
-        return found + (self._parts(flat, value, depth) if not _PARTS.isdisjoint(flat) else 0)
+        if _PARTS.isdisjoint(flat):
+            return found
+        # The same schema may be in a condition and in what follows from it, again and again.
+        key = (id(flat), id(value))
+        if key not in self._known:
+            self._known[key] = self._parts(flat, value, depth)
+        return found + self._known[key]
 
     def _parts(self, schema: Schema, value: Json, depth: int) -> int:
         found = sum(self.wrong(part, value, depth + 1) for part in _items(schema.get("allOf")))

@@ -54,5 +54,5 @@ def field_at(root: Field, path: Path, value: Json, chosen: Mapping[Path, int] = 
     return field
 
 
-_UNIONS = 60
+_UNIONS = 48
 """Unions of unions that are followed."""
