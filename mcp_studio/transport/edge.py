@@ -157,11 +157,16 @@ class Edge:
             )
         return found
 
-    async def close(self) -> None:
-        """Close all connections; any number of times."""
+    async def close(self, seconds: float) -> None:
+        """Close all connections, or drop them after so many seconds; any number of times."""
         client, self._client = self._client, None
-        if client is not None:
-            await client.transport.aclose()
+        if client is None:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await client.transport.aclose()
+        except TimeoutError:
+            self._tap.note("The connections did not close in time; they were dropped.")
 
     def _ready(self) -> http_client.Client:
         if self._client is None:

@@ -180,11 +180,7 @@ class HttpTransport:
                 await self._end_session()
         except (TimeoutError, StudioError):
             pass  # The server may refuse or be gone; the session ends with us all the same.
-        try:
-            async with asyncio.timeout(share):
-                await self._wire.edge.close()
-        except TimeoutError:
-            self._tap.note("The connections did not close in time; they were dropped.")
+        await self._wire.edge.close(share)
 
     async def _end_session(self) -> None:
         """Tell the server that the session is over (specification 2025-11-25, basic/transports, Session Management)."""

@@ -6,8 +6,6 @@ Specification 2025-03-26 to 2025-11-25, basic/transports, "Backwards Compatibili
 
 from __future__ import annotations
 
-import asyncio
-
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
@@ -18,6 +16,7 @@ from mcp_studio.transport.http import HttpTransport
 from mcp_studio.transport.http_errors import HttpFailure
 from mcp_studio.transport.http_sse import SseTransport
 from mcp_studio.transport.tap import Tap
+from mcp_studio.transport.tasks import Tasks
 
 _REFUSALS = frozenset({400, 404, 405})
 _PATIENCE = 5.0
@@ -34,7 +33,8 @@ class FallbackTransport:
         self._older = SseTransport(config, limits, tap, edge, min(edge.connect, _PATIENCE))
         self._active: HttpTransport | SseTransport = self._newer
         self._sink: Sink | None = None
-        self._trying: asyncio.Task[None] | None = None
+        self._tasks = Tasks(self._unforeseen)
+        self._tried = False
 
     # ------------------------------------------------------------------ as a transport
 
@@ -67,8 +67,7 @@ class FallbackTransport:
     async def close(self) -> None:
         """End both within `limits.close`; any number of times."""
         self._sink = None
-        if self._trying is not None:
-            self._trying.cancel()
+        self._tasks.cancel()
         # Both close the edge that they share: first the one that may have to say something over it.
         for transport in (self._active, self._older, self._newer):
             await transport.close()
@@ -83,8 +82,9 @@ class FallbackTransport:
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """A message got no answer; for the handshake that may mean that the server is an older one."""
         refused = isinstance(error, HttpFailure) and error.status in _REFUSALS
-        if out.method == "initialize" and refused and self._trying is None and self._sink is not None:
-            self._trying = asyncio.create_task(self._try(out, error, self._sink))
+        if out.method == "initialize" and refused and not self._tried and self._sink is not None:
+            self._tried = True
+            self._tasks.spawn(self._try(out, error, self._sink), out)
         elif self._sink is not None:
             self._sink.undelivered(out, error)
 
@@ -107,3 +107,8 @@ class FallbackTransport:
             await self._older.repeat(out)
         except ConnectionLost as problem:
             sink.undelivered(out, problem)
+
+    def _unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
+        self._tap.note(error.message)
+        if out is not None and self._sink is not None:
+            self._sink.undelivered(out, error)

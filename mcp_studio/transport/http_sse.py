@@ -216,8 +216,4 @@ class SseTransport:
     async def _close(self) -> None:
         self._wire.sink = None
         await self._tasks.end(self._limits.close / 3)
-        try:
-            async with asyncio.timeout(self._limits.close / 3):
-                await self._wire.edge.close()
-        except TimeoutError:
-            self._tap.note("The connections did not close in time; they were dropped.")
+        await self._wire.edge.close(self._limits.close / 3)

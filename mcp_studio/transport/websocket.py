@@ -217,11 +217,7 @@ class WebSocketTransport:
             except (TimeoutError, HttpFailure):
                 pass  # It may be gone, or never answer; the connection is cut all the same.
         await self._tasks.end(share)
-        try:
-            async with asyncio.timeout(share):
-                await self._wire.edge.close()
-        except TimeoutError:
-            self._tap.note("The connection did not close in time; it was dropped.")
+        await self._wire.edge.close(share)
 
 
 def _require() -> None:

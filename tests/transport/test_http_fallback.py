@@ -10,8 +10,10 @@ import pytest
 
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
+from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.http_errors import HttpFailure
 from mcp_studio.transport.http_fallback import FallbackTransport
+from mcp_studio.transport.http_sse import SseTransport
 from tests.servers.http_kit import INITIALIZE, child, notification, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_session import session
@@ -157,3 +159,19 @@ def test_the_studio_speaks_to_an_sse_server_of_the_sdk(transport: Any, era: Any)
 
     with child("older") as (_, port):
         run(go(f"http://127.0.0.1:{port}/sse"))
+
+
+def test_a_mistake_of_ours_while_looking_for_an_older_server_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: SseTransport, sink: Sink) -> Opened:
+        raise ZeroDivisionError("mine")
+
+    monkeypatch.setattr(SseTransport, "open", broken)
+
+    async def main() -> None:
+        server = Older("404 Not Found")
+        async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
+            error = await line.ask(HELLO)
+            assert isinstance(error, StudioError) and "ZeroDivisionError" in error.message
+            assert error.message in line.tap.notes
+
+    run(main())
