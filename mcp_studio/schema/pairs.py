@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterator
 from typing import cast
 
 from mcp_studio.errors import LimitExceeded
@@ -141,13 +142,18 @@ def _leads(field: Field, after: str) -> bool:
 def _kinds(field: Field) -> list[Field]:
     """The field, or its variants where the value does not say yet which is meant."""
     found: list[Field] = []
-    todo = [field]
-    while todo and len(found) < _VARIANTS:
-        one = todo.pop(0)
-        if isinstance(one, Union):
-            todo += [variant.field() for variant in one.variants[:_VARIANTS]]
+    todo: list[Iterator[Field]] = [iter((field,))]
+    # Depth first, and each variant made when its turn comes: of forty conditions there are a million million ends.
+    for _ in range(4 * _VARIANTS):
+        one = next(todo[-1], None)
+        if one is None:
+            todo.pop()
+        elif isinstance(one, Union):
+            todo.append(variant.field() for variant in one.variants[:_VARIANTS])
         else:
             found.append(one)
+        if not todo or len(found) == _VARIANTS:
+            break
     return found
 
 
