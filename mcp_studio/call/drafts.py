@@ -75,24 +75,28 @@ class Drafts:
 
     def _save(self) -> None:
         self._timer = None
-        frames = {key: frame for key, value in self._values.items() if (frame := self._frame(key, value))}
-        body = b",".join(dumps(key) + b":" + frame for key, frame in frames.items())
-        data = b'{"version":%d,"drafts":{%b}}' % (_FORMAT, body)
-        self._saving = asyncio.get_running_loop().create_task(self._write(data, self._saving))
+        drafts = [(key, value, self._hidden.get(key, frozenset())) for key, value in self._values.items()]
+        self._saving = asyncio.get_running_loop().create_task(self._write(drafts, self._saving))
 
-    def _frame(self, key: str, value: Json) -> bytes:
+    def _store(self, drafts: list[tuple[str, Json, frozenset[str]]]) -> None:
+        """Write drafts; in a thread, for looking for secrets in large ones takes longer than a key may."""
+        frames = {key: frame for key, value, hidden in drafts if (frame := self._frame(value, hidden))}
+        body = b",".join(dumps(key) + b":" + frame for key, frame in frames.items())
+        write_atomically(self._file, b'{"version":%d,"drafts":{%b}}' % (_FORMAT, body))
+
+    def _frame(self, value: Json, hidden: frozenset[str]) -> bytes:
         """A draft as it is written; nothing where it is too large, or no JSON."""
         try:
-            frame = dumps(self._keeper.kept(value, self._hidden.get(key, ()))[0])
+            frame = dumps(self._keeper.kept(value, hidden)[0])
         except (ValueError, TypeError, RecursionError):
             return b""
         return frame if len(frame) <= _LARGEST else b""
 
-    async def _write(self, data: bytes, before: asyncio.Task[None] | None) -> None:
+    async def _write(self, drafts: list[tuple[str, Json, frozenset[str]]], before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await asyncio.wait((before,))  # or an older state could end up on the disk
         try:
-            await asyncio.to_thread(write_atomically, self._file, data)
+            await asyncio.to_thread(self._store, drafts)
         except OSError:
             return  # a disk that refuses costs the drafts and nothing else
 

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from typing import Final, Literal, NamedTuple, cast
 
-from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Choices, Const, Field, Flag, JsonField, List, Map, Number, Object, Union
+from mcp_studio.jsontext import ExactFloat, Json
+from mcp_studio.schema.field import (
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    JsonField,
+    List,
+    Map,
+    Number,
+    Object,
+    Text,
+    Union,
+)
 from mcp_studio.schema.place import Path
 from mcp_studio.schema.text import from_text
 
@@ -48,6 +61,14 @@ class Row(NamedTuple):
         """Whether its value can be anything but absent: without it, the row would be gone."""
         return not self.path or self.kind in ("item", "entry", "other") or isinstance(self.parent, (List, Map))
 
+
+_SURE: Mapping[type, tuple[type, ...]] = {
+    Text: (str, object),
+    Number: (int, float, ExactFloat, object),
+    Flag: (bool, object),
+    Choice: (str, int, object),
+}
+"""Kinds of values, `ABSENT` among them, of which a plain field always makes one row."""
 
 Settle = Callable[[Path, Field, Json], Field]
 """Of a union the variant that is chosen at a place, or that the value is of; every other field as it is."""
@@ -113,6 +134,9 @@ class Outliner:
         return self.rows
 
     def _place(self, path: Path, given: Field, value: object, level: int, kind: Kind, parent: Field | None) -> None:
+        if type(value) in _SURE.get(type(given), ()) and not self._as_json:
+            self.rows.append(Row(path, given, level, kind, given, parent))  # most rows: nothing to look into
+            return
         if _chooser(given):
             self._union(path, given, value, level, kind, parent)
             return

@@ -238,6 +238,21 @@ def test_what_does_not_fit_is_json_with_its_problem_and_secrets_are_masked_insid
     run(test())
 
 
+def test_examples_of_the_schema_are_offered_and_a_root_that_is_no_object_is_drawn() -> None:
+    async def test() -> None:
+        async with shown(thing(a={**TEXT, "examples": ["red", "green"], "readOnly": True})) as (app, pilot):
+            assert lines(app) == ["a  text, optional", "  read only · e.g. red, green"]
+            await pilot.press("alt+down")
+            await wait_until(lambda: "│ green" in "\n".join(app.lines()))
+            await pilot.press("down", "down", "enter")
+            assert app.form.value == {"a": "green"}
+        async with shown({"oneOf": [{**thing(a=TEXT), "title": "A"}, {**thing(b=TEXT), "title": "B"}]}) as (app, pilot):
+            await pilot.press("left", "tab", "x")
+            assert app.form.value == {"b": "x"} and lines(app)[0] == "value  ▾ ○ A  ● B"
+
+    run(test())
+
+
 def test_the_mouse_folds_adds_and_removes() -> None:
     async def test() -> None:
         async with shown(thing("tags", tags={"type": "array", "items": TEXT}, o=thing(x=TEXT))) as (app, pilot):
