@@ -26,6 +26,8 @@ _SLICE = 1 << 20
 """Bytes searched at a time, so that a redacting thread leaves the interpreter to others in between."""
 _REACH = 120
 """How far from its anchor a name may begin."""
+_BEHIND = 16
+"""How far an anchor looks back."""
 
 Headers = Iterable[tuple[str, str]]
 
@@ -174,21 +176,23 @@ class Redactor:
                 yield _whole(data, *found.span())
 
     def _found(self, data: bytes) -> Iterator[_Span]:
-        low = data.lower()
         done = 0
-        for start in range(0, len(low), _SLICE):
-            for found in self._anchor.finditer(low, start, start + _SLICE + _REACH):
-                if found.end() <= done:
+        for start in range(0, len(data), _SLICE):
+            # Lower-cased a slice at a time: what is large is not held once more.
+            since = max(0, start - _BEHIND)
+            low = data[since : start + _SLICE + _REACH].lower()
+            for found in self._anchor.finditer(low, start - since):
+                if since + found.end() <= done:
                     continue
-                if span := self._secret_at(data, found):
+                if span := self._secret_at(data, found[0], since + found.start()):
                     yield span
                     done = span.end
 
-    def _secret_at(self, data: bytes, found: re.Match[bytes]) -> _Span | None:
-        """The secret value that an anchor announces, if it does."""
-        word, start = found[0], found.start()
+    def _secret_at(self, data: bytes, word: bytes, start: int) -> _Span | None:
+        """The secret value that an anchor at a place announces, if it does."""
+        end = start + len(word)
         if word == b"://":
-            return _span(_USERINFO.match(data, found.end()))
+            return _span(_USERINFO.match(data, end))
         if word == b"bearer ":
             return _span(_BEARER.match(data, start), 1)
         if word == b"basic ":
@@ -198,7 +202,7 @@ class Redactor:
             # An anchor may begin at the second or third letter of its shape (`AKIA`, `AIza`).
             if shape := _SHAPES.match(data, max(0, start - back)):
                 return _Span(*shape.span())
-        return self._value_of_name(data, start, found.end())
+        return self._value_of_name(data, start, end)
 
     def _value_of_name(self, data: bytes, start: int, end: int) -> _Span | None:
         tail = _AFTER.match(data, end)

@@ -179,5 +179,3 @@ def _no_guard(error: OSError) -> Unreachable:
 
 process = GuardProcess()
 """The one that everything in this program shares."""
-start_early = process.start
-"""Start the guard ahead of time, while the rest of the program is still being imported."""

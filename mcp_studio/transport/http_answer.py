@@ -88,17 +88,15 @@ class Answer:
             HttpLost: the connection ended before the body did.
             HttpBroken: the body's encoding cannot be read.
         """
-        parts: list[bytes] = []
-        size = 0
+        body = bytearray()
         declared = self.header("content-length")
         if declared.isdecimal() and int(declared[:20]) > limit:
             raise _too_large(limit)
         while part := await self.chunk():
-            size += len(part)
-            if size > limit:
+            body += part
+            if len(body) > limit:
                 raise _too_large(limit)
-            parts.append(part)
-        return b"".join(parts)
+        return bytes(body)
 
     async def close(self) -> None:
         """Give the connection back, or close it when the body was not read to its end."""

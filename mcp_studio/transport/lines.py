@@ -20,56 +20,65 @@ class Oversize:
 Line = bytes | Oversize
 
 
+class Joiner:
+    """Joins the parts of one line, or of one message; of one longer than `limit` bytes only its ends are kept."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._clear()
+
+    def hold(self, part: bytes) -> None:
+        """Take the next part."""
+        self.size += len(part)
+        if self._head is None:
+            self._parts += part
+            if self.size <= self._limit:
+                return
+            part = bytes(self._parts)
+            self._parts = bytearray()
+            self._head = b""
+        self._head += part[: KEPT - len(self._head)]
+        self._tail = (self._tail + part[-KEPT:])[-KEPT:]
+
+    def take(self) -> Line:
+        """The whole; what is held next begins another."""
+        whole = bytes(self._parts) if self._head is None else Oversize(self._head, self._tail, self.size)
+        self._clear()
+        return whole
+
+    def _clear(self) -> None:
+        # One piece of memory, which goes back as a whole: many small ones leave holes where a large line was.
+        self._parts = bytearray()
+        self.size = 0
+        """Bytes that are held."""
+        self._head: bytes | None = None
+        self._tail = b""
+
+
 class LineSplitter:
     """Takes chunks, gives complete lines without their newline. A line longer than `limit` bytes is not kept."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._head: bytes | None = None
-        self._tail = b""
+        self._begun = Joiner(limit)
 
     def feed(self, chunk: bytes) -> list[Line]:
         """The lines that this chunk completes."""
         pieces = chunk.split(b"\n")
         rest = pieces.pop()
         lines: list[Line] = list(pieces)
-        if lines and self._size:
-            self._hold(pieces[0])
-            lines[0] = self._take()
+        if lines and self._begun.size:
+            self._begun.hold(pieces[0])
+            lines[0] = self._begun.take()
         if len(chunk) > self._limit:
             lines = [self._judge(line) for line in lines]
         if rest:
-            self._hold(rest)
+            self._begun.hold(rest)
         return lines
 
     def finish(self) -> list[Line]:
         """What came after the last newline, if anything did; the stream has ended."""
-        return [self._take()] if self._size else []
-
-    def _hold(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._head is None:
-            self._parts.append(piece)
-            if self._size <= self._limit:
-                return
-            piece = b"".join(self._parts)
-            self._parts.clear()
-            self._head = b""
-        self._head += piece[: KEPT - len(self._head)]
-        self._tail = (self._tail + piece[-KEPT:])[-KEPT:]
-
-    def _take(self) -> Line:
-        if self._head is None:
-            line: Line = b"".join(self._parts)
-        else:
-            line = Oversize(self._head, self._tail, self._size)
-        self._parts.clear()
-        self._size = 0
-        self._head = None
-        self._tail = b""
-        return line
+        return [self._begun.take()] if self._begun.size else []
 
     def _judge(self, line: Line) -> Line:
         if isinstance(line, Oversize) or len(line) <= self._limit:

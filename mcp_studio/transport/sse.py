@@ -45,7 +45,7 @@ class SseParser:
         self._limit = limit
         self._dropped = dropped
         self._over: Oversize | None = None
-        self._rest: list[bytes] = []
+        self._rest = bytearray()
         self._held = 0
         self._comment = False
         self._after_cr = False
@@ -87,10 +87,10 @@ class SseParser:
             self._comment = part.startswith(b":")
         if self._comment:
             return
-        self._rest.append(part)
+        self._rest += part
         self._held += len(part)
         if self._held > self._limit:
-            self._exceeded(b"".join(self._rest))
+            self._exceeded(bytes(self._rest))
 
     def _whole(self, end: bytes) -> bytes:
         if self._comment:
@@ -98,9 +98,9 @@ class SseParser:
             return b":"
         if not self._held:
             return end
-        self._rest.append(end)
-        line = b"".join(self._rest)
-        self._rest.clear()
+        self._rest += end
+        line = bytes(self._rest)
+        self._rest = bytearray()
         self._held = 0
         return line
 
@@ -167,7 +167,7 @@ class SseParser:
         before = bytes(self._many) if self._one is None else self._one
         data = before + line.removeprefix(b"data:") if len(before) < KEPT else before
         self._over = Oversize(data[:KEPT].lstrip(), line[-KEPT:], self._size + self._held)
-        self._rest.clear()
+        self._rest = bytearray()
         self._clear(self._id)
 
     def _skip(self, over: Oversize, part: bytes, *, whole: bool) -> None:

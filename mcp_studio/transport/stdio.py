@@ -48,8 +48,6 @@ class StdioTransport:
         self._watch: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._last: deque[bytes] = deque(maxlen=20)
-        self.stray_count = 0
-        """Lines on its standard output that were no JSON."""
 
     async def open(self, sink: Sink) -> Opened:
         """Start the server; it runs when this returns.
@@ -130,7 +128,6 @@ class StdioTransport:
             if text.startswith(BOM):
                 line = text = text[len(BOM) :].lstrip()
             if not text.startswith((b"{", b"[")):
-                self.stray_count += 1
                 self._tap.stray(line)
                 return
         if line.endswith(b"\r"):

@@ -1,12 +1,10 @@
-"""Frames of a WebSocket (RFC 6455) where we need them below wsproto: sending any bytes as text, joining what comes."""
+"""Frames of a WebSocket (RFC 6455) where we need them below wsproto: sending any bytes as text."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import os
-
-from mcp_studio.transport.lines import KEPT, Line, Oversize
 
 _TEXT = 0x81
 _MASKED = 0x80
@@ -58,34 +56,3 @@ def text_frame(payload: bytes) -> bytes:
     mask = (key * (size // 4 + 1))[:size]
     masked = int.from_bytes(payload, "big") ^ int.from_bytes(mask, "big")
     return head + key + masked.to_bytes(size, "big")
-
-
-class Joiner:
-    """Joins the parts of one message; of a message longer than `limit` bytes only its ends are kept."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._clear()
-
-    def feed(self, part: bytes, *, last: bool) -> Line | None:
-        """Take the next part; the whole message when it was the last one."""
-        self._size += len(part)
-        if self._head is not None:
-            self._tail = (self._tail + part[-KEPT:])[-KEPT:]
-        else:
-            self._parts.append(part)
-            if self._size > self._limit:
-                whole = b"".join(self._parts)
-                self._parts.clear()
-                self._head, self._tail = whole[:KEPT], whole[-KEPT:]
-        if not last:
-            return None
-        whole = b"".join(self._parts) if self._head is None else Oversize(self._head, self._tail, self._size)
-        self._clear()
-        return whole
-
-    def _clear(self) -> None:
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._head: bytes | None = None
-        self._tail = b""

@@ -9,8 +9,8 @@ from mcp_studio.limits import Limits
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_body import PIECE
 from mcp_studio.transport.http_errors import HttpBroken, HttpLost, excerpt
-from mcp_studio.transport.lines import Line
-from mcp_studio.transport.ws_frames import CODES, Joiner
+from mcp_studio.transport.lines import Joiner, Line
+from mcp_studio.transport.ws_frames import CODES
 
 _WRITE = 256 * 1024
 _UNSENT = frozenset({1004, 1005, 1006, 1015})
@@ -98,13 +98,13 @@ class Peer:
         from wsproto import events
 
         if isinstance(event, events.TextMessage):
-            whole = self._text.feed(event.data.encode("utf-8"), last=event.message_finished)
-            if whole is not None:
-                self._take(whole, binary=False)
+            self._text.hold(event.data.encode("utf-8"))
+            if event.message_finished:
+                self._take(self._text.take(), binary=False)
         elif isinstance(event, events.BytesMessage):
-            whole = self._binary.feed(bytes(event.data), last=event.message_finished)
-            if whole is not None:
-                self._take(whole, binary=True)
+            self._binary.hold(bytes(event.data))
+            if event.message_finished:
+                self._take(self._binary.take(), binary=True)
         elif isinstance(event, events.Ping) and not self._leaving:
             await self.write(self._socket.send(event.response()))
         elif isinstance(event, events.CloseConnection):

@@ -276,7 +276,7 @@ def test_windows_is_told_that_it_has_to_wait(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_starting_early_needs_no_asyncio() -> None:
     code = (
-        "import sys; from mcp_studio.transport import guard_start; guard_start.start_early(); "
+        "import sys; from mcp_studio.transport import guard_start; guard_start.process.start(); "
         "print(sorted({'asyncio', 'socket', 'signal', 'subprocess', 'json'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
