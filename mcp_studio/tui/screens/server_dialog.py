@@ -70,6 +70,8 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         self._note.display = False
         if self._old:
             self.form.focus_field("/connect/command" if self._base.command else "/connect/url")
+            if bare_secrets(self._old.written or self._old):
+                self._warn(self._old.written or self._old)
         else:
             self._paste.focus()
         self.form.show_problems(secret_warnings(self.form.value))
