@@ -46,7 +46,12 @@ class FormState:
     def _usable(self, pending: Mapping[str, str]) -> dict[str, str]:
         """Text that was typed before, by pointer; older drafts have it by the name of a property."""
         places = {place if place[:1] == "/" else pointer(place): text for place, text in pending.items() if place}
-        return {place: text for place, text in places.items() if self.field_at(self.path_of(place)) is not None}
+        paths = {place: self.path_of(place) for place in places}
+        return {
+            place: text
+            for place, text in places.items()
+            if self.field_at(paths[place]) is not None or self.has(paths[place])
+        }
 
     # What there is
 
