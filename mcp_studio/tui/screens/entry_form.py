@@ -32,6 +32,11 @@ class EntryForm(FormView):
             self._model.type(self._row_of(self._model.path_of(place)), text)
         self.take(self._model)
 
+    def show_top(self) -> None:
+        """Show the first rows: they were laid out only after the cursor had its place."""
+        self._rows.scroll_rows(0)
+        self._redraw()
+
     def understand(self) -> None:
         """Take an address or a whole line in the place of a command apart."""
         self._typed(self._overlay.text)

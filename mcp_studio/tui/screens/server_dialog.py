@@ -70,6 +70,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         self._note.display = False
         if self._old:
             self.form.focus_field("/connect/command" if self._base.command else "/connect/url")
+            self.call_after_refresh(self.form.show_top)
             if bare_secrets(self._old.written or self._old):
                 self._warn(self._old.written or self._old)
         else:
