@@ -110,6 +110,8 @@ def test_inner_values_are_checked_against_the_whole_schema() -> None:
     done = cli("call", "form_nested", "--args", '{"customer": {"name": 17}}', "--json", "--", *demo_stdio())
     assert done.code == 2, done.out
     assert "customer/name" in done.json["error"]["message"]
+    done = cli("call", "form_text", "isbn=12", "--", *demo_stdio())
+    assert done.code == 2 and "isbn must match the pattern" in done.err
 
 
 def test_a_tool_that_is_not_listed_can_be_named_by_its_option() -> None:

@@ -17,7 +17,7 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
-from mcp_studio.schema.field import AS_JSON, Form
+from mcp_studio.schema.field import AS_JSON, Field, Form, Number, Text
 from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 
@@ -89,10 +89,22 @@ def _find(studio: Studio, plan: Plan, out: Output) -> Ref:
 
 async def _refuse_inner(studio: Studio, form: Form, arguments: dict[str, Json], what: str) -> None:
     """Check against the whole schema, which takes a process, only what the fields could not tell."""
-    nested = any(form.field(name) is None or isinstance(form.field(name), AS_JSON) for name in arguments)
-    if not nested or not isinstance(form.schema, dict):
+    if not isinstance(form.schema, dict) or not (
+        form.schema.keys() & _RULES or any(_hides_more(form.field(name)) for name in arguments)
+    ):
         return
     problems = [problem for problem in await studio.check(form.schema, arguments) if problem.severity == "error"]
     if problems:
         said = "; ".join(f"{problem.pointer.lstrip('/') or 'the arguments'} {problem.message}" for problem in problems)
         raise UsageError(f"The arguments of {what} are not right: {said}.", hint="--unchecked sends them all the same.")
+
+
+_RULES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies"))
+"""Keywords by which a schema says more of its arguments than their fields do."""
+
+
+def _hides_more(field: Field | None) -> bool:
+    """Whether a value can be wrong in ways that its field alone does not tell."""
+    if isinstance(field, Text):
+        return bool(field.pattern)
+    return field is None or isinstance(field, AS_JSON) or (isinstance(field, Number) and bool(field.multiple_of))
