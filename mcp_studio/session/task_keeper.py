@@ -19,15 +19,20 @@ class TaskKeeper:
     def __init__(self, file: TaskFile) -> None:
         self._file = file
         self._kept: dict[Address, Kept] = {}
-        self._over: set[Address] = set()
+        self._earlier: set[Address] = set()
+        """What an earlier run has kept: it is taken up when its server is ready, unless it is over by then."""
         self._written: set[Address] = set()
+        """What the file has, as far as we know."""
+        self._over: set[Address] = set()
+        """What has to be taken out of the file, or must not be taken up again; bounded by what was in the file."""
         self._timer: asyncio.TimerHandle | None = None
         self._saving: asyncio.Task[None] | None = None
 
     def read(self) -> list[Kept]:
         """What earlier runs have kept."""
         found = self._file.read()
-        self._written |= {kept.key for kept in found}
+        self._earlier = {kept.key for kept in found}
+        self._written |= self._earlier
         return found
 
     def is_over(self, key: Address) -> bool:
@@ -47,9 +52,9 @@ class TaskKeeper:
     def drop(self, task: Task, config: ServerConfig) -> None:
         """A task is done, or nobody wants to know of it any more."""
         key = (address_of(config), task.id)
-        if key not in self._over:
+        self._kept.pop(key, None)
+        if key in self._written and key not in self._over:
             self._over.add(key)
-            self._kept.pop(key, None)
             self._save_soon()
 
     async def close(self) -> None:
@@ -66,10 +71,11 @@ class TaskKeeper:
 
     def _save(self) -> None:
         self._timer = None
-        if not self._kept and not self._over & self._written:
+        if self._kept.keys() <= self._written and not self._over & self._written:
             return  # all of it came and went between two writings
         mine, over = dict(self._kept), set(self._over)
-        self._written = set(mine)
+        self._written = (self._written - over) | mine.keys()
+        self._over &= self._earlier
         self._saving = asyncio.get_running_loop().create_task(self._write(mine, over, self._saving))
 
     async def _write(self, mine: dict[Address, Kept], over: set[Address], before: asyncio.Task[None] | None) -> None:

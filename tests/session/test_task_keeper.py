@@ -1,0 +1,83 @@
+"""What is kept of tasks on the disk: what is over goes out of the file, and out of memory with it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.session import task_keeper
+from mcp_studio.session.task_file import TaskFile
+from mcp_studio.session.task_keeper import TaskKeeper
+from mcp_studio.session.tasks import Task
+from tests.support import run
+
+CONFIG = ServerConfig("s", url="http://localhost:1/mcp")
+
+
+def task(identity: str) -> Task:
+    return Task("s", identity, "core", ref=Ref("tool", "s", "t"))
+
+
+def done(identity: str) -> Task:
+    return replace(task(identity), gone="Over.")
+
+
+def kept(file: Path) -> list[str]:
+    return [kept.key[1] for kept in TaskFile(file).read()]
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_keeper, "_SAVING", 0.0)
+
+
+async def written(keeper: TaskKeeper) -> None:
+    """What has changed is on the disk."""
+    await asyncio.sleep(0)
+    await keeper.close()
+
+
+def test_of_what_is_over_nothing_stays(tmp_path: Path) -> None:
+    async def main() -> None:
+        file = tmp_path / "tasks.json"
+        keeper = TaskKeeper(TaskFile(file))
+        for number in range(3):
+            keeper.keep(task(f"a{number}"), CONFIG)
+            await written(keeper)
+            assert kept(file) == [f"a{number}"]
+            keeper.keep(done(f"a{number}"), CONFIG)
+            await written(keeper)
+            assert kept(file) == []
+        for number in range(100):  # these never reach the disk
+            keeper.keep(task(f"b{number}"), CONFIG)
+            keeper.keep(done(f"b{number}"), CONFIG)
+        await written(keeper)
+        assert not keeper._over and not keeper._kept  # pyright: ignore[reportPrivateUsage]
+
+    run(main())
+
+
+def test_what_an_earlier_run_kept_and_is_over_is_not_taken_up_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        file = tmp_path / "tasks.json"
+        before = TaskKeeper(TaskFile(file))
+        before.keep(task("old"), CONFIG)
+        await written(before)
+        keeper = TaskKeeper(TaskFile(file))
+        (found,) = keeper.read()
+        keeper.keep(task("new"), CONFIG)
+        await written(keeper)
+        keeper.drop(done("new"), CONFIG)
+        await written(keeper)
+        # Its server is ready only now, and says at once that it is over.
+        keeper.keep(task("old"), CONFIG)
+        keeper.keep(done("old"), CONFIG)
+        await written(keeper)
+        assert kept(file) == [] and keeper.is_over(found.key)
+
+    run(main())
