@@ -64,7 +64,7 @@ class Columns:
             titles = [0, *(cell_len(words.item_title(one)) for one in self._first(row))]
             return min(indent + max(len(str(max(1, len(items)))), *titles) + 1, max(indent + 6, self.width - _LEAST))
         longest = max(map(cell_len, self._labels(row)), default=0)
-        own = min(indent + longest + 2, max(indent + 10, self.width * 2 // 5), indent + 30, self.width - _LEAST)
+        own = min(indent + longest + 2, max(indent + 18, self.width * 2 // 5), indent + 30, self.width - _LEAST)
         return max(self.top, own) if row.level else max(own, min(self.top, self.width - _LEAST))
 
     def _first(self, row: Row) -> tuple[Field, ...]:

@@ -221,6 +221,9 @@ class Painter:
             text = "The schema says nothing of it; it is sent too." if current else ""
         else:
             text = self._help(row, current, self._filled(row))
+        name = words.label(row)
+        if current and cell_len(name) >= self.columns.value(row) - self.columns.indent(row):
+            text = f"{name} {glyphs().dot} {text}" if text else name  # the label was cut
         margin = self.columns.indent(row) + 2
         return list(self._wrapped(text, "dim", margin, _MOST_HELP if current else 1)) if text else []
 

@@ -25,8 +25,8 @@ _WORDS: Mapping[str, str] = {
     "over restarts; those that a server merely lists only when you ask.",
     "call": "Fill in the form and run it. The form, the JSON tab and what was typed before are one value; "
     "it is kept when you leave. Fields with * are required. Tab and the arrows walk the rows, space chooses and "
-    "unfolds, enter goes on or opens a larger editor, ^d goes through what a field can be without a value. Where the server "
-    "completes what you type, down goes into its list and enter takes a value; alt+down asks for the list. "
+    "unfolds, enter goes on or opens a larger editor, ^d goes through what a field can be without a value. Where "
+    "the server completes what you type, down goes into its list and enter takes a value; alt+down asks for the list. "
     "alt+h lists what else helps with a field: dates, files, your editor, pasting, examples.",
     "result": "What came back: as text, as structured JSON, and as it came over the wire.",
     "trace": "Every message in both directions, HTTP exchanges, stderr and stray output, in order. "
