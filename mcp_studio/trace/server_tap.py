@@ -133,7 +133,7 @@ class ServerTap:
         """Another connection is about to be opened: what the earlier one printed is no longer counted."""
         self.stray_lines = []
         self.stray_count = 0
-        self._lint.begins()
+        self._lint.begins(self.store.total + 1)
 
     def clean(self, text: str) -> str:
         """The text without secrets."""

@@ -39,13 +39,15 @@ class Ledger:
         self._texts: Counter[str] = Counter()
         self._versions: list[tuple[int, str]] = []
         self._covered: set[str] = set()
+        self._first = 0
         self.counts: Counter[Severity] = Counter()
         """How many findings of each severity."""
         self.wrong = False
         """Whether there is an error or a warning."""
 
-    def begins(self) -> None:
-        """Another connection: what was found on the earlier one is no longer counted."""
+    def begins(self, first: int = 0) -> None:
+        """Another connection: what was, or will be, found on messages before this number is no longer counted."""
+        self._first = first
         self._groups.clear()
         self._texts.clear()
         self._covered.clear()
@@ -55,6 +57,8 @@ class Ledger:
     def add(self, findings: Iterable[Finding]) -> None:
         """Count findings."""
         for finding in findings:
+            if finding.number < self._first:
+                continue  # found late: its connection is over
             self.counts[finding.severity] += 1
             if not self.wrong and finding.severity != "hint":
                 self.wrong = True

@@ -54,9 +54,9 @@ class Linter:
         self._changed = changed
         self.begins()
 
-    def begins(self) -> None:
-        """Another connection."""
-        self._ledger.begins()
+    def begins(self, first: int = 0) -> None:
+        """Another connection, whose messages begin with this number."""
+        self._ledger.begins(first)
         self._requests = Requests()
         self._exchanges = Exchanges()
         self._names = Names()
@@ -266,11 +266,11 @@ class Linter:
         except RuntimeError:
             self._attach(entry, check())
             return
-        loop.run_in_executor(None, check).add_done_callback(partial(self._checked, entry))
+        loop.run_in_executor(None, check).add_done_callback(partial(self._checked, entry, self._modern))
 
-    def _checked(self, entry: WireMessage, done: asyncio.Future[list[Spot]]) -> None:
+    def _checked(self, entry: WireMessage, modern: bool, done: asyncio.Future[list[Spot]]) -> None:
         if not done.cancelled() and (spots := done.result()):
-            self._attach(entry, spots)
+            self._notes.put(entry, spots, modern)
             self._changed()
 
 

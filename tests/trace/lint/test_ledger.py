@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.trace.lint.finding import Finding, worst
 from mcp_studio.trace.lint.ledger import Ledger
+from tests.support import run, wait_until
 from tests.trace.lint.kit import Talk
 
 
@@ -80,3 +81,18 @@ def test_a_large_list_is_checked_as_well() -> None:
     talk = Talk()
     tools = [{"name": f"t{number}", "inputSchema": {"type": "object"}} for number in range(2_000)]
     assert talk.called("tools/list", {"tools": [*tools, {"name": "bad"}]}) == ["tool-schema"]
+
+
+def test_what_is_found_late_on_an_earlier_connection_stands_on_its_message_and_is_not_counted() -> None:
+    async def main() -> None:
+        talk = Talk()
+        talk.ask("tools/list", {})
+        talk.answer({"tools": [{"name": f"t{number}"} for number in range(1_000)]})  # none has an inputSchema
+        answer = talk.store[len(talk.store) - 1]
+        assert not answer.findings  # so many are looked at in a thread
+        talk.tap.ended()
+        talk.tap.begins()
+        await wait_until(lambda: answer.findings)
+        assert talk.store.ledger("s").groups() == () and not talk.store.ledger("s").wrong
+
+    run(main())
