@@ -33,6 +33,19 @@ def test_what_is_missing_is_told_and_nothing_is_sent() -> None:
     run(main())
 
 
+def test_what_fields_know_and_what_only_the_schema_knows_is_told_together() -> None:
+    async def main() -> None:
+        async with on_stage(stdio(python_server("schema_zoo"), "zoo")) as stage:
+            await stage.open("orders.add")
+            payment = {"kind": "card", "number": "4"}
+            stage.main.call.body.fill({"customer": "Ada", "payment": payment})
+            await stage.press("ctrl+j")
+            await stage.shows("must match the pattern", "items", "is required", "2 errors")
+            assert stage.main.calling.call is None
+
+    run(main())
+
+
 def test_the_same_key_again_sends_what_does_not_fit() -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:

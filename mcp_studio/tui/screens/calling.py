@@ -174,8 +174,10 @@ class Calling:
 
     async def _check_and_run(self, opened: Opened, fresh: bool) -> None:
         problems = self._screen.call.unreadable() or opened.problems()
-        if not problems and opened.schema is not None:
-            problems = await self._studio.check(opened.schema, opened.value)
+        if opened.schema is not None and not self._screen.call.unreadable():
+            told = {problem.pointer for problem in problems}
+            whole = await self._studio.check(opened.schema, opened.value)
+            problems = (*problems, *(problem for problem in whole if problem.pointer not in told))
         errors = [problem for problem in problems if problem.severity == "error"]
         insists = self._refused is not None and self._refused == (opened.value,)
         if errors and (not insists or self._screen.call.unreadable()):
