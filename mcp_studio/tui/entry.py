@@ -153,7 +153,7 @@ def _reached(connect: Mapping[str, Any], old: ServerConfig) -> dict[str, Any]:
             raise ConfigError("A URL has no spaces in it.", key="/connect/url")
         if transport and not url.startswith("${") and url.startswith("ws") != (transport == "websocket"):
             raise ConfigError(f"{transport} is not for an address that begins like this one.", key="/connect/transport")
-        headers = dict(connect.get("headers", {}))
+        headers = _pairs(connect, "headers")
         return {"url": url, "headers": headers, "transport": transport} | _NO_COMMAND
     command = connect["command"].strip()
     if not command:
@@ -163,7 +163,7 @@ def _reached(connect: Mapping[str, Any], old: ServerConfig) -> dict[str, Any]:
     return {
         "command": command,
         "args": tuple(connect.get("args", ())),
-        "env": dict(connect.get("env", {})),
+        "env": _pairs(connect, "env"),
         "inherit_env": tuple(connect.get("inherit_env", ())),
         "cwd": connect.get("cwd", "").strip(),
         "url": "",
@@ -173,6 +173,14 @@ def _reached(connect: Mapping[str, Any], old: ServerConfig) -> dict[str, Any]:
 
 
 _NO_COMMAND: dict[str, Any] = {"command": "", "args": (), "env": {}, "inherit_env": (), "cwd": ""}
+
+
+def _pairs(connect: Mapping[str, Any], part: str) -> dict[str, str]:
+    found: dict[str, str] = dict(connect.get(part, {}))
+    for name in found:
+        if not name or re.search(r"\s", name):
+            raise ConfigError("A name has no spaces in it.", key=pointer("connect", part, name))
+    return found
 
 
 def _seconds(value: object) -> float | None:

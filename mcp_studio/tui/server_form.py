@@ -43,7 +43,7 @@ def _list(items: Schema, **more: Json) -> Schema:
     return {"type": "array", "items": items, **more}
 
 
-_PAIRS: Schema = {"type": "object", "additionalProperties": {"type": "string"}, "propertyNames": {"pattern": r"^\S+$"}}
+_PAIRS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 _FLAG: Schema = {"type": "boolean"}
 _ANY: Schema = {"type": "object"}
 

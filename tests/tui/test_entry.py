@@ -125,6 +125,7 @@ def test_whatever_is_written_as_json_gives_an_entry_or_a_reason(value: Any) -> N
         ({"connect": {"command": " "}}, "/connect/command", "no command"),
         ({"connect": {"command": "https://x", "args": ["-y"]}}, "/connect/command", "choose URL"),
         ({"connect": {"command": "x", "args": [1]}}, "/connect/args/0", "text"),
+        ({"connect": {"command": "x", "env": {"A B": "c"}}}, "/connect/env/A B", "no spaces"),
         ({"connect": {"url": "npx -y"}}, "/connect/url", "begins with"),
         ({"connect": {"url": "https://a b"}}, "/connect/url", "no spaces"),
         ({"connect": {"url": "https://a", "transport": "websocket"}}, "/connect/transport", "not for an address"),
