@@ -21,10 +21,14 @@ from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping
 from mcp_studio.record import record
+from mcp_studio.safetext import safe
 
 LARGEST = 256 * 1024
 """Bytes; larger arguments are not kept, only that there was the call."""
 _SAID = 200
+_PLACES = 1_000
+_LATEST = 2e11
+"""A moment that is a date everywhere: in the year 8307."""
 OUTCOMES: dict[type[CallOutcome], str] = {
     Succeeded: "ok", ToolFailed: "tool error", Rejected: "refused", Denied: "not sent", Cancelled: "stopped",
     InBackground: "task", TimedOut: "timed out", Lost: "lost",
@@ -62,7 +66,7 @@ class Past:
             return "Its arguments were too large to be kept."
         if not self.left_out:
             return ""
-        names = ", ".join(place.lstrip("/") or "the whole value" for place in self.left_out[:5])
+        names = ", ".join(safe(place.lstrip("/"), 80) or "the whole value" for place in self.left_out[:5])
         more = f" and {len(self.left_out) - 5} more" if len(self.left_out) > 5 else ""
         return f"Not kept, for it is secret: {names}{more}."
 
@@ -137,11 +141,17 @@ def past_of(line: bytes) -> Past | None:
     if not kinds or not isinstance(server, str) or not isinstance(name, str) or not isinstance(at, (int, float)):
         return None
     return Past(
-        Ref(kinds[0], server, name), raw.get("arguments"), _number(at), str(raw.get("origin", "")),
-        str(raw.get("outcome", "")), _number(raw.get("ms")), int(_number(raw.get("size"))), str(raw.get("said", "")),
-        tuple(item for item in items_of(raw.get("left_out")) if isinstance(item, str)),
-        raw.get("large") is True, str(raw.get("id", "")),
+        Ref(kinds[0], server, name), raw.get("arguments"), min(_number(at), _LATEST), _text(raw.get("origin")),
+        next((word for word in OUTCOMES.values() if word == raw.get("outcome")), ""),
+        _number(raw.get("ms")), int(_number(raw.get("size"))), _text(raw.get("said")),
+        tuple(item for item in items_of(raw.get("left_out"))[:_PLACES] if isinstance(item, str)),
+        raw.get("large") is True, _text(raw.get("id")),
     )  # fmt: skip
+
+
+def _text(value: Json) -> str:
+    """A word or a line; whatever wrote the file, it is no longer than ours are."""
+    return value[:_SAID] if isinstance(value, str) else ""
 
 
 def _number(value: Json) -> float:

@@ -52,6 +52,8 @@ class SavedCall:
     variables: tuple[Variable, ...] = ()
     where: Where = "personal"
     file: Path = Path()
+    seen: str = ""
+    """What agreeing to its file is remembered under, as the file was when it was read."""
 
     @property
     def verb(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,7 +89,7 @@ class Folders:
             ConfigError: it cannot be written.
         """
         file = self.path(saved.where) / f"{check_name(saved.name)}.toml"
-        new = _with_file(saved, file)
+        new = replace_fields(saved, file=file)
         try:
             before = file.read_bytes() if file.exists() else None
             if before is not None and not replace:
@@ -97,6 +98,7 @@ class Folders:
             write_atomically(file, text.encode(), mode=0o644)
         except OSError as problem:
             raise ConfigError(f"It cannot be written: {problem.strerror or problem}.", file=str(file)) from None
+        new = replace_fields(new, seen=digest(file, text.encode()))
         self.agree(new)
         return new
 
@@ -114,10 +116,19 @@ class Folders:
             saved.file.rename(file)
         except OSError as problem:
             raise ConfigError(f"It cannot be renamed: {problem.strerror or problem}.", file=str(saved.file)) from None
-        new = SavedCall(name, saved.ref, saved.arguments, saved.description, saved.variables, saved.where, file)
+        new = replace_fields(saved, name=name, file=file)
         if agreed:
-            self.agree(new)
+            self._agree_again(saved, new)
         return new
+
+    def _agree_again(self, old: SavedCall, new: SavedCall) -> None:
+        """The same file is agreed to under its new name; what somebody has changed meanwhile is asked about."""
+        try:
+            content = new.file.read_bytes()
+        except OSError:
+            return
+        if digest(old.file, content) == old.seen:
+            self.agree(replace_fields(new, seen=digest(new.file, content)))
 
     def delete(self, saved: SavedCall) -> None:
         """Remove its file.
@@ -132,19 +143,14 @@ class Folders:
 
     def agreed(self, saved: SavedCall) -> bool:
         """Whether it may use secrets of this computer: the person's own may, another's once they agreed to the file."""
-        if saved.where == "personal" or not saved.references:
-            return True
-        try:
-            return self.trust.agreed(digest(saved.file, saved.file.read_bytes()))
-        except OSError:
-            return False
+        return saved.where == "personal" or not saved.references or self.trust.agreed(saved.seen)
 
     def agree(self, saved: SavedCall) -> None:
-        """The person lets it use them, as it is now."""
-        if saved.where == "project" and saved.references:
+        """The person lets it use them, as it was when it was read: not as somebody may have changed it meanwhile."""
+        if saved.where == "project" and saved.references and saved.seen:
             try:
-                self.trust.agree(digest(saved.file, saved.file.read_bytes()), str(saved.file))
-            except (OSError, ConfigError):
+                self.trust.agree(saved.seen, str(saved.file))
+            except ConfigError:
                 return  # it is asked about again
 
 
@@ -194,7 +200,8 @@ def _read(file: Path, where: Where, problems: list[Problem]) -> SavedCall | None
             raise OSError("it is no file")
         if file.stat().st_size > _LARGEST:
             raise OSError("it is larger than 1 MB")
-        text = file.read_bytes().decode("utf-8-sig")
+        data = file.read_bytes()
+        text = data.decode("utf-8-sig")
     except UsageError as problem:
         problems.append(Problem(str(file), "", problem.message, problem.hint))
     except UnicodeDecodeError:
@@ -202,9 +209,6 @@ def _read(file: Path, where: Where, problems: list[Problem]) -> SavedCall | None
     except OSError as problem:
         problems.append(Problem(str(file), "", f"cannot be read: {problem.strerror or problem}."))
     else:
-        return read_saved(text, file.stem, file, where, problems)
+        saved = read_saved(text, file.stem, file, where, problems)
+        return saved if saved is None or where == "personal" else replace_fields(saved, seen=digest(file, data))
     return None
-
-
-def _with_file(saved: SavedCall, file: Path) -> SavedCall:
-    return SavedCall(saved.name, saved.ref, saved.arguments, saved.description, saved.variables, saved.where, file)

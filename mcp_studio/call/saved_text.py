@@ -38,8 +38,10 @@ from mcp_studio.config.nearest import nearest
 from mcp_studio.config.table import Table, kind_of
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.safetext import hidden_in
 
 VERSION = 1
+_LONGEST = 200
 _TYPES = ("string", "integer", "number", "boolean", "array", "object")
 _KEYWORDS = (
     "title description default enum examples format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
@@ -209,6 +211,9 @@ def _check_references(arguments: Json, variables: tuple[Variable, ...], table: T
                 continue
             if found[2] and not found[3]:
                 table.problem(where, f"`{found[0]}` has no name.")
+            elif found[2] and (len(found[3]) > _LONGEST or hidden_in(found[3]) or "\n" in found[3]):
+                # People agree to names that they read on a line.
+                table.problem(where, "refers to a secret by a name that cannot be shown whole on a line.")
             elif not found[2]:
                 hint = nearest(found[3], names) or "A literal ${ is written as $${."
                 table.problem(where, f"`{found[0]}` is no variable: there is no [variables.{found[3]}].", hint)

@@ -146,7 +146,7 @@ async def _may_use_secrets(saved: SavedCall, places: Folders, options: Options, 
     if options.flag("--yes") or places.agreed(saved):
         return
     names = ", ".join(saved.references)
-    said = f"{saved.file} is of the project, and sends {names} to {server}"
+    said = f"{saved.file} is of the project, and sends {names} to {server}.{saved.ref.name}"
     if not asker.present:
         detail: Json = {"asked": "secrets", "question": said, "references": list(saved.references)}
         raise MoreNeeded(f"{said}.", detail, hint="Look at it, then agree on a terminal, or with --yes.")

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from mcp_studio.call.copying.hiding import holds
-from mcp_studio.call.copying.sh import quote
+from mcp_studio.call.copying.sh import printed, quote
 from mcp_studio.config.expand import REFERENCE, folder_of, secret_places
 from mcp_studio.config.model import Kind, ServerConfig
+from mcp_studio.safetext import LINES_LIVE, safe
 
 _SCHEME = re.compile(r"(?i)(bearer|basic|token) +")
 _FLAG = re.compile(r"--?([A-Za-z][\w-]*)(?:=|\Z)")
@@ -18,6 +19,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
 _TAME = re.compile(r"[\w ./:@%+=,;?&*-]*", re.ASCII)
 """What means itself between double quotes."""
 _IN_DOUBLE = re.compile(r'([\\"$`}])')
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+"""Names that a shell takes for variables."""
 
 
 class Variable(NamedTuple):
@@ -61,7 +64,9 @@ class Address(NamedTuple):
             f"{one.name} has to be set: {where}."
             for one in self.variables
             if one.default is None
-            for where in [f"the keyring has it as {one.keyring}" if one.keyring else "what belongs there is secret"]
+            for where in [
+                f"the keyring has it as {safe(one.keyring, 80)}" if one.keyring else "what belongs there is secret"
+            ]
         )
 
 
@@ -70,7 +75,7 @@ def address_of(server: ServerConfig, kind: Kind) -> Address:
     written = server.written or server
     told = _Told(server)
     env = {name: told.text(value, written.env.get(name, value), name) for name, value in server.env.items()}
-    env |= {name: (Variable(name, ""),) for name in server.inherit_env if name not in env}
+    env |= {name: (Variable(name, ""),) for name in server.inherit_env if name not in env and _NAME.match(name)}
     headers = {name: told.text(value, written.headers.get(name, value), name) for name, value in server.headers.items()}
     return Address(
         kind,
@@ -153,6 +158,12 @@ def in_shell(words: Words) -> str:
     return "".join(quote(part) if isinstance(part, str) else f'"{_dollar(part)}"' for part in parts) or "''"
 
 
+def assigned(env: Mapping[str, Words]) -> list[str]:
+    """Words of a shell: `env`, and what is set; names are no less foreign than values."""
+    pairs = [f"{name if _NAME.match(name) else quote(name)}={in_shell(words)}" for name, words in env.items()]
+    return ["env", *["--"] * any(name.startswith("-") for name in env), *pairs]
+
+
 def _joined(words: Words) -> list[str | Variable]:
     found: list[str | Variable] = []
     for part in words:
@@ -168,6 +179,7 @@ def _dollar(variable: Variable, braces: bool = False) -> str:
     if variable.default is None:
         return f"${{{variable.name}}}" if braces else f"${variable.name}"
     default = _IN_DOUBLE.sub(r"\\\1", variable.default)
+    default = LINES_LIVE.sub(lambda found: printed(found[0]), default)
     return f"${{{variable.name}{':-' if default else '-'}{default}}}"
 
 

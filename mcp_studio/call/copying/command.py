@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from mcp_studio.call.copying.address import Address, in_entry, in_shell
+from mcp_studio.call.copying.address import Address, assigned, in_entry, in_shell
 from mcp_studio.call.copying.sh import quote, readable
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.jsontext import Json, dumps
@@ -113,5 +113,5 @@ def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], 
         return "", [*options, *(f"--header {quote(text)}" for text in headers)], []
     command = [in_shell(words) for words in address.command]
     if address.env:
-        command = ["env", *(f"{name}={in_shell(words)}" for name, words in address.env.items()), *command]
+        command = [*assigned(address.env), *command]
     return f"cd {quote(server.cwd)} && " if server.cwd else "", options, ["--", *command]

@@ -24,7 +24,8 @@ _URL = re.compile(r"https?://[^\s\"']+")
 
 def is_curl(text: str) -> bool:
     """Whether a text seems to be a command of curl."""
-    return re.match(r"[\s$%>#(]*(?:\w+=\$\()?(?:\S*/)?curl(?:\.exe)?\s", text) is not None
+    # Possessive, and no longer than a path: what comes from anywhere may be a megabyte of `$`.
+    return re.match(r"[\s$%>#(]*+(?:\w{1,200}+=\$\()?(?:\S{0,1000}/)?curl(?:\.exe)?\s", text) is not None
 
 
 def is_ours(text: str) -> bool:

@@ -11,7 +11,7 @@ from mcp_studio.safetext import LINES_LIVE, hidden_in
 _PIECE = re.compile(
     r"""(?P<blank>[ \t\r]+)|(?P<line>\n)|(?P<join>\\\r?\n)|(?P<comment>(?<![^\s;&|])\#[^\n]*)"""
     r"""|(?P<ansi>\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*+')|(?P<double>\$?"(?:[^"\\]|\\.)*+")"""
-    r"""|(?P<escape>\\.)|(?P<end>\|\||&&|;|\||&(?!>)|\d*>>?(?:&\d)?|<)|(?P<plain>(?:[^\s'"\\;&|<>$]|\$(?!['"]))+)""",
+    r"""|(?P<escape>\\.)|(?P<end>\|\||&&|;|\||&(?!>)|\d*>>?(?:&\d)?|<)|(?P<plain>(?:[^\s'"\\;&|<>$]|\$(?!['"]))++)""",
     re.DOTALL,
 )
 _INNER = re.compile(r'\\([$`"\\\n])')
@@ -39,10 +39,15 @@ def quote(text: str) -> str:
     parts: list[str] = []
     at = 0
     for run in LINES_LIVE.finditer(text):
-        octal = "".join(f"\\{byte:03o}" for byte in run[0].encode("utf-8", "surrogatepass"))
-        parts += (shlex.quote(text[at : run.start()]) if run.start() > at else "", f"\"$(printf '{octal}')\"")
+        parts += (shlex.quote(text[at : run.start()]) if run.start() > at else "", f'"{printed(run[0])}"')
         at = run.end()
     return "".join((*parts, shlex.quote(text[at:]) if at < len(text) else ""))
+
+
+def printed(text: str) -> str:
+    """What stands between double quotes for characters that are better not there themselves."""
+    octal = "".join(f"\\{byte:03o}" for byte in text.encode("utf-8", "surrogatepass"))
+    return f"$(printf '{octal}')"
 
 
 def readable(text: str) -> bool:

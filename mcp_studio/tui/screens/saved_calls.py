@@ -148,7 +148,8 @@ class SavedCalls:
         if await asyncio.to_thread(places.agreed, saved):
             return True
         text = (
-            f"{saved.file}\nis of the project, and sends to {saved.ref.server}:\n  {', '.join(saved.references)}\n\n"
+            f"{saved.file}\nis of the project, and sends to {saved.ref.server}.{saved.ref.name}:\n"
+            f"  {', '.join(saved.references)}\n\n"
             f"{printable(saved.arguments)}\n\nMay it, as it is now?"
         )
         if not await self._agreed("A saved call uses your secrets", text):
@@ -169,7 +170,11 @@ class SavedCalls:
 
     async def _save(self, opened: Opened) -> None:
         places = self._folders
-        subject = Subject(opened, self._filled.get(opened.key), self._studio.memory.keeper, places)
+        earlier = self._filled.get(opened.key)
+        # What nobody agreed to does not become theirs by being saved under another name.
+        if earlier is not None and not await self._may_use_secrets(earlier):
+            earlier = None
+        subject = Subject(opened, earlier, self._studio.memory.keeper, places)
         written: list[SavedCall] = []
 
         def write(saved: SavedCall, replace: bool) -> SavedCall:
