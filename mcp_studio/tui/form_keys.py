@@ -23,7 +23,7 @@ FORM: tuple[Row, ...] = (
     ("form-unfold", "!alt+right", "unfold_here", "Unfold it", ""),
     ("form-fold-all", "!alt+z", "fold_all", "Fold or unfold everything in the list or object", ""),
     ("form-nothing", "!ctrl+d", "nothing", "Not sent, then empty, then null: what it can be without a value", ""),
-    ("form-json", "!alt+b", "as_json", "Edit this part as JSON, or by its fields again", ""),
+    ("form-json", "!alt+m", "as_json", "Edit this part as JSON, or by its fields again", ""),
     ("form-problem", "!ctrl+g", "next_problem", "Go to the next problem", ""),
     ("form-sent", "!alt+v", "show_sent", "See what will be sent", ""),
     ("form-undo", "!ctrl+z", "undo", "Undo", ""),

@@ -28,6 +28,10 @@ def test_no_key_that_terminals_cannot_tell_from_tab_enter_or_escape() -> None:
     assert not taken & {"ctrl+i", "ctrl+m", "ctrl+h", "ctrl+left_square_bracket"}
 
 
+def test_no_key_that_terminals_send_for_a_word_to_the_left_or_right() -> None:
+    assert not {"alt+b", "alt+f"} & {key for action in ACTIONS for key in action.keys.split(",")}
+
+
 def test_keys_are_written_as_people_write_them() -> None:
     assert spell_all("ctrl+j,alt+enter") == "^j alt+enter"
     assert [spell(key) for key in ("question_mark", "f8", "plus", "escape", "f", "shift+tab")] == [

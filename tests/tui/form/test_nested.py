@@ -180,7 +180,7 @@ def test_json_is_pasted_or_typed_over_a_part() -> None:
             assert app.form.value == {"items": [{"name": "b"}]}
             await pilot.pause()
             assert lines(app)[0] == "items  ▸ [{name: b}]"
-            await pilot.press("up", "alt+b")
+            await pilot.press("up", "alt+m")
             await pilot.pause()
             assert isinstance(app.focused, TextArea)
             await pilot.press("!", "escape", "tab")
