@@ -6,7 +6,7 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
 from mcp_studio.limits import DEFAULT, Limits
@@ -16,6 +16,8 @@ from mcp_studio.signal import Signal
 LONGEST = 8_000
 """Characters kept of one message; the trace has the whole."""
 _NAME = 200
+_SMALL = 32 * 1024
+"""Bytes of a message whose data is written whole, which is quicker than writing as much as is kept."""
 
 
 class LogMessage(NamedTuple):
@@ -84,16 +86,19 @@ class LogStore:
         self.added: Signal[LogMessage] = Signal()
         """Every message, as it comes."""
 
-    def add(self, server: str, params: dict[str, Json], *, request: str = "", entry: int = 0) -> LogMessage:
-        """Keep the parameters of one notification; whatever is missing or wrong in them reads as empty."""
+    def add(
+        self, server: str, params: dict[str, Json], *, request: str = "", entry: int = 0, size: int = _SMALL + 1
+    ) -> LogMessage:
+        """Keep the parameters of one notification of `size` bytes; whatever is missing or wrong in them is empty."""
         self.total += 1
         self.revision += 1
         data, level = params.get("data"), _text(params, "level")
-        raw = data if isinstance(data, str) else dumps(data).decode("utf-8", "replace")
+        raw = data if isinstance(data, str) else _whole(data) if size <= _SMALL else _beginning(data, LONGEST * 2)
         text = self._redact(raw[: LONGEST * 2])[:LONGEST]
         cut = len(raw) > LONGEST
         message = LogMessage(
-            self.total, time.time(), server, level, self._redact(_text(params, "logger")),
+            self.total, time.time(), server, level if level in LOG_LEVELS else self._redact(level),
+            self._redact(_text(params, "logger")),
             text + "…" if cut else text, not isinstance(data, str), request, entry,
         )  # fmt: skip
         kept = self._kept.setdefault(server, deque(maxlen=max(1, self._limits.logs)))
@@ -136,6 +141,46 @@ class LogStore:
 def _has(message: LogMessage, words: list[str]) -> bool:
     text = f"{message.server} {message.level} {message.logger} {message.text}".casefold()
     return all(word in text for word in words)
+
+
+def _beginning(value: Json, most: int) -> str:
+    """The JSON text of a value, cut somewhere after `most` characters: a large one is never written whole."""
+    parts: list[str] = []
+    size = 0
+    inside: list[tuple[Iterator[tuple[str, Json]], str]] = [(iter((("", value),)), "")]
+    while inside and size <= most:
+        items, end = inside[-1]
+        lead, item = next(items, (end, inside))
+        if item is inside:
+            inside.pop()
+        elif isinstance(item, dict):
+            inside.append((_members(cast("dict[str, Json]", item), most), "}"))
+            lead += "{"
+        elif isinstance(item, list):
+            inside.append((_elements(cast("list[Json]", item)), "]"))
+            lead += "["
+        else:
+            lead += _scalar(item, most)
+        parts.append(lead)
+        size += len(lead)
+    return "".join(parts)
+
+
+def _members(value: dict[str, Json], most: int) -> Iterator[tuple[str, Json]]:
+    for number, (key, item) in enumerate(value.items()):
+        yield f"{',' if number else ''}{_scalar(key, most)}:", item
+
+
+def _elements(value: list[Json]) -> Iterator[tuple[str, Json]]:
+    return (("," if number else "", item) for number, item in enumerate(value))
+
+
+def _scalar(value: Json, most: int) -> str:
+    return _whole(value[:most] if isinstance(value, str) else value)
+
+
+def _whole(value: Json) -> str:
+    return dumps(value).decode("utf-8", "replace")
 
 
 def _text(params: dict[str, Json], key: str) -> str:

@@ -46,7 +46,10 @@ class News:
         if method == "notifications/message":
             entry = seat.tap.newest
             request = seat.tap.carrier(entry) if seat.status.modern and entry is not None else ""
-            self.logs.add(seat.config.name, params, request=request, entry=entry.number if entry else 0)
+            if entry is None:
+                self.logs.add(seat.config.name, params)
+            else:
+                self.logs.add(seat.config.name, params, request=request, entry=entry.number, size=entry.size)
         else:
             self.subscriptions.on_notification(seat.config.name, method, params)
 

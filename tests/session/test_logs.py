@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import loads
+from mcp_studio.jsontext import dumps, loads
 from mcp_studio.limits import DEFAULT
+from mcp_studio.session import logs
 from mcp_studio.session.logs import LONGEST, LogStore
 from mcp_studio.studio import Studio
 from tests.studio_support import call, http, opened, stdio, text
@@ -37,6 +40,41 @@ def message(level: str = "info", data: Any = "x", **more: Any) -> dict[str, Any]
 def test_numbers_beyond_every_float_are_kept_as_text() -> None:
     kept = LogStore().add("a", message(data=loads('{"size": 1e400}')))
     assert kept.text == '{"size":1e400}'
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=9), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=60)
+@given(JSON.filter(lambda value: not isinstance(value, str)), st.integers(1, 200))
+def test_data_is_its_json_or_the_beginning_of_that(data: Any, longest: int) -> None:
+    whole = dumps(data).decode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logs, "LONGEST", longest)
+        kept = LogStore().add("a", message(data=data))
+    assert kept.text == (whole if len(whole) <= longest else whole[:longest] + "…")
+
+
+def test_of_large_data_only_the_beginning_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+
+    def counted(value: Any) -> bytes:
+        written.append(len(found := dumps(value)))
+        return found
+
+    monkeypatch.setattr(logs, "dumps", counted)
+    LogStore().add("a", message(data={"rows": [{"text": "x" * 5_000_000}] * 100}))
+    LogStore().add("a", message(data=[[0] * 1_000_000] * 10))
+    assert sum(written) < 100_000
+
+
+def test_a_level_that_is_none_may_hold_a_secret() -> None:
+    kept = LogStore(redact=lambda text: text.replace("hush", "*")).add("a", message("hush"))
+    assert kept.level == "*"
 
 
 def test_a_store_keeps_the_newest_of_each_server_and_counts_the_rest() -> None:
