@@ -87,7 +87,7 @@ def test_an_import_of_nothing_says_what_was_looked_for() -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:
             await stage.press("ctrl+n")
-            await stage.shows("[ ] believe hints", "[x] at start")
+            await stage.shows("enabled    [x] true", "trust      [ ] false")
             await stage.press("ctrl+o")
             await stage.shows("Nothing to import: Claude Desktop")
 
