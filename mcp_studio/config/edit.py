@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 Values = Mapping[str, Any]
 
@@ -28,10 +28,16 @@ def add_table(text: str, name: str, values: Values) -> str:
 def update_table(text: str, name: str, values: Values) -> str:
     """The text with the table of an existing server saying `values`; lines that do so already are not touched."""
     import tomlkit
+    from tomlkit.items import InlineTable, Table
 
+    if _servers(text)[name] == values:
+        return text
     document = tomlkit.parse(text)
-    _update(document["servers"][name], values)  # type: ignore[index]
-    return tomlkit.dumps(document)
+    table: Any = document["servers"][name]  # type: ignore[index]
+    if isinstance(table, (Table, InlineTable)):  # else its parts are not together, and tomlkit stumbles over that
+        _update(table, values)
+    wanted = _with(text, name, dict(values))
+    return _proven(tomlkit.dumps(document), wanted) or add_table(remove_table(text, name), name, values)
 
 
 def rename_table(text: str, old: str, new: str) -> str:
@@ -153,11 +159,16 @@ def _item(value: Any) -> Any:
         inline = tomlkit.inline_table()
         inline.update(value)
         return inline
+    if isinstance(value, list):  # tables in it are inline too: as tables of their own they would follow what is below
+        array = tomlkit.array()
+        array.extend(map(_item, cast("list[Any]", value)))
+        return array
     return value
 
 
 def _update(table: Any, values: Values) -> None:
     now = table.unwrap()
+    below = _below(table)
     for key in now:
         if key not in values:
             del table[key]
@@ -168,3 +179,19 @@ def _update(table: Any, values: Values) -> None:
             _update(table[key], value)
         else:
             table[key] = _item(value)
+    if below:
+        table.value.body.extend(below)
+
+
+def _below(table: Any) -> list[Any]:
+    """Blank lines and comments at the end of a table, taken out of it: they stand above the next one."""
+    from tomlkit.items import AoT, Table
+
+    if not isinstance(table, Table):
+        return []  # inline, or in parts that are not together
+    body: list[Any] = table.value.body
+    last = max((place for place, (key, _) in enumerate(body) if key is not None), default=-1)
+    below = body[last + 1 :]
+    del body[last + 1 :]
+    inner = body[last][1] if body and not below else None
+    return below or _below(inner[-1] if isinstance(inner, AoT) else inner)

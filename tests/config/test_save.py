@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.config.model import ServerConfig, Timeouts
+from mcp_studio.config.model import Root, ServerConfig, Timeouts
 from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
@@ -47,6 +47,29 @@ def test_changing_one_key_changes_one_line(tmp_path: Path) -> None:
     file = file_with(tmp_path)
     put_server(file, ServerConfig("a", command="y", args=("one",)))
     assert file.read_text() == TEXT.replace('command = "x"', 'command = "y"')
+
+
+def test_new_keys_come_before_what_stands_above_the_next_table(tmp_path: Path) -> None:
+    file = file_with(tmp_path)
+    roots = (Root("file:///srv", "Data"), Root("file:///x", "More"))
+    put_server(file, ServerConfig("a", command="x", args=("one",), roots=roots))
+    added = 'roots = [{uri = "file:///srv", name = "Data"}, {uri = "file:///x", name = "More"}]'
+    assert file.read_text() == TEXT.replace("]\n\n# about b", f"]\n{added}\n\n# about b")
+
+
+def test_tables_of_roots_become_a_list_and_the_comment_behind_them_stays(tmp_path: Path) -> None:
+    tables = '[servers.a]\ncommand = "x"\n\n[[servers.a.roots]]\nuri = "file:///srv"\nname = "Data"\n'
+    after = '\n# about b\n[servers.b]\nurl = "http://h"\n'
+    file = file_with(tmp_path, tables + after)
+    put_server(file, ServerConfig("a", command="x", roots=(Root("file:///x", "More"),)))
+    written = file.read_text().replace("\n\n\n", "\n\n")
+    assert written.endswith('roots = [{uri = "file:///x", name = "More"}]\n' + after)
+
+
+def test_a_server_whose_tables_are_apart_can_be_changed(tmp_path: Path) -> None:
+    file = file_with(tmp_path, '[servers.a]\ncommand = "x"\n[servers.b]\nurl = "http://h"\n[servers.a.env]\nA = "1"\n')
+    put_server(file, ServerConfig("a", command="x"))
+    assert tomllib.loads(file.read_text())["servers"] == {"a": {"command": "x"}, "b": {"url": "http://h"}}
 
 
 def test_saving_what_was_loaded_changes_nothing_and_spills_nothing(tmp_path: Path) -> None:
