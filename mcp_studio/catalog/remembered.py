@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
@@ -82,6 +83,7 @@ class Memories:
         self._folder = folder
         self._redact = redact
         self._known: dict[Path, Memory] = {}
+        self._turn = threading.Lock()
 
     def recall(self, config: ServerConfig) -> Memory:
         """What is remembered of a server; empty where nothing is."""
@@ -100,4 +102,5 @@ class Memories:
 
     def write(self, file: Path) -> None:
         """Write a memory that `keep` named; may be called in a thread."""
-        remember(file, self._known[file], self._redact)
+        with self._turn:  # or of two threads the slower one could write the older state last
+            remember(file, self._known[file], self._redact)

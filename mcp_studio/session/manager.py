@@ -144,9 +144,10 @@ class ConnectionManager:
     async def _remove(self, supervisor: Supervisor, *, for_good: bool) -> None:
         name = supervisor.config.name
         supervisor.stop()
-        task = self._tasks[name]
-        self._end(task)
-        await asyncio.wait((task,))
+        if self._supervisors.get(name) is supervisor:
+            task = self._tasks[name]
+            self._end(task)
+            await asyncio.wait((task,))
         supervisor.settled.set()
         if self._supervisors.get(name) is not supervisor:
             return  # somebody else was quicker
@@ -216,7 +217,7 @@ class ConnectionManager:
             return supervisor.connection
         status = supervisor.status
         if status.state in ("failed", "needs_auth") and status.error is not None:
-            raise status.error
+            raise status.error.with_traceback(None)  # or it would grow with everybody who asks
         what = {"connecting": "still connecting", "idle": "waiting for its turn to start", "disabled": "not connected"}
         if status.state == "retrying":
             raise ConnectionLost(f"{name} is retrying after a failure.", hint="Press r on the server to retry now.")

@@ -92,7 +92,7 @@ class StdioTransport:
 
     async def _write(self, frame: bytes) -> None:
         if self._lost:
-            raise self._lost
+            raise self._lost.with_traceback(None)
         if self._child is None or self._closing is not None:
             raise ConnectionLost(f"{self._config.name} is not connected.")
         self._tap.sent(frame)

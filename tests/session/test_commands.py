@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import ServerConfig, Settings, Timeouts
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.limits import DEFAULT
 from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio
@@ -70,6 +71,32 @@ def test_removing_twice_at_once_is_removing() -> None:
         async with opened(stdio(RAW)) as studio:
             await asyncio.gather(studio.manager.remove("s"), studio.manager.remove("s"))
             assert studio.manager.names() == ()
+
+    run(go())
+
+
+def test_a_removal_that_comes_late_leaves_the_next_server_of_the_name_alone() -> None:
+    async def go() -> None:
+        async with opened(stdio(RAW)) as studio:
+            manager = studio.manager
+            late = manager.supervisor("s")
+            await manager.remove("s")
+            await manager._remove(late, for_good=True)  # pyright: ignore[reportPrivateUsage]
+            manager.add(stdio(RAW))
+            await manager._remove(late, for_good=True)  # pyright: ignore[reportPrivateUsage]
+            assert (await manager.settle("s")).state == "ready"
+
+    run(go())
+
+
+def test_why_a_server_has_failed_costs_the_same_however_often_it_is_asked() -> None:
+    async def go() -> None:
+        async with opened(stdio(("no-such-program-anywhere",))) as studio:
+            error = (await studio.manager.settle("s")).error
+            for _ in range(20):
+                with pytest.raises(Unreachable):
+                    studio.manager.connection("s")
+            assert error is not None and len(list(traceback.walk_tb(error.__traceback__))) < 5
 
     run(go())
 
