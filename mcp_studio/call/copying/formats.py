@@ -120,7 +120,7 @@ def _standalone(subject: Subject, value: Json) -> _Made:
     address = _address(subject)
     notes = address.remarks
     if address.kind == "stdio" and address.variables:
-        notes = (*notes, "The environment is set by `env`: other users of this computer can see that line while it runs.")
+        notes = (*notes, "The environment is set by `env`: others on this computer can see that line while it runs.")
     if address.kind != "stdio":
         # Options that replace references ask the keyring themselves.
         notes = tuple(note for note in notes if "the keyring" not in note)
