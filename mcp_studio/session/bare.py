@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
@@ -17,6 +15,7 @@ from mcp_studio.session.exchange import RawExchange
 from mcp_studio.session.inflight import InFlight
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
+from mcp_studio.transport.tasks import Tasks
 
 
 class Bare:
@@ -31,12 +30,12 @@ class Bare:
     def __init__(self, config: ServerConfig, transport: Transport, tap: ServerTap, limits: Limits, info: Json) -> None:
         self.config = config
         self._limits = limits
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(lambda _, error: self._connection.closed(error))
         info = info if config.client_info is None else config.client_info
         self._core = core = ClientCore(info, {} if config.capabilities is None else config.capabilities)
         self._connection = Connection(
             transport, core, tap, limits,
-            probe=0, on_event=lambda event: None, spawn=self._spawn, inflight=InFlight(), server=config.name,
+            probe=0, on_event=lambda event: None, spawn=self._tasks.spawn, inflight=InFlight(), server=config.name,
         )  # fmt: skip
 
     @property
@@ -73,18 +72,9 @@ class Bare:
 
     async def close(self) -> None:
         """End it in a bounded time; any number of times."""
-        for task in tuple(self._tasks):
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(tuple(self._tasks), timeout=self._limits.close)
+        await self._tasks.end(self._limits.close)
         try:
             async with asyncio.timeout(self._limits.close + 1):
                 await self._connection.close()
         except TimeoutError:
             return
-
-    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import field
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.outgoing import RequestId
@@ -21,6 +21,7 @@ from mcp_studio.protocol.versions import INTERNAL_ERROR, INVALID_PARAMS, METHOD_
 from mcp_studio.record import record
 from mcp_studio.session.answering import Refusal, related
 from mcp_studio.session.connection import Connection
+from mcp_studio.session.request import Spawn
 
 _TTL = 3_600.0
 """Seconds for which an answer is kept where the server wishes nothing, and at most."""
@@ -30,7 +31,6 @@ _REQUESTS = {"elicitation/create": ("elicitation", "create"), "sampling/createMe
 _WAITING = "Waiting for a person to answer."
 
 Ask = Callable[[], Awaitable[Json | Refusal]]
-Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
 @record(eq=False)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
@@ -18,7 +17,7 @@ from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.session.deadline import Deadline
 from mcp_studio.session.inflight import InFlight
 from mcp_studio.session.raw import ByHand
-from mcp_studio.session.request import DeadlinePassed, OnProgress, Opening, Reply, fail
+from mcp_studio.session.request import DeadlinePassed, OnProgress, Opening, Reply, Spawn, fail
 from mcp_studio.session.waiting import Waiting
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
@@ -44,7 +43,7 @@ class Connection:
         *,
         probe: float,
         on_event: Callable[[ev.Event], None],
-        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        spawn: Spawn,
         inflight: InFlight,
         server: str,
     ) -> None:

@@ -12,8 +12,9 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.outgoing import Outgoing
 
 if TYPE_CHECKING:
-    from mcp_studio.session.client_tasks import ClientTasks, Spawn
+    from mcp_studio.session.client_tasks import ClientTasks
     from mcp_studio.session.connection import Connection
+    from mcp_studio.session.request import Spawn
 
 
 def filled(schema: Json, given: Json) -> tuple[Json, str]:

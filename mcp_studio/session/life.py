@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any
 
 from mcp_studio.errors import Unreachable
 from mcp_studio.protocol import events as ev
@@ -15,6 +13,7 @@ from mcp_studio.session.connection import Connection, Opening
 from mcp_studio.session.owner import Owner, Seat
 from mcp_studio.session.questions import Questions
 from mcp_studio.transport.base import Transport
+from mcp_studio.transport.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +28,9 @@ class Life:
         config, limits = seat.config, owner.limits
         self._seat = seat
         self._owner = owner
-        self._tasks: set[asyncio.Task[None]] = set()
+        # The other half of the boundary in Supervisor.run: a failing helper task ends this connection only.
+        self.tasks = Tasks(lambda _, error: self.connection.closed(error))
+        """What ends with this life at the latest."""
         self._deadline: asyncio.Timeout | None = None
         self.stopped = False
         """Somebody wants it ended."""
@@ -51,19 +52,12 @@ class Life:
             limits,
             probe=limits.probe if config.kind == "stdio" else REMOTE_PROBE,
             on_event=self._on_event,
-            spawn=self.spawn,
+            spawn=self.tasks.spawn,
             inflight=owner.inflight,
             server=config.name,
         )
-        self._questions = Questions(answerer, self.connection, limits.server_requests, self.spawn)
+        self._questions = Questions(answerer, self.connection, limits.server_requests, self.tasks.spawn)
         self.connection.on_given_up = self._questions.given_up
-
-    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task that ends with this life at the latest."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._reap)
-        return task
 
     async def open(self) -> Opening:
         """Connect within the deadline.
@@ -94,8 +88,7 @@ class Life:
 
     async def close(self) -> None:
         """End all tasks and the transport in a bounded time, also when the owner is cancelled meanwhile."""
-        for task in tuple(self._tasks):
-            task.cancel()
+        self.tasks.cancel()
         closing = asyncio.get_running_loop().create_task(self.connection.close())
         limit = self._owner.limits.close + 1
         try:
@@ -109,15 +102,6 @@ class Life:
                 closing.cancel()
             elif not closing.cancelled() and (error := closing.exception()):
                 log.error("closing %s failed", self._seat.config.name, exc_info=error)
-
-    def _reap(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if task.cancelled():
-            return
-        if error := task.exception():
-            # The other half of the boundary in Supervisor.run: a failing helper task ends this connection only.
-            log.error("a task of %s failed", self._seat.config.name, exc_info=error)
-            self.connection.closed(Unreachable(f"The connection failed in an unexpected way ({type(error).__name__})."))
 
     # ------------------------------------------------------------------ what the server says by itself
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 from weakref import WeakSet
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
@@ -21,6 +20,7 @@ from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.inflight import InFlight
 from mcp_studio.session.news import News
 from mcp_studio.session.owner import Seat
+from mcp_studio.session.request import Spawn
 from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Status
 from mcp_studio.session.supervisor import Supervisor
@@ -31,7 +31,6 @@ from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
 
 MakeTransport = Callable[[ServerConfig, Limits, ServerTap], Transport]
-Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
 class ConnectionManager:

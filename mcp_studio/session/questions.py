@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_studio.errors import StudioError
@@ -15,11 +15,11 @@ from mcp_studio.protocol.versions import INTERNAL_ERROR, USER_REJECTED
 from mcp_studio.session import late
 from mcp_studio.session.answering import Answerer, Refusal, related
 from mcp_studio.session.connection import Connection
+from mcp_studio.session.request import Spawn
 
 if TYPE_CHECKING:
     from mcp_studio.session.client_tasks import ClientTasks
 
-Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 _CANCELLED: dict[str, Json] = {"action": "cancel"}
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
-from typing import Any, cast
+from collections.abc import Callable
+from typing import cast
 
 from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
@@ -21,6 +21,7 @@ from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import META_VERSION, NAMED, era_of
 from mcp_studio.session import late
 from mcp_studio.session.exchange import RawExchange
+from mcp_studio.session.request import Spawn
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Transport
 
@@ -49,7 +50,7 @@ class ByHand:
         *,
         ended: asyncio.Future[StudioError | None],
         handle: Callable[[ev.Event], None],
-        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        spawn: Spawn,
     ) -> None:
         self._transport = transport
         self._core = core

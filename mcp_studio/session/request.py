@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, TypeVar
 
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.events import Answered, Ready, Refused
@@ -17,6 +17,8 @@ from mcp_studio.transport.base import Opened
 T = TypeVar("T")
 OnProgress = Callable[[float, float | None, str], None]
 """Told progress, total and message of a request."""
+Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+"""Starts a task that ends with whoever gives this."""
 
 
 class Opening(NamedTuple):

@@ -159,7 +159,7 @@ class Supervisor:
             return opened
         life, began = opened, time.monotonic()
         try:
-            life.spawn(self._owner.serve(self))
+            life.tasks.spawn(self._owner.serve(self))
             return await asyncio.shield(life.connection.ended)
         finally:
             self._held = time.monotonic() - began

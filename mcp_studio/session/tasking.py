@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.errors import ProtocolError, StudioError, UsageError
@@ -15,6 +15,7 @@ from mcp_studio.protocol.events import Answered
 from mcp_studio.protocol.tasks import NOTIFICATIONS, TaskKind, has, read_state
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.request import Spawn
 from mcp_studio.session.task_early import Early
 from mcp_studio.session.task_file import Kept, TaskFile, address_of
 from mcp_studio.session.task_follower import Follower
@@ -25,8 +26,6 @@ from mcp_studio.session.tasks import Task, TaskStore
 _SELDOM = 2.0
 """Seconds between two questions from which on the server is asked to tell by itself."""
 _REMOVED = "Its server is not configured any more."
-
-Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
 class Tasks(TaskStore):

@@ -91,7 +91,7 @@ def test_a_removal_that_comes_late_leaves_the_next_server_of_the_name_alone() ->
 
 def test_why_a_server_has_failed_costs_the_same_however_often_it_is_asked() -> None:
     async def go() -> None:
-        async with opened(stdio(("no-such-program-anywhere",))) as studio:
+        async with opened(stdio(["no-such-program-anywhere"])) as studio:
             error = (await studio.manager.settle("s")).error
             for _ in range(20):
                 with pytest.raises(Unreachable):
