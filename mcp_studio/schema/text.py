@@ -131,7 +131,7 @@ def _json(field: Field, text: str) -> Json:
             return loads(bare, exact=True)
         except JsonProblem:
             raise ValueError(wrong_type(list(field.types), bare)) from None
-    return _strict(bare, field.hint if field.hint and field.hint != "any JSON" else "JSON")
+    return _strict(bare, field.hint if field.hint != "any JSON" else "")
 
 
 def _stands_for_itself(field: Field, text: str) -> bool:
@@ -153,6 +153,6 @@ def _strict(text: str, wanted: str) -> Json:
     try:
         return loads(text, exact=True)
     except JsonProblem as problem:
-        raise ValueError(f"must be {wanted} as JSON: {problem}") from None
+        raise ValueError(f"must be {wanted} as JSON: {problem}" if wanted else f"must be JSON: {problem}") from None
     except LimitExceeded as problem:
         raise ValueError(problem.message) from None

@@ -268,11 +268,11 @@ def examples(studio: Studio, opened: Opened) -> ModalScreen[Example]:
     return ExampleDialog(studio, opened)
 
 
-def sent(value: Json, place: str, waiting: int) -> ModalScreen[None]:
-    """What will be sent."""
+def sent(title: str, value: Json, place: str, waiting: int) -> ModalScreen[None]:
+    """What will be sent, or is kept; `title` says which."""
     from mcp_studio.tui.screens.sent import Sent
 
-    return Sent(value, place, waiting)
+    return Sent(title, value, place, waiting)
 
 
 def plain_signs() -> LineFilter:

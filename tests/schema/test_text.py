@@ -89,14 +89,14 @@ def test_numbers_go_out_as_they_were_typed(text: str) -> None:
         (MANY, "[1", "must be a list as JSON: Expecting ',' delimiter (line 1, column 3)"),
         (OBJECT, "{a}", "must be object {a} as JSON"),
         (OBJECT, "words", "must be object {a} as JSON: Expecting value (line 1, column 1)"),
-        (ANY, '{"a": }', "must be JSON as JSON"),
+        (ANY, '{"a": }', "must be JSON: Expecting value (line 1, column 7)"),
         (ANY, "[" * 600 + "]" * 600, "The JSON is nested deeper than 512 levels."),
     ],
 )
 def test_text_without_a_meaning_is_refused_in_a_sentence(field: Field, text: str, sentence: str) -> None:
     with pytest.raises(ValueError) as caught:
         from_text(field, text)
-    assert str(caught.value).startswith(sentence.replace("JSON as JSON", "JSON"))
+    assert str(caught.value).startswith(sentence)
 
 
 @given(VALUES)

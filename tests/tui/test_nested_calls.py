@@ -30,7 +30,7 @@ def test_a_nested_call_is_sent_as_it_was_filled_in() -> None:
                 "accounts": [{"user": "ada", "password": "hunter2"}]
             }
             await stage.press("f2")
-            await stage.shows("^d Nothing")
+            await stage.shows("^d Clear")
         drafts = stage.studio.paths.state / "drafts.json"
         assert "ada" in drafts.read_text() and "hunter2" not in drafts.read_text()
 

@@ -37,6 +37,7 @@ class DrawnFields(Widget):
         self._painter = Painter(model, 80)
         self._painted: list[Row] = []
         self._heights = Heights()
+        self._room = Size()
         self._at = 0
         self._key: tuple[Path, Kind] | None = None
         self._rows = FormRows(self._fit, self._draw)
@@ -130,6 +131,10 @@ class DrawnFields(Widget):
         if self.is_attached:
             if self._rows.row_width != self._painter.width:
                 self.draw_all()
+            if self._rows.size != self._room:
+                self._room = self._rows.size
+                if self.row is not None and self.has_focus_within:
+                    self._rows.reveal(self._at)
             self._place()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:

@@ -51,10 +51,16 @@ class FormView(Helped):
         *,
         complete: Complete | None = None,
         empty: str = "No arguments.",
+        sends: bool = True,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """`complete` asks a server for completions of text fields; `empty` is said while there are no rows."""
+        """`complete` asks a server for completions of text fields; `empty` is said while there are no rows.
+
+        Args:
+            sends: what is filled in will be sent; else it is only kept here.
+        """
+        self._sends = sends
         super().__init__(FormModel(form, value), complete, empty, id=id, classes=classes)
 
     def show(
@@ -203,7 +209,8 @@ class FormView(Helped):
         """See what will be sent."""
         self._typed(self._overlay.text)
         place = pointer(*self.row.path) if self.row is not None else ""
-        self.app.push_screen(late.sent(self._model.value, place, len(self._model.pending)))
+        title = "What will be sent" if self._sends else "What is filled in"
+        self.app.push_screen(late.sent(title, self._model.value, place, len(self._model.pending)))
 
     def edited(self) -> None:
         """Tell that the value is another one."""

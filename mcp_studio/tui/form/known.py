@@ -14,7 +14,7 @@ class Told:
     """Problems spread over the rows of an outline.
 
     Each is told at the row of its place, or of the nearest place around it that has a row. `at` has them by the number
-    of the row; `inside` counts the errors in folded and open parts, by place.
+    of the row; `inside` counts the errors in folded and open parts, by place, and `doubts` the warnings.
     """
 
     def __init__(
@@ -28,20 +28,21 @@ class Told:
     ) -> None:
         self.at: dict[int, list[SchemaProblem]] = {}
         self.inside: dict[Path, int] = {}
+        self.doubts: dict[Path, int] = {}
         self.loose: list[SchemaProblem] = []
         """What no row tells."""
         self._errors: list[tuple[int, Path]] = []
-        for problem in problems:
+        for problem in dict.fromkeys(problems):  # fields and schema may know the same
             path = path_of(problem.pointer, value)
             if problem.message == REQUIRED and not asked and path not in touched:
                 continue
             self._tell(path, problem, rows)
 
     def _tell(self, path: Path, problem: SchemaProblem, rows: Mapping[Path, int]) -> None:
-        if problem.severity == "error":
-            for depth in range(len(path)):
-                around = path[:depth]
-                self.inside[around] = self.inside.get(around, 0) + 1
+        counts = self.inside if problem.severity == "error" else self.doubts
+        for depth in range(len(path)):
+            around = path[:depth]
+            counts[around] = counts.get(around, 0) + 1
         for depth in range(len(path), -1, -1):
             row = rows.get(path[:depth])
             if row is not None:

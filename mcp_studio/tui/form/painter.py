@@ -135,7 +135,9 @@ class Painter:
             line += [(" " * (at - width_of(line)), ""), (cut(text, self.width - at), "dim")]
 
     def notices(self) -> Iterator[list[Piece]]:
-        """What stands above the rows: what is wrong with the value as a whole."""
+        """What stands above the rows: what is wrong with the value as a whole, and what of its schema is not drawn."""
+        if (remark := self._model.root.remark) and self._model.row_at(()) is None:
+            yield from self._wrapped(safe(remark, 200), "dim", 0, 3)
         for problem in self._model.told.loose[:8]:
             sign, look = words.sign(problem.severity)
             yield from self._wrapped(f"{sign} {safe(problem.message, 400)}", look, 0, 3)

@@ -164,8 +164,12 @@ class Values:
         return [(cut(safe(text, room + 1), room), ""), *errors]
 
     def _errors(self, row: Row) -> list[Piece]:
-        number = self._model.told.inside.get(row.path, 0)
-        return [(f" {glyphs().bad} {number:,}", "bad")] if number else []
+        told = self._model.told
+        number = told.inside.get(row.path, 0)
+        pieces: list[Piece] = [(f" {glyphs().bad} {number:,}", "bad")] if number else []
+        if row.fold is False and (doubts := told.doubts.get(row.path, 0)):
+            pieces.append((f" {glyphs().warning} {doubts:,}", "warn"))
+        return pieces
 
 
 def _crop(pieces: Sequence[Piece], width: int) -> list[Piece]:

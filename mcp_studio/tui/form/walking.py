@@ -43,6 +43,7 @@ class Walking(DrawnFields):
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Give the focus to the current row."""
+        self._rows.can_focus = self._rows.can_focus or self._overlay.editor is None
         (self._overlay.editor or self._rows).focus(scroll_visible)
         return self
 

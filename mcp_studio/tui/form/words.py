@@ -99,8 +99,17 @@ def opened(model: FormModel, row: Row) -> str:
     if not model.has(row.path):
         return "not sent" if not row.given.required else "nothing in it yet"
     if not value:
-        return "{}"
-    return heading(field, value) if row.kind in ("item", "entry") else ""
+        return "{} (empty object)"
+    if row.kind in ("item", "entry") and (named := heading(field, value)):
+        return named
+    return _filled(field, value) if isinstance(field, Object) else ""
+
+
+def _filled(field: Object, value: Json) -> str:
+    """How much of an object is there."""
+    known = field.fields()
+    some = sum(one.name in value for one in known) if isinstance(value, dict) else 0
+    return f"{some} of {len(known)} filled in" if some else ""
 
 
 def heading(field: Field, value: Json) -> str:

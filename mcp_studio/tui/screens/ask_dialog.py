@@ -36,7 +36,7 @@ class AskDialog(Dialog[Value], scope="ask"):
         self._heading = heading
         self._about = about
         self._take = take
-        self.form = FormView(build(schema, strict=True), value or {}, empty="Nothing has to be filled in.")
+        self.form = FormView(build(schema, strict=True), value or {}, empty="Nothing has to be filled in.", sends=False)
         self._note = Static(classes="bad")
 
     def heading(self) -> Content:

@@ -37,7 +37,7 @@ class RootsDialog(Dialog[None], scope="roots"):
         self._studio = studio
         self._name = name
         config = studio.manager.config(name)
-        self.form = FormView(roots_form(), roots_value((config.written or config).roots))
+        self.form = FormView(roots_form(), roots_value((config.written or config).roots), sends=False)
         self._sent = Static(classes="gap quiet")
         self._note = Static(classes="bad")
 

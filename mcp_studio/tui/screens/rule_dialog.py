@@ -47,7 +47,7 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
         if self._has_values:
             form = joined(form, "values", build(request.schema, strict=True), at=3, required=False)
             value["values"] = self._made(answer.content).content
-        self._form = FormView(form, value)
+        self._form = FormView(form, value, sends=False)
         self._text = Static(classes="gap")
         self._note = Static(classes="bad")
 

@@ -21,20 +21,22 @@ class Sent(Dialog[None], scope="dialog"):
     """The whole value.
 
     Args:
+        title: what becomes of it.
         value: what the form holds.
         place: the JSON pointer at which the cursor is.
         waiting: how many texts are no JSON, and so are not in it.
     """
 
-    def __init__(self, value: Json, place: str, waiting: int) -> None:
+    def __init__(self, title: str, value: Json, place: str, waiting: int) -> None:
         super().__init__()
+        self._title = title
         self._data = dumps(value)
         self._waiting = waiting
         self._view = Findable(JsonView())
 
     def heading(self) -> Content:
         """What it is, and how much."""
-        return Content(f"What will be sent {glyphs().dot} {describe.size(len(self._data))}")
+        return Content(f"{self._title} {glyphs().dot} {describe.size(len(self._data))}")
 
     def body(self) -> Iterable[Widget]:
         """The value, and what is not in it."""

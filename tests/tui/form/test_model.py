@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.outline import Row
+from mcp_studio.tui.form.painter import Painter
 
 SCHEMA: dict[str, Any] = {
     "properties": {
@@ -189,6 +191,24 @@ def test_what_is_missing_is_told_after_a_field_was_touched_or_sending_was_tried(
     one.ask()
     assert one.told.next_error(-1, inside=False) == ("must",)
     assert messages(one, "must") == ["is required"]
+
+
+def test_a_closed_fold_counts_what_is_wrong_inside_once_and_warnings_too() -> None:
+    inside = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    one = FormModel(build({"properties": {"part": inside}}), {"part": {}})
+    one.ask()
+    one.tell([SchemaProblem("/part/a", "is required"), SchemaProblem("/part/a", "is odd", "warning")])
+    assert one.told.inside[("part",)] == 1
+    assert one.told.doubts[("part",)] == 1
+    drawn = Painter(one, 80).draw(0, one.rows[0], current=False, focused=False, picker=None, editor=0, offers=None)
+    assert "".join(text for text, _ in drawn.lines[0]).endswith("{} ✗ 1 ! 1")
+
+
+def test_what_is_not_known_of_the_whole_schema_stands_above_the_rows() -> None:
+    form = build({"properties": {"a": {"type": "string"}}})
+    assert form.root is not None
+    one = FormModel(replace(form, root=replace(form.root, remark="Not all of it is drawn.")))
+    assert "".join(text for line in Painter(one, 80).notices() for text, _ in line) == "Not all of it is drawn."
 
 
 def test_problems_of_a_whole_check_are_told_where_they_belong() -> None:

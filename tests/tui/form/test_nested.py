@@ -104,7 +104,12 @@ def test_folds_open_and_close_by_arrows_and_rows_below_are_seen_as_one_line() ->
             assert app.form.current_place and app.form.current_place[0] == ("a", "b", "c")
             assert app.form.value == {"a": {"b": {"c": "xyz"}}}
             await pilot.pause()
-            assert lines(app)[:4] == ["a  ▾", "  b *  ▾", "    c  xyz", "  d    text, optional"]
+            assert lines(app)[:4] == [
+                "a  ▾ 1 of 2 filled in",
+                "  b *  ▾ 1 of 1 filled in",
+                "    c  xyz",
+                "  d    text, optional",
+            ]
             await pilot.press("alt+left", "left")
             assert app.form.current_place[0] == ("a",)
             await pilot.press("left")
@@ -233,7 +238,7 @@ def test_what_does_not_fit_is_json_with_its_problem_and_secrets_are_masked_insid
             app.form.focus_field("/a")
             await pilot.press("backspace", "backspace", "backspace", *'{"b":"c"}', "tab")
             await pilot.pause()
-            assert app.form.value["a"] == {"b": "c"} and lines(app)[:2] == ["a *    ▾", "  b    c"]
+            assert app.form.value["a"] == {"b": "c"} and lines(app)[:2] == ["a *    ▾ 1 of 1 filled in", "  b    c"]
 
     run(test())
 
@@ -283,5 +288,23 @@ def test_a_thousand_rows_are_drawn_only_where_they_are_seen() -> None:
             assert "501  ▾ n500x" in "\n".join(lines(app))
             assert len(app.form._rows._drawn) < 30  # pyright: ignore[reportPrivateUsage]
             assert len(app.form.query("*")) <= 4
+
+    run(test())
+
+
+def test_the_current_row_stays_in_view_when_there_is_less_room_and_focus_reaches_the_first_row_at_any_time() -> None:
+    async def test() -> None:
+        schema = thing(**{f"f{n}": TEXT for n in range(25)})
+        async with shown(schema) as (app, pilot):
+            app.form.focus_field("/f24")
+            await pilot.pause()
+            await pilot.resize_terminal(60, 10)
+            await wait_until(lambda: any(line.startswith("f24") for line in lines(app)))
+            app.set_focus(None)
+            await pilot.pause()
+            app.form.show(build(schema), {})
+            app.form.focus()
+            await pilot.pause()
+            assert app.form.has_focus_within
 
     run(test())
