@@ -110,8 +110,8 @@ def test_reading_a_skill_as_a_resource_tells_what_it_is_worth() -> None:
 
 def test_a_list_without_end_is_cut_and_told() -> None:
     async def body(studio: Studio) -> None:
-        assert studio.catalog.skills.of("s").error == "The list of skills has no end; what came so far is kept."
-        assert studio.catalog.listing("s", "resource").error.startswith("The list of skills has no end")
+        assert studio.catalog.skills.of("s").error == "The list of skills was cut at 100 pages (limits.pages)."
+        assert studio.catalog.listing("s", "resource").error.startswith("The list of skills was cut")
         assert len(await studio.skills("s")) == 300
 
     on(body, "--count", "400")

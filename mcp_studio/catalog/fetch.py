@@ -51,12 +51,16 @@ class Fetched:
 
 
 async def fetch_page(kind: EntryKind, ask: Ask, cursor: str | None = None) -> Page:
+    """Ask for one page of a list; see `page_of`."""
+    return await page_of(*METHODS[kind][:2], ask, cursor)
+
+
+async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) -> Page:
     """Ask for one page (specification, server/utilities/pagination); a cursor is opaque and sent as it came.
 
     Raises:
         StudioError: no answer, a refusal, or a result without the array.
     """
-    method, key, _ = METHODS[kind]
     began = time.perf_counter()
     result = await ask(method, {} if cursor is None else {"cursor": cursor})
     ms = (time.perf_counter() - began) * 1000
@@ -71,15 +75,19 @@ async def fetch_page(kind: EntryKind, ask: Ask, cursor: str | None = None) -> Pa
 
 
 async def fetch(kind: EntryKind, ask: Ask, limits: Limits) -> Fetched:
+    """Ask for a whole list; see `fetch_all`."""
+    return await fetch_all(*METHODS[kind][:2], ask, limits)
+
+
+async def fetch_all(method: str, key: str, ask: Ask, limits: Limits) -> Fetched:
     """Ask page after page; what came before a failure is kept."""
-    method = METHODS[kind][0]
     found = Fetched()
     cursor: str | None = None
     seen: set[int] = set()
     until = time.monotonic() + limits.call_total
     for _ in range(limits.pages):
         try:
-            page = await fetch_page(kind, ask, cursor)
+            page = await page_of(method, key, ask, cursor)
         except StudioError as error:
             found.error = error.message
             return found

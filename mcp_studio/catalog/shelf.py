@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from mcp_studio.catalog.fetch import Ask, fetch_all
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.catalog.skills import Skill, SkillState, Verdict, read_entry
-from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, mapping
+from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ResourceView
 
 _UNREAD: SkillState = "unread"
 _LARGE = 1_000
-"""Skills and files of one page that are looked at without leaving the loop."""
+"""Skills and files of one list that are looked at without leaving the loop."""
 
 
 class Skills(NamedTuple):
@@ -27,33 +27,15 @@ class Skills(NamedTuple):
     """Why the list could not be read, or read to its end."""
 
 
-async def fetch_skills(server: str, ask: Callable[[str, dict[str, Json]], Awaitable[Json]], limits: Limits) -> Skills:
+async def fetch_skills(server: str, ask: Ask, limits: Limits) -> Skills:
     """Ask for all pages of `skills/list`, but for none of the files (extension, Listing Skills, Lazy Retrieval)."""
-    found: list[Skill] = []
-    cursor: str | None = None
-    seen: set[str] = set()
-    for _ in range(limits.pages):
-        try:
-            result = await ask("skills/list", {} if cursor is None else {"cursor": cursor})
-        except StudioError as error:
-            return Skills(tuple(found), error.message)
-        page = mapping(result)
-        items = page.get("skills")
-        if not isinstance(items, list):
-            return Skills(tuple(found), "The answer to skills/list has no array 'skills'.")
-        found += await _read(server, cast("list[Json]", items)[: limits.items - len(found)])
-        following = page.get("nextCursor")
-        if not isinstance(following, str):
-            return Skills(tuple(found))
-        if following in seen or len(found) >= limits.items:
-            break
-        seen.add(following)
-        cursor = following
-    return Skills(tuple(found), "The list of skills has no end; what came so far is kept.")
+    found = await fetch_all("skills/list", "skills", ask, limits)
+    error = found.error or (f"The list of skills was {found.capped}." if found.capped else "")
+    return Skills(tuple(await _read(server, found.items)), error)
 
 
 async def _read(server: str, items: list[Json]) -> list[Skill]:
-    """Entries of one page; a page that says much is read in a thread."""
+    """Entries of a list; one that says much is read in a thread."""
 
     def work() -> list[Skill]:
         return [read_entry(server, item) for item in items]
