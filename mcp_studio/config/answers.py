@@ -17,7 +17,7 @@ import hashlib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from mcp_studio.atomic import write_atomically
 from mcp_studio.config.bending import json_problem
@@ -116,14 +116,13 @@ def to_table(rule: AnswerRule) -> dict[str, Any]:
 def _rule(values: object, where: str, number: int, outer: Table) -> AnswerRule | None:
     before = len(outer.problems)
     table = Table(values, outer.file, where, outer.problems)
-    action = table.take_text("action", "", ACTIONS)
-    kind = table.take_text("kind", "any", KINDS)
+    action: RuleAction | Literal[""] = table.take_word("action", "", ACTIONS)
     content = table.take("content")
     wait = table.take_seconds("wait") or 0.0
     rule = AnswerRule(
-        _action(action),
+        action or "ask",
         server=table.take_text("server", "*"),
-        kind=_kind(kind),
+        kind=table.take_word("kind", "any", KINDS),
         tool=table.take_text("tool", "*"),
         message=table.take_text("message", "*"),
         schema=table.take_text("schema"),
@@ -137,20 +136,6 @@ def _rule(values: object, where: str, number: int, outer: Table) -> AnswerRule |
     if len(outer.problems) == before and not action:
         table.problem("action", f"is missing: one of {', '.join(ACTIONS)}.")
     return rule if len(outer.problems) == before else None
-
-
-def _action(word: str) -> RuleAction:
-    for known in ACTIONS:
-        if known == word:
-            return known
-    return "ask"
-
-
-def _kind(word: str) -> RuleKind:
-    for known in KINDS:
-        if known == word:
-            return known
-    return "any"
 
 
 def _json(file: Path, text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from mcp_studio.config.bending import contradiction, read_object, read_roots, roots_table
 from mcp_studio.config.expand import Lookup, expanded, folder_of
@@ -37,8 +37,8 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
         cwd=table.take_text("cwd"),
         url=table.take_text("url"),
         headers=table.take_pairs("headers"),
-        transport=_transport(table),
-        era=_era(table),
+        transport=table.take_word("transport", "", KINDS),
+        era=table.take_word("era", "auto", ERAS),
         protocol_version=table.take_text("protocol_version", "", VERSIONS),
         capabilities=read_object(table, "capabilities"),
         client_info=read_object(table, "client_info"),
@@ -61,19 +61,6 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
     if wrong := contradiction(server.era, server.protocol_version):
         table.problem("protocol_version", wrong, "Leave out `era`, or set it to `auto`.")
     return server if len(problems) == before else None
-
-
-def _era(table: Table) -> Era:
-    chosen = table.take_text("era", "auto", ERAS)
-    return next(era for era in ERAS if era == chosen)
-
-
-def _transport(table: Table) -> Kind | Literal[""]:
-    chosen = table.take_text("transport", "", KINDS)
-    for kind in KINDS:
-        if kind == chosen:
-            return kind
-    return ""
 
 
 def check_target(server: ServerConfig, table: Table) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from mcp_studio.config.answers import read_answers
 from mcp_studio.config.model import PolicyRule, Problem, Settings, Verdict
@@ -16,6 +16,7 @@ from mcp_studio.limits import Limits
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgG]i?)?[bB]?\Z")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _MOST_CALLS = 1_000
+_VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -97,19 +98,14 @@ def _policy(table: Table) -> list[PolicyRule]:
     for number, values in enumerate(given or ()):
         before = len(table.problems)
         rule = Table(values, table.file, f"policy[{number}]", table.problems)
-        tools, word = rule.take_text("tools"), rule.take_text("verdict", "", get_args(Verdict))
+        tools = rule.take_text("tools")
+        verdict: Verdict | Literal[""] = rule.take_word("verdict", "", _VERDICTS)
         rule.refuse_rest()
-        verdict = _verdict(word)
-        if len(table.problems) == before and (not tools or verdict is None):
+        if len(table.problems) == before and not (tools and verdict):
             rule.problem("", "needs `tools` (a pattern such as `*.delete_*`) and `verdict`.")
         elif len(table.problems) == before and verdict:
             rules.append(PolicyRule(tools, verdict))
     return rules
-
-
-def _verdict(word: str) -> Verdict | None:
-    known: tuple[Verdict, ...] = get_args(Verdict)
-    return next((verdict for verdict in known if verdict == word), None)
 
 
 def _patterns(trace: Table) -> list[str]:

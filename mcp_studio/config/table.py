@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp_studio.config.model import Problem
 from mcp_studio.config.nearest import nearest
 
+W = TypeVar("W", bound=str)
 LONGEST = 1e9
 """Seconds that are as good as endless: a number may have more digits than a float takes."""
 _WORDS = {
@@ -61,6 +62,11 @@ class Table:
             self.problem(key, f"must be one of {', '.join(known)}, not `{value}`.", nearest(value, known))
             return default
         return value
+
+    def take_word(self, key: str, default: W, choices: tuple[W, ...]) -> W:
+        """One of a few words."""
+        text = self.take_text(key, default, choices)
+        return next((word for word in choices if word == text), default)
 
     def take_flag(self, key: str, default: bool = False) -> bool:
         """True or false."""
