@@ -16,15 +16,21 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.paste import read_paste
 from mcp_studio.call.copying.pasted import PasteProblem
 from mcp_studio.call.copying.subject import Subject
+from mcp_studio.call.hidden import secret_arguments
 from mcp_studio.call.history import History
 from mcp_studio.call.past import past_of
+from mcp_studio.call.private import Keeper
 from mcp_studio.call.saved_folder import folders
+from mcp_studio.call.secret_fields import secret_places
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.remembered import Memory, memory_file, remember
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.paths import Paths
+from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import LINES_LIVE
 from mcp_studio.schema.form import build
 from mcp_studio.schema.pairs import set_pair
+from tests.cli.kit import cli
 from tests.support import run
 
 REF = Ref("tool", "s", "t")
@@ -160,3 +166,51 @@ def test_a_name_of_a_secret_cannot_write_into_the_question(tmp_path: Path) -> No
     loaded = folders(Paths.default(), tmp_path).load()
     assert not loaded.calls
     assert ["by a name that cannot be shown whole" in problem.message for problem in loaded.failed] == [True] * 3
+
+
+# ---------------------------------------------------------------------- secrets
+
+T: dict[str, Any] = {"type": "string"}
+DEEP = {
+    "type": "object",
+    "properties": {
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"w": {**T, "writeOnly": True}, "p": T}}},
+        "map": {"type": "object", "additionalProperties": {**T, "format": "password"}},
+        "either": {"oneOf": [{"type": "object", "properties": {"passphrase": T}}, T]},
+        "pin": {"type": "integer", "format": "password"},
+        "whole": {"type": "object", "writeOnly": True, "properties": {"a": T}},
+    },
+}
+VALUE: dict[str, Any] = {
+    "rows": [{"p": "open"}, {"w": "row-s3cret", "p": "open"}], "map": {"k": "map-s3cret"},
+    "either": {"passphrase": "either-s3cret"}, "pin": 123456, "whole": {"a": "whole-s3cret"},
+}  # fmt: skip
+
+
+def test_secrets_inside_of_arguments_are_known_before_they_are_sent() -> None:
+    tool = ToolView({"name": "t", "inputSchema": DEEP})
+    assert sorted(secret_arguments(tool, VALUE)) == ["either-s3cret", "map-s3cret", "row-s3cret", "whole-s3cret"]
+    assert list(secret_arguments(tool, {"rows": [{"p": "open-open"}]})) == []
+    places = secret_places(build(DEEP), VALUE)
+    assert places == {"/rows/1/w", "/map/k", "/either/passphrase", "/pin", "/whole"}
+    kept, _ = Keeper().kept(VALUE, places)
+    assert kept == {"rows": [{"p": "open"}, {"p": "open"}], "map": {}, "either": {}}
+
+
+def test_a_schema_of_any_size_is_asked_for_secrets_in_no_time() -> None:
+    large: dict[str, Any] = {"type": "object", "properties": {f"p{n}": {"items": [{}] * 9} for n in range(20_000)}}
+    tool = ToolView({"name": "t", "inputSchema": large})
+    began = time.process_time()
+    assert list(secret_arguments(tool, {"p1": [{"a": "b"}]})) == []
+    assert time.process_time() - began < 2
+
+
+def test_what_only_the_schema_calls_secret_is_left_out_of_a_copy_without_a_connection(home: Path) -> None:
+    server = ServerConfig("s", command="nothing")
+    memory = Memory(listings={"tool": [{"name": "t", "inputSchema": DEEP}]})
+    remember(memory_file(Paths.default().state / "servers", server), memory)
+    words = ("call", "s.t", "--args", json.dumps(VALUE), "--as", "python")
+    config = home / "c.toml"
+    config.write_text('[servers.s]\ncommand = "nothing"\n')
+    done = cli(*words, "--config", str(config))
+    assert done.code == 0 and "open" in done.out and "s3cret" not in done.out and "123456" not in done.out

@@ -40,6 +40,14 @@ def skill_reader(manager: ConnectionManager, catalog: Catalog) -> SkillReader:
     return SkillReader(manager, catalog)
 
 
+def secret_places(schema: Json, value: Json) -> frozenset[str]:
+    """See `secret_fields.secret_places`."""
+    from mcp_studio.call.secret_fields import secret_places as places
+    from mcp_studio.schema.form import build
+
+    return places(build(schema), value)
+
+
 async def complete(
     manager: ConnectionManager, ref: Ref, argument: str, value: str, known: Mapping[str, str]
 ) -> Completion:

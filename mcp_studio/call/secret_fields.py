@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.schema.field import Field, Form, List, Map, Object, Text, Union
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.walk import inner, settled
@@ -27,9 +27,9 @@ def secret_places(form: Form, value: Json) -> frozenset[str]:
     for _ in range(_MOST):
         if not todo:
             break
-        field, item, path = todo.pop()
-        field = settled(field, item)
-        if isinstance(field, Text) and field.secret and item not in (None, ""):
+        outer, item, path = todo.pop()
+        field = settled(outer, item)
+        if (_secret(field) or _secret(outer)) and item not in (None, ""):
             found.add(pointer(*path))
         for part, below in _parts(item):
             if (next_field := inner(field, part)) is not None:
@@ -46,7 +46,7 @@ def may_hold_secrets(form: Form) -> bool:
         if id(field) in seen:
             continue
         seen[id(field)] = field
-        if len(seen) > _FIELDS or isinstance(field, Map) or (isinstance(field, Text) and field.secret):
+        if len(seen) > _FIELDS or isinstance(field, Map) or _secret(field):
             return True
         if isinstance(field, Object):
             todo += [*field.fields(), *([field.rest] if field.rest else [])]
@@ -55,6 +55,14 @@ def may_hold_secrets(form: Form) -> bool:
         elif isinstance(field, Union):
             todo += [variant.field() for variant in field.variants]
     return False
+
+
+def _secret(field: Field) -> bool:
+    """Whether a field is for a secret: one that is masked, or one of another kind that its schema calls one."""
+    if isinstance(field, Text):
+        return field.secret
+    schema = mapping(field.schema)
+    return schema.get("writeOnly") is True or schema.get("format") == "password"
 
 
 def _parts(value: Json) -> list[tuple[str | int, Json]]:

@@ -8,6 +8,7 @@ from typing import cast
 from mcp_studio.call.copying.formats import IDS, Copy, copy_as
 from mcp_studio.call.copying.subject import Subject, subject_of
 from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.catalog.remembered import Memories
 from mcp_studio.cli.addresses import filled, owner
 from mcp_studio.cli.arguments import gather, texts
 from mcp_studio.cli.asking import Asker
@@ -16,9 +17,11 @@ from mcp_studio.cli.given_call import given
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build, prompt_fields
@@ -67,7 +70,14 @@ def _alone(plan: Plan, options: Options) -> Subject:
     if kind == "resource":
         return Subject(ref, None, _uri(plan, options), server, info=CLIENT_INFO)
     value: Json = gather(options, plan.pairs, Form(whole=True))
-    return Subject(ref, texts(value) if kind == "prompt" else value, "", server, info=CLIENT_INFO)
+    tool = _remembered(server, ref) if kind == "tool" else {}
+    return Subject(ref, texts(value) if kind == "prompt" else value, "", server, info=CLIENT_INFO, tool=tool)
+
+
+def _remembered(server: ServerConfig, ref: Ref) -> dict[str, Json]:
+    """The tool as its server listed it last: what only its schema calls secret is known from there."""
+    listed = map(mapping, Memories(Paths.default().state / "servers").recall(server).listings.get(ref.kind, []))
+    return next((tool for tool in listed if tool.get("name") == ref.name), {})
 
 
 def _uri(plan: Plan, options: Options) -> str:
