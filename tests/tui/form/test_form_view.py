@@ -95,7 +95,7 @@ def test_wrong_text_stays_as_typed_with_the_problem_below() -> None:
     async def test() -> None:
         async with shown({"count": NUMBER, "next": TEXT}) as (app, pilot):
             await pilot.press(*"two", "tab")
-            assert line(app, "count") == "count  two"
+            await wait_until(lambda: line(app, "count") == "count  two", what="the text as typed")
             assert "✗ must be a whole number, got 'two'" in app.lines()[1]
             assert app.form.value == {"count": "two"}
             assert [problem.pointer for problem in app.form.problems] == ["/count"]
