@@ -239,6 +239,8 @@ class ServerTap:
     def gave_up(self, identity: RequestId, lost: bool = False) -> None:
         """Nobody waits for this request any more."""
         self._lint.settled(identity)
+        for frame in [one for one, out in self._coming.items() if out.kind == "request" and out.id == identity]:
+            del self._coming[frame]  # given up before it left
         if span := self._open.pop(identity, None):
             span.outcome = "lost" if lost else "cancelled"
             self.store.revision += 1

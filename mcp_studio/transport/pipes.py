@@ -73,18 +73,25 @@ class LineReader:
         """Hand over lines for one slice of time; if some are left, nothing is read until they had their turn."""
         until = monotonic() + SLICE
         for line in self._lines:
-            self._on_line(line)
+            try:
+                self._on_line(line)
+            except BaseException:  # the loop tells of it; it costs this line and none of those behind it
+                self._go_on_later(paused)
+                raise
             if self._fd < 0:  # closed by whom the line was handed to
                 return
             if monotonic() > until:
-                if not (paused or self._at_end):
-                    self._loop.remove_reader(self._fd)
-                self._loop.call_soon(self._hand_over, True)
+                self._go_on_later(paused)
                 return
         if self._at_end:
             self.close()
         elif paused and self._fd >= 0:
             self._loop.add_reader(self._fd, self._readable)
+
+    def _go_on_later(self, paused: bool) -> None:
+        if self._fd >= 0 and not (paused or self._at_end):
+            self._loop.remove_reader(self._fd)
+        self._loop.call_soon(self._hand_over, True)
 
     def close(self) -> None:
         """Read no more. Any number of times."""

@@ -122,3 +122,12 @@ def test_what_an_earlier_connection_printed_is_no_longer_counted() -> None:
     tap.begins()
     tap.stray(b"two")
     assert (tap.stray_count, tap.stray_lines, told) == (1, ["two"], ["one", "two"])
+
+
+def test_what_is_given_up_before_it_leaves_is_not_kept() -> None:
+    _, tap = made()
+    tap.expect(Outgoing(b'{"id":1,"result":{}}', "response", 1))
+    for number in range(1, 100):
+        tap.expect(Outgoing(b'{"id":%d,"method":"tools/call"}' % number, "request", number, "tools/call"))
+        tap.gave_up(number)
+    assert list(tap._coming) == [b'{"id":1,"result":{}}']  # pyright: ignore[reportPrivateUsage]

@@ -1,4 +1,4 @@
-"""The writer of a pipe: order is kept, little messages of one turn leave together, nothing is lost at the end."""
+"""The ends of a pipe: order is kept, little messages of one turn leave together, nothing is lost at the end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from mcp_studio.transport.pipes import GATHERED, PipeWriter
-from tests.support import run
+from mcp_studio.transport import pipes
+from mcp_studio.transport.lines import Line
+from mcp_studio.transport.pipes import GATHERED, LineReader, PipeWriter
+from tests.support import run, wait_until
 
 
 def pipe() -> tuple[int, PipeWriter]:
@@ -68,3 +70,30 @@ def test_what_was_taken_is_written_before_the_pipe_is_closed() -> None:
         return os.read(theirs, 1 << 16)
 
     assert run(talk()) == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize("slices", [1.0, 0.0], ids=["one slice", "a slice for each line"])
+def test_a_line_that_fails_costs_none_of_those_behind_it(slices: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "SLICE", slices)
+    told: list[object] = []
+    lines: list[Line] = []
+
+    def take(line: Line) -> None:
+        lines.append(line)
+        if line == b"bad":
+            raise ZeroDivisionError
+
+    async def listen() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: told.append(about["exception"]))
+        ours, theirs = os.pipe()
+        os.set_blocking(ours, False)
+        reader = LineReader(ours, 1_000, take)
+        os.write(theirs, b"one\nbad\ntwo\nbad\n")
+        await wait_until(lambda: len(lines) == 4)
+        os.write(theirs, b"three\nbad\nfour")
+        os.close(theirs)
+        await reader.ended
+
+    run(listen())
+    assert lines == [b"one", b"bad", b"two", b"bad", b"three", b"bad", b"four"]
+    assert [type(error) for error in told] == [ZeroDivisionError] * 3
