@@ -22,6 +22,7 @@ from mcp_studio.schema.field import (
 )
 from mcp_studio.schema.place import Path
 from mcp_studio.schema.text import from_text
+from mcp_studio.tui.form.kept_rows import KeptRows
 
 Kind = Literal["field", "item", "entry", "other", "inner", "add", "rest"]
 """A known property; an item of a list; an entry of a map; a key that the schema says nothing of; the value of a chosen
@@ -106,9 +107,10 @@ class Outliner:
 
     Args:
         settle: resolves unions.
-        chosen: whether the person or the value says which variant of a union is meant, at a place.
         folds: what the person opened and closed.
         as_json: places that are edited as JSON though rows could show them.
+        leaves: the JSON fields that were made for others.
+        kept: rows that were made before.
     """
 
     def __init__(
@@ -117,11 +119,13 @@ class Outliner:
         folds: Mapping[Path, bool],
         as_json: Set[Path],
         leaves: dict[int, tuple[Field, JsonField]],
+        kept: KeptRows,
     ) -> None:
         self._settle = settle
         self._folds = folds
         self._as_json = as_json
         self._leaves = leaves
+        self._kept = kept
         self.rows: list[Row] = []
 
     def make(self, root: Field, value: Json) -> list[Row]:
@@ -197,7 +201,7 @@ class Outliner:
         """Entries of a map, or what an object has besides its properties."""
         for key in keys[:MOST_CHILDREN]:
             if isinstance(field, Map):
-                self._place((*path, key), field.of(key), members[key], level, "entry", field)
+                self._part((*path, key), field.of(key), members[key], level, "entry", field)
             else:
                 leaf = JsonField(key, hint="any JSON")
                 self.rows.append(Row((*path, key), leaf, level, "other", leaf, field))
@@ -211,11 +215,24 @@ class Outliner:
             described = field.item(index)
             if described is None:
                 described = JsonField("", hint="any JSON")
-            self._place((*path, index), described, item, level, "item", field)
+            self._part((*path, index), described, item, level, "item", field)
         if len(items) > MOST_CHILDREN:
             self.rows.append(Row(path, field, level, "rest", field, field))
         if (field.max_items is None or len(items) < field.max_items) and field.item(len(items)) is not None:
             self.rows.append(Row(path, field, level, "add", field, field))
+
+    def _part(self, path: Path, given: Field, value: Json, level: int, kind: Kind, parent: Field) -> None:
+        """An item or an entry: with its rows of before, where nothing in it is different."""
+        if not isinstance(value, (dict, list)):
+            self._place(path, given, value, level, kind, parent)
+            return
+        start, known = len(self.rows), self._kept.get(path, given, value, level, parent)
+        if known is not None and start + len(known) <= MOST_ROWS:
+            self.rows += known
+            return
+        self._place(path, given, value, level, kind, parent)
+        if len(self.rows) <= MOST_ROWS:
+            self._kept.put(path, given, value, level, parent, self.rows[start:])
 
     def leaf(self, given: Field) -> JsonField:
         """The same field as JSON, for a value that does not fit it or is wanted so."""

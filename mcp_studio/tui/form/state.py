@@ -13,10 +13,13 @@ from mcp_studio.schema.text import from_text
 from mcp_studio.schema.walk import field_at, settled
 from mcp_studio.tui.form.checking import Checks
 from mcp_studio.tui.form.history import History, State
+from mcp_studio.tui.form.kept_rows import KeptRows
 from mcp_studio.tui.form.known import Told, still_told
 from mcp_studio.tui.form.outline import Outliner, Row
 
 _SETTLED = 50_000
+_BESIDE = frozenset(("inner", "add", "rest"))
+"""Kinds of rows that are not the row of their place."""
 
 
 class FormState:
@@ -33,6 +36,7 @@ class FormState:
         self._told: tuple[SchemaProblem, ...] = ()
         self._settled: dict[tuple[int, int, int | None], tuple[Field, Json, Field]] = {}
         self._leaves: dict[int, tuple[Field, JsonField]] = {}
+        self._kept = KeptRows()
         self._rows: list[Row] | None = None
         self._index: dict[Path, int] = {}
         self._inner: dict[Path, int] = {}
@@ -109,15 +113,11 @@ class FormState:
         """All rows, as the value and the folds are now."""
         if self._rows is None:
             state = self._state
-            made = Outliner(self.settle, state.folds, state.as_json, self._leaves).make(self.root, state.value)
-            self._rows = made
-            self._index = {}
-            self._inner = {}
-            for index, row in enumerate(made):
-                if row.kind == "inner":
-                    self._inner[row.path] = index
-                elif row.kind not in ("add", "rest"):
-                    self._index[row.path] = index
+            self._kept.begin(state.folds, state.as_json, state.chosen)
+            outliner = Outliner(self.settle, state.folds, state.as_json, self._leaves, self._kept)
+            made = self._rows = outliner.make(self.root, state.value)
+            self._index = {row[0]: index for index, row in enumerate(made) if row[3] not in _BESIDE}
+            self._inner = {row[0]: index for index, row in enumerate(made) if row[3] == "inner"}
         return self._rows
 
     def row_at(self, path: Path) -> int | None:
