@@ -14,7 +14,7 @@ from mcp_studio.schema.own import is_type as is_type
 from mcp_studio.schema.place import Path, found, pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.walk import NONE_CHOSEN, field_at, inner, settled
-from mcp_studio.schema.wording import REQUIRED
+from mcp_studio.schema.wording import NOT_ALLOWED, REQUIRED
 
 _MOST = 100_000
 """Places of a value that are looked at; further ones are left to the whole check."""
@@ -116,4 +116,4 @@ def wrong_members(field: Field, value: Json) -> Iterable[tuple[str, str]]:
         names = {one.name for one in field.fields()} if isinstance(field, Object) else ()
         for key in cast("dict[str, Json]", value):
             if key not in names and (message := free.wrong_key(key)):
-                yield key, f"is a name that {message}"
+                yield key, message if message == NOT_ALLOWED else f"is a name that {message}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from mcp_studio.jsontext import Json
+from mcp_studio.schema import wording
 from mcp_studio.schema.ecma import to_python
 
 _LONGEST = 200
@@ -32,6 +33,8 @@ def matcher(pattern: str) -> Match:
 def key_rule(names: Json, patterns: list[tuple[str, Match]], closed: bool) -> Callable[[str], str]:
     """Why a key is not allowed, as a sentence; empty when it is, or when that is not known here.
 
+    The words are those of the check of the whole schema, so that nothing is told twice.
+
     Args:
         names: the schema of `propertyNames`, made flat.
         patterns: those of `patternProperties`.
@@ -44,16 +47,14 @@ def key_rule(names: Json, patterns: list[tuple[str, Match]], closed: bool) -> Ca
 
     def wrong(key: str) -> str:
         if wanted and wanted(key) is False:
-            return f"must match the pattern {pattern}"
+            return f"must match the pattern {pattern}, got {wording.got(key)}"
         if isinstance(listed, list) and key not in listed:
-            return f"must be one of {', '.join(map(str, listed[:8]))}{' …' if len(listed) > 8 else ''}"
+            return wording.not_among(listed, key)
         low, high = named.get("minLength"), named.get("maxLength")
         if isinstance(low, int) and len(key) < low:
-            return f"must have at least {low} characters"
+            return wording.limit("minLength", low, key)
         if isinstance(high, int) and len(key) > high:
-            return f"must have at most {high} characters"
-        if closed and all(fits(key) is False for _, fits in patterns):
-            return f"must match {' or '.join(text for text, _ in patterns[:4])}" if patterns else "is not allowed"
-        return ""
+            return wording.limit("maxLength", high, key)
+        return wording.NOT_ALLOWED if closed and all(fits(key) is False for _, fits in patterns) else ""
 
     return wrong

@@ -11,6 +11,7 @@ from mcp_studio.jsontext import ExactFloat
 from mcp_studio.schema.check import equal, own, quick, quick_at, wrong_members
 from mcp_studio.schema.form import build
 from mcp_studio.schema.walk import field_at
+from mcp_studio.schema.whole import Checked
 
 
 def messages(schema: Any, value: Any, **options: bool) -> list[str]:
@@ -142,7 +143,7 @@ NESTED = build(
         ({"rows": [{"id": 1, "x": 1}]}, [("/rows/0/x", "must be true or false, got 1")]),
         (
             {"rows": [{"id": 1, "longer": True}]},
-            [("/rows/0/longer", "is a name that must have at most 4 characters")],
+            [("/rows/0/longer", "is a name that must have at most 4 characters, has 6")],
         ),
         ({"rows": [{"id": 1}, {"id": 1.0}]}, []),
         ({"rows": [{"id": 1}, {"id": 1}]}, [("/rows", "has the same item more than once")]),
@@ -195,3 +196,15 @@ def test_a_thousand_rows_are_checked_while_somebody_types() -> None:
 def test_equality_is_that_of_json_schema() -> None:
     assert equal({"a": 1, "b": [2.0]}, {"b": [2], "a": 1.0})
     assert not equal({"a": True}, {"a": 1}) and not equal([1], [True]) and not equal([1], {"0": 1})
+
+
+def test_what_is_wrong_with_a_key_is_said_as_the_whole_schema_says_it() -> None:
+    rules: tuple[dict[str, Any], ...] = (
+        {"propertyNames": {"pattern": "^[A-Z]+$"}},
+        {"propertyNames": {"enum": ["A"]}},
+        {"additionalProperties": False},
+    )
+    for rule in rules:
+        schema: dict[str, Any] = {"properties": {"m": {"type": "object", "patternProperties": {"^[A-Z]": {}}, **rule}}}
+        found = [tuple(problem) for problem in quick(build(schema), {"m": {"low": 1}})]
+        assert found and found == Checked(schema).findings({"m": {"low": 1}})

@@ -41,6 +41,8 @@ def test_what_fields_know_and_what_only_the_schema_knows_is_told_together() -> N
             stage.main.call.body.fill({"customer": "Ada", "payment": payment})
             await stage.press("ctrl+j")
             await stage.shows("must match the pattern", "items", "is required", "2 errors")
+            stage.main.call.body.fill({"customer": "Ada", "payment": {**payment, "expires": "soon"}})
+            await stage.shows("2 errors, 1 warning")
             assert stage.main.calling.call is None
 
     run(main())

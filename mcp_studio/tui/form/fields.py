@@ -52,6 +52,10 @@ class Fields(Walking):
             self._moved()
         elif key == "enter":
             self._walk(1)
+        elif self._overlay.editor is None and event.character and event.character.isalnum():
+            self.refuse(
+                "Nothing is typed here: enter or space opens, tab goes on."
+            )  # else panes and dialogs would open
         else:
             return False
         return True

@@ -134,9 +134,12 @@ class CallPanel(Pane, scope="call"):
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
         """Tell what is wrong at the fields that it is about."""
-        self._problems = tuple(problems)
+        found = tuple(problems)
+        self._problems = found
         if self.body is not None:
-            self.body.show_problems(self._problems)
+            self.body.show_problems(found)
+            doubts = (one for one in self.body.form.problems if one.severity == "warning")  # of formats
+            self._problems = tuple(dict.fromkeys((*found, *doubts)))
         self._draw_note()
 
     def focus_problem(self, problem: SchemaProblem) -> None:
@@ -186,7 +189,7 @@ class CallPanel(Pane, scope="call"):
             self._draw_note()
 
     def _draw_note(self) -> None:
-        tabs = [Tab("form", "Form"), Tab("schema", "Schema"), Tab("history", "History"), Tab("about", "About")]
+        tabs = [Tab("form", "Form"), Tab("schema", "Schema"), Tab("history", "History", "Hist"), Tab("about", "About")]
         if self._opened is not None and not isinstance(self._opened.entry.view, ResourceView):
             tabs.insert(1, Tab("json", "JSON"))
         if self._opened is not None and self._opened.change is not None and self._opened.change.kind == "changed":
@@ -194,6 +197,7 @@ class CallPanel(Pane, scope="call"):
         errors = sum(problem.severity == "error" for problem in self._problems)
         warnings = len(self._problems) - errors
         note = [(describe.plural(errors, "error"), "$state-failed")] if errors else []
+        note += [(", ", "$quiet")] if errors and warnings else []
         note += [(describe.plural(warnings, "warning"), "$state-busy")] if warnings else []
         self._note = Content.assemble(*note) if note else None
         self.show_tabs(tabs, self.tab)

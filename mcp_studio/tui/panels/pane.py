@@ -126,7 +126,8 @@ class Pane(Widget):
     def _draw(self) -> None:
         room = max(0, self.outer_size.width - 6)
         head = Content(f"{self.number} " if self.number else "")
-        tabs = self._fit_tabs(room - (0 if self.tabs_at_bottom else head.cell_length))
+        beside = len(_GAP) + self._note.cell_length if self.tabs_at_bottom and self._note else 0
+        tabs = self._fit_tabs(room - (beside if self.tabs_at_bottom else head.cell_length))
         if self.tabs_at_bottom:
             self.border_title = head + self._title
             shown = Content.assemble(tabs, _GAP if tabs and self._note else "", self._note or "")

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import TextArea
@@ -196,6 +197,18 @@ def test_json_is_pasted_or_typed_over_a_part() -> None:
     run(test())
 
 
+@pytest.mark.parametrize("text", ['[{"name": ', '[{"name":\n'])
+def test_what_is_pasted_on_a_part_and_is_no_json_yet_waits_there(text: str) -> None:
+    async def test() -> None:
+        async with shown(thing(items=ITEMS, text=TEXT)) as (app, _):
+            assert app.focused is not None
+            app.focused.post_message(Paste(text))
+            await wait_until(lambda: app.form.pending)
+            assert app.form.pending["/items"].strip() == '[{"name":' and app.form.unreadable
+
+    run(test())
+
+
 def test_problems_are_counted_in_folds_and_jumped_to() -> None:
     async def test() -> None:
         value = {"items": [{"name": "a"}, {"count": "x"}], "box": {"in": {"n": "y"}}}
@@ -306,5 +319,17 @@ def test_the_current_row_stays_in_view_when_there_is_less_room_and_focus_reaches
             app.form.focus()
             await pilot.pause()
             assert app.form.has_focus_within
+
+    run(test())
+
+
+def test_letters_and_digits_typed_where_nothing_is_typed_open_nothing_else() -> None:
+    async def test() -> None:
+        async with shown(thing("a", a={"type": "array", "items": TEXT})) as (app, pilot):
+            said: list[str] = []
+            app.say = lambda why, how: said.append(why)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownLambdaType, reportUnknownArgumentType]
+            app.form.begin()
+            await pilot.press("b", "2", "f5")
+            assert len(said) == 2 and "Nothing is typed here" in said[0]
 
     run(test())
