@@ -53,9 +53,8 @@ class Fields(Walking):
         elif key == "enter":
             self._walk(1)
         elif self._overlay.editor is None and event.character and event.character.isalnum():
-            self.refuse(
-                "Nothing is typed here: enter or space opens, tab goes on."
-            )  # else panes and dialogs would open
+            # Left to others, words meant for a field would open panes and dialogs.
+            self.refuse("Nothing is typed here: enter or space opens, tab goes on.")
         else:
             return False
         return True
