@@ -159,7 +159,7 @@ def open_tool(walker: Walker, words: str, name: str) -> None:
     walker.go("enter", name, gone="enter Open")
     walker.go("esc", "enter Open")
     walker.go("esc", "/ filter")
-    walker.go("f2", "pgdn Tab")
+    walker.go("f2", r"pgdn Tab|alt\+h ")
 
 
 def test_what_is_typed_and_wrong_is_told_and_kept() -> None:
@@ -170,6 +170,7 @@ def test_what_is_typed_and_wrong_is_told_and_kept() -> None:
         walker.go("^j", "Not sent: customer must be object", "1 error")
         walker.go("^pgdn", r"│ 1 +{")
         walker.go("^pgdn", "▾ {")
+        walker.go("^pgdn", "Every call comes here")
         walker.go("^pgdn", "what the server claims")
         walker.go("^pgdn", r'customer \*  {"name":')
         open_tool(walker, "set_stock", "3 demo.set_stock")

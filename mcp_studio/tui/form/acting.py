@@ -10,6 +10,7 @@ from mcp_studio.schema.field import AS_JSON, Choice, Choices, Flag, List, Map, O
 from mcp_studio.schema.place import Path
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.form.editing import LARGEST
 from mcp_studio.tui.form.listing import Listing, removable
 from mcp_studio.tui.form.outline import Row
 
@@ -88,12 +89,15 @@ class Acting(Listing):
             self._moved()
 
     def _start_json(self, row: Row, text: str) -> None:
-        """JSON is typed on a part that has rows."""
+        """JSON is typed, or pasted and not right, on a part that has rows."""
         self._model.as_json(row.path, True)
         self._redraw()
         self._open()
-        self._overlay.line.value = text
-        self._overlay.line.cursor_position = len(text)
+        if "\n" in text and self.row is not None:
+            self._overlay.grow(self._model, self.row, text)
+        else:
+            self._overlay.line.value = text
+            self._overlay.line.cursor_position = len(text)
         self._moved()
         self._typed(text)
 
@@ -152,7 +156,11 @@ class Acting(Listing):
             else:
                 value = loads(text, exact=True)
         except (JsonProblem, LimitExceeded, ValueError) as problem:
-            self.refuse(f"What was pasted is no JSON: {problem}")
+            meant = row.kind != "add" and isinstance(row.field, (Object, Map, List)) and text.lstrip()[:1] in ("{", "[")
+            if meant and len(text) <= LARGEST:
+                self._start_json(row, text.strip("\n"))  # it waits there, with what is wrong with it
+            else:
+                self.refuse(f"What was pasted is no JSON: {problem}")
             return
         if row.kind == "add" and isinstance(row.field, Map):
             self.refuse("An entry needs a key first.")

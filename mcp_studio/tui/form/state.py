@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import replace
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, Form, JsonField, Lazy, List, Object, Union
+from mcp_studio.schema.field import AS_JSON, Field, Form, JsonField, Lazy, List, Object, Union
 from mcp_studio.schema.place import Path, found, has, path_of, pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text
@@ -45,7 +45,9 @@ class FormState:
         self._shown: Told | None = None
         start: Json = ([] if isinstance(self.root, List) else {}) if value is None else value
         self._state = State(start, {}, {}, {}, {}, frozenset(), frozenset())
-        self._state = replace(self._state, pending=self._usable(pending or {}))
+        waiting = self._usable(pending or {})
+        parts = frozenset(path for path in map(self.path_of, waiting) if isinstance(self.field_at(path), AS_JSON))
+        self._state = replace(self._state, pending=waiting, as_json=parts)
 
     def _usable(self, pending: Mapping[str, str]) -> dict[str, str]:
         """Text that was typed before, by pointer; older drafts have it by the name of a property."""
