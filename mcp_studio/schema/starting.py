@@ -102,5 +102,6 @@ def _known(field: Field, depth: int) -> tuple[bool, Json]:
         field = settled(field, None)
     if isinstance(field, Object):
         begun = _begun(field, depth)
-        return bool(begun), begun
+        only = depth > 0 and field.rest is None and not field.fields()  # {} is all that it can be
+        return bool(begun) or only, begun
     return False, None

@@ -41,7 +41,7 @@ SHORT: dict[str, str] = {
     "form-fold-all": "Fold all",
     "field-aids": "Assist",
     "field-insert": "Insert",
-    "form-nothing": "Clear",
+    "form-nothing": "Empty",
     "form-json": "JSON",
     "form-problem": "Problem",
     "form-sent": "Sent",

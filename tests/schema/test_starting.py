@@ -75,3 +75,9 @@ def test_the_places_of_a_form_are_counted() -> None:
     once = dict.fromkeys("Text List any JsonField Union Number Map Flag".split(), 1)
     assert counts == {"Object": 2, **once}
     assert share_of_json(counts) == 0.2
+
+
+def test_a_required_object_that_can_only_be_empty_is_there_from_the_start() -> None:
+    empty: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+    schema: Any = {"properties": {"e": empty, "free": {"type": "object"}, "o": empty}, "required": ["e", "free"]}
+    assert defaults(build(schema)) == {"e": {}}

@@ -21,7 +21,7 @@ def test_a_nested_call_is_sent_as_it_was_filled_in() -> None:
             assert (await stage.ran()).result["content"][0]["text"] == '{"country": "US", "zip": "12345"}'
 
             await stage.open("secrets")
-            await stage.shows("accounts *", "no items", "+ add item")
+            await stage.shows("accounts *", "nothing in it yet", "+ add item")
             await stage.press("alt+o", *"ada", "tab", *"hunter2")
             await stage.shows("user *", "ada")
             assert "hunter2" not in stage.screen_text()
@@ -30,7 +30,7 @@ def test_a_nested_call_is_sent_as_it_was_filled_in() -> None:
                 "accounts": [{"user": "ada", "password": "hunter2"}]
             }
             await stage.press("f2")
-            await stage.shows("^d Clear")
+            await stage.shows("^d Empty")
         drafts = stage.studio.paths.state / "drafts.json"
         assert "ada" in drafts.read_text() and "hunter2" not in drafts.read_text()
 

@@ -189,6 +189,8 @@ class Fields(Walking):
                 return Offer(tuple(found))
 
             self._offers.want(pointer(*row.path), self._overlay.text, given, pause=0)
+        else:
+            self.refuse("Neither the schema nor the server offers values here.")
 
     def _offered(self) -> None:
         """There is another list of offers."""

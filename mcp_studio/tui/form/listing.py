@@ -92,6 +92,8 @@ class Listing(Folding):
         if row is None or row.kind != "item":
             if by > 0:
                 self._ask_offers()
+            else:
+                self.refuse("Only items of a list can be moved.")
             return
         rest = self.row.path[len(row.path) :] if self.row is not None else ()
         kind = self.row.kind if self.row is not None else "item"

@@ -91,13 +91,15 @@ def default(known: Field) -> str:
 def opened(model: FormModel, row: Row) -> str:
     """What stands at an open part: how much is in a list or map, what names an item, that there is nothing yet."""
     value, field = model.get(row.path), row.field
+    absent = "" if model.has(row.path) else "nothing in it yet" if row.given.required else "not sent"
     if isinstance(field, List):
-        return _counted(len(value) if isinstance(value, list) else 0, "item", "items", field.min_items, field.max_items)
+        some = len(value) if isinstance(value, list) else 0
+        return _counted(some, "item", "items", field.min_items, field.max_items, absent)
     if isinstance(field, Map):
         some = len(value) if isinstance(value, dict) else 0
-        return _counted(some, "entry", "entries", field.min_entries, field.max_entries)
-    if not model.has(row.path):
-        return "not sent" if not row.given.required else "nothing in it yet"
+        return _counted(some, "entry", "entries", field.min_entries, field.max_entries, absent)
+    if absent:
+        return absent
     if not value:
         return "{} (empty object)"
     if row.kind in ("item", "entry") and (named := heading(field, value)):
@@ -122,9 +124,9 @@ def heading(field: Field, value: Json) -> str:
     return ""
 
 
-def _counted(number: int, one: str, many: str, low: int | None, high: int | None) -> str:
+def _counted(number: int, one: str, many: str, low: int | None, high: int | None, absent: str) -> str:
     bounds = span(low or None, high, unit=many)
-    some = f"{number:,} {one if number == 1 else many}" if number else f"no {many}"
+    some = f"{number:,} {one if number == 1 else many}" if number else absent or f"no {many}"
     return f"{some} {glyphs().dot} {bounds}" if bounds else some
 
 

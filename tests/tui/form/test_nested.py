@@ -56,7 +56,7 @@ def lines(app: FormApp) -> list[str]:
 def test_a_list_is_filled_moved_copied_and_emptied_by_keys() -> None:
     async def test() -> None:
         async with shown(thing("items", items=ITEMS)) as (app, pilot):
-            assert lines(app) == ["items *  ▾ no items · 1 to 9 items", "  + add item"]
+            assert lines(app) == ["items *  ▾ nothing in it yet · 1 to 9 items", "  + add item"]
             await pilot.press("tab", "enter", *"ink", "tab", "5", "alt+o", *"pen")
             assert app.form.value == {"items": [{"name": "ink", "count": 5}, {"name": "pen"}]}
             await pilot.pause()
