@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.schema.field import Field, Lazy, Union, Variant
 from mcp_studio.schema.fits import Judge
@@ -82,9 +82,10 @@ def _split(builder: Builder, base: dict[str, Any], rest: Schema, conditions: lis
 
 def _taken(schema: Schema, found: list[Condition]) -> Schema:
     """The schema without its conditions, which are added to those found."""
-    for part in _parts(schema):
+    listed = items_of(schema.get("allOf"))
+    for part in listed:
         if isinstance(part, dict) and not KEYS.isdisjoint(cast("Schema", part)):
-            parts = [_taken(cast("Schema", one), found) if isinstance(one, dict) else one for one in _parts(schema)]
+            parts = [_taken(cast("Schema", one), found) if isinstance(one, dict) else one for one in listed]
             left = [one for one in parts if one != {}]
             schema = {key: item for key, item in schema.items() if key != "allOf"}
             schema = {**schema, "allOf": left} if left else schema
@@ -93,18 +94,9 @@ def _taken(schema: Schema, found: list[Condition]) -> Schema:
         return schema
     if "if" in schema and ("then" in schema or "else" in schema):
         found.append(Condition(schema["if"], schema.get("then", True), schema.get("else", True), "if"))
-    for name, inner in _dict(schema.get("dependentSchemas")).items():
+    for name, inner in mapping(schema.get("dependentSchemas")).items():
         found.append(Condition(name, inner, True, f"with {name}"))
-    for name, names in _dict(schema.get("dependentRequired")).items():
+    for name, names in mapping(schema.get("dependentRequired")).items():
         if isinstance(names, list) and names:
             found.append(Condition(name, {"required": names}, True, f"with {name}"))
     return {key: item for key, item in schema.items() if key not in KEYS and key not in _IF}
-
-
-def _parts(schema: Schema) -> list[Json]:
-    parts = schema.get("allOf")
-    return cast("list[Json]", parts) if isinstance(parts, list) else []
-
-
-def _dict(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

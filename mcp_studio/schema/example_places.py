@@ -21,6 +21,7 @@ from mcp_studio.schema.field import (
     Text,
     Union,
 )
+from mcp_studio.schema.kinds import type_of
 from mcp_studio.schema.place import Path
 from mcp_studio.schema.walk import inner, settled
 
@@ -119,14 +120,6 @@ def types_of(field: Field, depth: int = 0) -> frozenset[str]:
         case _:
             found = frozenset[str]()
     return found | null if found else found
-
-
-def type_of(value: Json) -> str:
-    """The JSON type of a value."""
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "boolean"
-    kinds = {str: "string", list: "array", dict: "object", int: "integer"}
-    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "number")
 
 
 def spoken(path: Path) -> str:

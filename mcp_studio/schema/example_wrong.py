@@ -9,9 +9,10 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.schema.check import equal
 from mcp_studio.schema.example_leaves import LONGEST, Cannot, bounds, exact, plain, sized
 from mcp_studio.schema.example_pattern import found_in, missing
-from mcp_studio.schema.example_places import ABSENT, Change, Place, type_of
+from mcp_studio.schema.example_places import ABSENT, Change, Place
 from mcp_studio.schema.example_words import WRONG_FORMATS
 from mcp_studio.schema.field import Choice, Choices, Const, Field, List, Map, Number, Object, Text
+from mcp_studio.schema.kinds import type_of
 from mcp_studio.schema.wording import TYPE_NAMES, spell
 
 _MANY = 1_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.schema.keys import matcher
 from mcp_studio.schema.kinds import Schema, amount, count, types
 from mcp_studio.schema.own import equal, is_type
@@ -61,10 +61,10 @@ class Judge:
         return found + self._known[key]
 
     def _parts(self, schema: Schema, value: Json, depth: int) -> int:
-        found = sum(self.wrong(part, value, depth + 1) for part in _items(schema.get("allOf")))
-        if branches := _items(schema.get("anyOf")):
+        found = sum(self.wrong(part, value, depth + 1) for part in items_of(schema.get("allOf")))
+        if branches := items_of(schema.get("anyOf")):
             found += min(self.wrong(branch, value, depth + 1) for branch in branches)
-        if branches := _items(schema.get("oneOf")):
+        if branches := items_of(schema.get("oneOf")):
             each = [self.wrong(branch, value, depth + 1) for branch in branches]
             found += min(each) or (_OTHER if each.count(0) > 1 else 0)
         if "not" in schema and not self.wrong(schema["not"], value, depth + 1):
@@ -76,7 +76,7 @@ class Judge:
 
     def _list(self, schema: Schema, value: list[Json], depth: int) -> int:
         found = _counts(schema, "Items", len(value))
-        starts, rest = _items(schema.get("prefixItems")), schema.get("items", True)
+        starts, rest = items_of(schema.get("prefixItems")), schema.get("items", True)
         for index, item in enumerate(value[:_MOST]):
             found += self.wrong(starts[index] if index < len(starts) else rest, item, depth + 1)
         if "contains" in schema:
@@ -89,7 +89,7 @@ class Judge:
     def _object(self, schema: Schema, value: dict[str, Json], depth: int) -> int:
         found = _counts(schema, "Properties", len(value))
         found += sum(_MISSING for name in _names(schema.get("required")) if name not in value)
-        known, patterns = _dict(schema.get("properties")), _dict(schema.get("patternProperties"))
+        known, patterns = mapping(schema.get("properties")), mapping(schema.get("patternProperties"))
         fits = [(matcher(pattern), inner) for pattern, inner in list(patterns.items())[:_MOST]]
         extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
         for name, item in list(value.items())[:_MOST]:
@@ -102,10 +102,10 @@ class Judge:
             found += sum(self.wrong(inner, item, depth + 1) for inner in fitting)
             if "propertyNames" in schema:
                 found += self.wrong(schema["propertyNames"], name, depth + 1)
-        for name, names in _dict(schema.get("dependentRequired")).items():
+        for name, names in mapping(schema.get("dependentRequired")).items():
             if name in value:
                 found += sum(_MISSING for other in _names(names) if other not in value)
-        for name, inner in _dict(schema.get("dependentSchemas")).items():
+        for name, inner in mapping(schema.get("dependentSchemas")).items():
             if name in value:
                 found += self.wrong(inner, value, depth + 1)
         return found
@@ -153,13 +153,5 @@ def _counts(schema: Schema, what: str, size: int) -> int:
     return int((low is not None and size < low) or (high is not None and size > high))
 
 
-def _items(value: Json) -> list[Json]:
-    return cast("list[Json]", value) if isinstance(value, list) else []
-
-
 def _names(value: Json) -> list[str]:
-    return [name for name in _items(value)[:_MOST] if isinstance(name, str)]
-
-
-def _dict(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+    return [name for name in items_of(value)[:_MOST] if isinstance(name, str)]

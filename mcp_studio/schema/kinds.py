@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 
 Schema = dict[str, Any]
 
@@ -78,11 +78,18 @@ def kinds_of(schema: Schema) -> frozenset[str]:
     named = types(schema)
     if named:
         return frozenset(named)
-    listed = [schema["const"]] if "const" in schema else schema.get("enum")
-    if isinstance(listed, list) and listed:
-        return frozenset(type_of(value) for value in cast("list[Json]", listed))
+    if values := listed(schema):
+        return frozenset(type_of(value) for value in values)
     kind = implied(schema)
     return frozenset((kind,)) if kind else frozenset()
+
+
+def listed(schema: Schema) -> list[Json] | None:
+    """The values that `const` or `enum` allow; None where neither says."""
+    if "const" in schema:
+        return [schema["const"]]
+    values = schema.get("enum")
+    return cast("list[Json]", values) if isinstance(values, list) else None
 
 
 def type_of(value: Json) -> str:
@@ -121,9 +128,7 @@ def only_null(schema: Schema) -> bool:
 
 def required_names(schema: Schema) -> frozenset[str]:
     """The names of properties that there must be."""
-    listed = schema.get("required")
-    names = cast("list[Json]", listed) if isinstance(listed, list) else []
-    return frozenset(name for name in names if isinstance(name, str))
+    return frozenset(name for name in items_of(schema.get("required")) if isinstance(name, str))
 
 
 def says_more(schema: Schema) -> bool:
@@ -152,11 +157,7 @@ def normal(schema: Schema) -> Schema:
         names = {key: item for key, item in pairs if isinstance(item, list)}
         parts = {key: item for key, item in pairs if not isinstance(item, list)}
         if names:
-            schema["dependentRequired"] = {**names, **_dict(schema.get("dependentRequired"))}
+            schema["dependentRequired"] = {**names, **mapping(schema.get("dependentRequired"))}
         if parts:
-            schema["dependentSchemas"] = {**parts, **_dict(schema.get("dependentSchemas"))}
+            schema["dependentSchemas"] = {**parts, **mapping(schema.get("dependentSchemas"))}
     return schema
-
-
-def _dict(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Any, cast
 
-from mcp_studio.jsontext import Json
-from mcp_studio.schema.kinds import FORBIDDEN, REMARK, Schema, amount, types
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.schema.kinds import FORBIDDEN, REMARK, Schema, amount, listed, types
 from mcp_studio.schema.wording import spell
 
 Joiner = Callable[[Json, Json], Json]
@@ -30,7 +30,7 @@ def merge(first: Schema, second: Schema, both: Joiner) -> Schema:
     for key in _NAMES:
         if key not in first:
             merged.pop(key, None)
-    left: list[Json] = [*_parts(first), *_parts(second)]
+    left: list[Json] = [*items_of(first.get("allOf")), *items_of(second.get("allOf"))]
     for key in first.keys() & second.keys():
         one, two = first[key], second[key]
         if key in _SAME or one is two:
@@ -63,11 +63,6 @@ _APART = frozenset(("pattern", "format", "not", "anyOf", "oneOf", "multipleOf"))
 _GROUPS = (("if", "then", "else"), ("contains", "minContains", "maxContains"))
 
 
-def _parts(schema: Schema) -> list[Json]:
-    parts = schema.get("allOf")
-    return cast("list[Json]", parts) if isinstance(parts, list) else []
-
-
 def _types(merged: Schema, first: Schema, second: Schema) -> None:
     """The types that both name; an integer is a number."""
     one, two = types(first), types(second)
@@ -85,7 +80,7 @@ def _types(merged: Schema, first: Schema, second: Schema) -> None:
 
 def _values(merged: Schema, first: Schema, second: Schema) -> None:
     """The values that both list, by `enum` or `const`."""
-    one, two = _listed(first), _listed(second)
+    one, two = listed(first), listed(second)
     if one is None or two is None:
         return
     allowed = {spell(value) for value in two}
@@ -98,16 +93,9 @@ def _values(merged: Schema, first: Schema, second: Schema) -> None:
             merged.pop("enumNames", None)
 
 
-def _listed(schema: Schema) -> list[Json] | None:
-    if "const" in schema:
-        return [schema["const"]]
-    listed = schema.get("enum")
-    return cast("list[Json]", listed) if isinstance(listed, list) else None
-
-
 def _objects(merged: Schema, first: Schema, second: Schema, both: Joiner) -> None:
     """Properties of both; what one says of all further ones holds for those that only the other names."""
-    one, two = _dict(first.get("properties")), _dict(second.get("properties"))
+    one, two = mapping(first.get("properties")), mapping(second.get("properties"))
     if one and two:
         known: Schema = {}
         for name in dict.fromkeys((*one, *two)):
@@ -117,10 +105,10 @@ def _objects(merged: Schema, first: Schema, second: Schema, both: Joiner) -> Non
     elif two and "properties" in first:
         merged["properties"] = two
     for mine, other in ((one, second), (two, first)):
-        extra, others = other.get("additionalProperties"), _dict(other.get("properties"))
+        extra, others = other.get("additionalProperties"), mapping(other.get("properties"))
         extra = _OTHERWISE if extra is False else extra
         if isinstance(extra, dict) and extra and mine and "patternProperties" not in other:
-            known = dict(_dict(merged.get("properties")))
+            known = dict(mapping(merged.get("properties")))
             known.update({name: both(known[name], extra) for name in mine if name not in others})
             merged["properties"] = known
 
@@ -137,10 +125,6 @@ def _lists(merged: Schema, first: Schema, second: Schema, both: Joiner) -> None:
         theirs = others[index] if index < len(others) else second.get("items", True)
         places.append(both(mine, theirs))
     merged["prefixItems"] = places
-
-
-def _dict(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 # Keywords of which both say something
@@ -171,7 +155,7 @@ def _united(one: Json, two: Json, both: Joiner) -> Json:
 
 def _each(one: Json, two: Json, both: Joiner) -> Json:
     """Schemas, or names, by property or pattern."""
-    mine, theirs = _dict(one), _dict(two)
+    mine, theirs = mapping(one), mapping(two)
     merged: dict[str, Json] = {**mine, **theirs}
     for key in mine.keys() & theirs.keys():
         lists = isinstance(mine[key], list) or isinstance(theirs[key], list)

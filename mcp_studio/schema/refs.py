@@ -7,6 +7,7 @@ from typing import Any, cast
 from urllib.parse import unquote, urldefrag, urljoin
 
 from mcp_studio.jsontext import Json
+from mcp_studio.schema.place import NoPlace, get, path_of
 
 _NODES = 50_000
 """Sub-schemas that are looked through for names."""
@@ -38,7 +39,7 @@ class Document:
         if not fragment or resource is MISSING:
             return resource
         fragment = unquote(fragment)
-        return walk(resource, fragment) if fragment.startswith("/") else names.anchors.get((url, fragment), MISSING)
+        return _walked(resource, fragment) if fragment.startswith("/") else names.anchors.get((url, fragment), MISSING)
 
     def dynamic(self, reference: str, holder: Json) -> Json:
         """What a `$dynamicRef` names: the outermost of the anchors of that name, in the order they are reached."""
@@ -141,15 +142,8 @@ def _joined(base: str, reference: str) -> str:
         return reference
 
 
-def walk(place: Json, path: str) -> Json:
-    """What a JSON pointer names in a value; `MISSING` where that is nothing."""
-    for part in path.split("/")[1:]:
-        part = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(place, dict):
-            place = cast("dict[str, Json]", place).get(part, MISSING)
-        elif isinstance(place, list) and part.isdecimal() and len(part) < 7:
-            items = cast("list[Json]", place)
-            place = items[int(part)] if int(part) < len(items) else MISSING
-        else:
-            return MISSING
-    return place
+def _walked(place: Json, path: str) -> Json:
+    try:
+        return get(place, path_of(path, place))
+    except NoPlace:
+        return MISSING

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Field, Lazy, Scalar, Union, Variant
 from mcp_studio.schema.fits import Judge
-from mcp_studio.schema.kinds import REMARK, Schema, kinds_of, required_names, types
+from mcp_studio.schema.kinds import REMARK, Schema, kinds_of, listed, required_names, types
 from mcp_studio.schema.labels import Way, discriminator, labels
 from mcp_studio.schema.own import equal, is_type
 from mcp_studio.schema.shape import shape
@@ -175,9 +175,9 @@ def _scalar(builder: Builder, base: dict[str, Any], ways: list[Way]) -> Field:
     """One line for text, numbers, true and false; only what all alternatives of one type say is kept of them."""
     schemas = [way.schema for way in ways]
     kinds = frozenset[str]().union(*(kinds_of(schema) for schema in schemas))
-    listed = [value for schema in schemas for value in _listed(schema)]
-    if listed and "examples" not in base:
-        base = {**base, "examples": tuple(listed[:20])}
+    values = [value for schema in schemas for value in listed(schema) or ()]
+    if values and "examples" not in base:
+        base = {**base, "examples": tuple(values[:20])}
     if not all(types(schema) or "enum" in schema or "const" in schema for schema in schemas):
         base = {**base, "implied": True}
     if kinds <= {"integer", "number"} or len(kinds) == 1:
@@ -188,11 +188,6 @@ def _scalar(builder: Builder, base: dict[str, Any], ways: list[Way]) -> Field:
     parts = tuple(builder.drawn(base["name"], schema, False) for schema in schemas)
     named = tuple(kind for kind in _ORDER if kind in kinds and not (kind == "integer" and "number" in kinds))
     return Scalar(**base, hint=shape({"type": list(named)}, builder.resolver), types=named, parts=parts)
-
-
-def _listed(schema: Schema) -> list[Json]:
-    listed = [schema["const"]] if "const" in schema else schema.get("enum")
-    return cast("list[Json]", listed) if isinstance(listed, list) else []
 
 
 _Fit = tuple[int, int, int]

@@ -12,6 +12,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.schema import wording
 from mcp_studio.schema.alternatives import meant, needed, of_no_kind, plain, told_apart
 from mcp_studio.schema.ecma import Patterns, translate
+from mcp_studio.schema.place import pointer
 
 MOST = 100
 """Problems reported for one value."""
@@ -51,7 +52,7 @@ class Checked:
             # Formats are annotations here, also that of a pattern inside the schema.
             kind.check_schema(translated, format_checker=None)
         except SchemaError as problem:
-            place = _pointer(problem.absolute_path)
+            place = pointer(*problem.absolute_path)
             self.flaw = f"the schema is invalid{f' at {place}' if place else ''}: {_sentence(problem)}"
             return
         # A registry without a way to retrieve: nothing that a schema names is ever fetched.
@@ -82,22 +83,22 @@ class Checked:
 
     def _errors(self, value: Json) -> Iterator[Finding]:
         for error in self._validator.iter_errors(value):
-            for pointer, message in self._told(error, ""):
-                yield pointer, _cut(message), "error"
+            for place, message in self._told(error, ""):
+                yield place, _cut(message), "error"
 
     def _told(self, error: Any, base: str) -> Iterator[tuple[str, str]]:
         """One error of jsonschema as places and sentences; of alternatives, only those of the one that was meant."""
-        place = base + _pointer(error.relative_path)
+        place = base + pointer(*error.relative_path)
         keyword, wanted, value = error.validator, error.validator_value, error.instance
         if _of_a_name(error):
-            yield place + _pointer([value]), f"is a name that {self._sentence(error)}"
+            yield place + pointer(value), f"is a name that {self._sentence(error)}"
         elif keyword in ("dependentRequired", "dependencies") and isinstance(wanted, dict):
-            yield from ((place + _pointer([name]), message) for name, message in _depending(wanted, value))
+            yield from ((place + pointer(name), message) for name, message in _depending(wanted, value))
         elif keyword == "required" and isinstance(value, dict):
-            yield from ((place + _pointer([name]), wording.REQUIRED) for name in wanted if name not in value)
+            yield from ((place + pointer(name), wording.REQUIRED) for name in wanted if name not in value)
         elif keyword == "additionalProperties" and wanted is False:
             extra = [name for name in value if not _described(name, error.schema)]
-            yield from ((place + _pointer([name]), wording.NOT_ALLOWED) for name in extra[:MOST])
+            yield from ((place + pointer(name), wording.NOT_ALLOWED) for name in extra[:MOST])
         elif keyword in ("anyOf", "oneOf") and error.context:
             yield from self._alternatives(error, place)
         else:
@@ -107,7 +108,7 @@ class Checked:
         if lacking := needed(error):
             yield place, lacking
         elif told := told_apart(error):
-            yield place + _pointer(told[0]), told[1]
+            yield place + pointer(*told[0]), told[1]
         elif errors := meant(error.context):
             for inner in errors:
                 yield from self._told(inner, place)
@@ -190,10 +191,6 @@ def _sentence(error: Any) -> str:
 def _described(name: str, schema: dict[str, Any]) -> bool:
     patterns = schema.get("patternProperties", {})
     return name in schema.get("properties", {}) or any(re.search(pattern, name) for pattern in patterns)
-
-
-def _pointer(path: Any) -> str:
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def _cut(text: str) -> str:
