@@ -24,7 +24,9 @@ from mcp_studio.call.saved_folder import folders
 from mcp_studio.call.secret_fields import secret_places
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.catalog.remembered import Memory, memory_file, remember
+from mcp_studio.config.load import load
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import LINES_LIVE
@@ -214,3 +216,34 @@ def test_what_only_the_schema_calls_secret_is_left_out_of_a_copy_without_a_conne
     config.write_text('[servers.s]\ncommand = "nothing"\n')
     done = cli(*words, "--config", str(config))
     assert done.code == 0 and "open" in done.out and "s3cret" not in done.out and "123456" not in done.out
+
+
+LINE = 'version = 1\nserver = "s"\ntool = "t"\n'
+
+
+def test_a_file_that_toml_takes_hours_for_costs_no_time_and_only_itself(tmp_path: Path) -> None:
+    folder = tmp_path / ".mcp-studio" / "calls"
+    folder.mkdir(parents=True)
+    (folder / "a.toml").write_text(LINE + "a." * 200_000 + "b = 1\n")
+    (folder / "b.toml").write_text(LINE + "[" + "'a' . " * 100_000 + "b]\n")
+    (folder / "c.toml").write_text(LINE + "[arguments]\na = 0x" + "f" * 200_000 + "\n")
+    long = "a." * 500 + "0x" + "f" * 5_000
+    (folder / "d.toml").write_text(LINE + f'[arguments]\n"{long}" = """{long}"""\n')
+    began = time.process_time()
+    places = folders(Paths.default(), tmp_path)
+    loaded = places.load()
+    assert time.process_time() - began < 2
+    assert [(one.name, one.arguments) for one in loaded.calls] == [("d", {long: long})]
+    said = [problem.message for problem in loaded.failed]
+    assert ["too long" in message for message in said] == [True] * 3, said
+    assert places.find("d").name == "d"
+    with pytest.raises(UsageError):
+        places.find("../calls/d")
+
+
+def test_a_projects_own_file_cannot_hold_up_the_start(tmp_path: Path) -> None:
+    (tmp_path / ".mcp-studio.toml").write_text("a." * 200_000 + "b = 1\n")
+    began = time.process_time()
+    found = load(Paths.default(), tmp_path)
+    assert time.process_time() - began < 2
+    assert "too long" in found.problems[0].message

@@ -71,13 +71,18 @@ class SavedCall:
         return next((variable for variable in self.variables if variable.name == name), None)
 
 
+def usable(name: str) -> bool:
+    """Whether a name can be that of a file on every system, in its folder."""
+    return bool(_NAME.match(name)) and not name.endswith((".", " ")) and not _RESERVED.match(name)
+
+
 def check_name(name: str) -> str:
     """The name, where it can be that of a file on every system.
 
     Raises:
         UsageError: it cannot.
     """
-    if not _NAME.match(name) or name.endswith((".", " ")) or _RESERVED.match(name):
+    if not usable(name):
         raise UsageError(
             f"`{name[:80]}` cannot be the name of a saved call.",
             hint="Letters, digits, spaces and . _ - + @ make one, at most 80 of them.",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterable
 from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import NamedTuple
 
 from mcp_studio.atomic import write_atomically
-from mcp_studio.call.saved import SavedCall, Where, check_name
+from mcp_studio.call.saved import SavedCall, Where, check_name, usable
 from mcp_studio.call.saved_edit import changed_text
 from mcp_studio.call.saved_text import read_saved, saved_text
 from mcp_studio.config.model import Problem
@@ -23,6 +25,8 @@ PROJECT_FOLDER = ".mcp-studio"
 CALLS = "calls"
 _LARGEST = 1024 * 1024
 _MOST = 5_000
+_PATIENCE = 5.0
+"""Seconds for reading all files of the folders."""
 
 
 class Loaded(NamedTuple):
@@ -56,12 +60,19 @@ class Folders:
         """All that is there; a file that cannot be used costs none of the others."""
         problems: list[Problem] = []
         found: list[SavedCall] = []
-        places: tuple[Where, ...] = ("project", "personal") if self.project != self.personal else ("personal",)
-        for where in places:
+        end = time.monotonic() + _PATIENCE
+        for where in self._places:
             for file in _files(self.path(where), problems):
+                if time.monotonic() > end:
+                    problems.append(Problem(str(file), "", f"and what comes after it took more than {_PATIENCE:g} s."))
+                    break
                 if (saved := _read(file, where, problems)) is not None:
                     found.append(saved)
         return Loaded(tuple(found), tuple(problems))
+
+    @property
+    def _places(self) -> tuple[Where, ...]:
+        return ("project", "personal") if self.project != self.personal else ("personal",)
 
     def find(self, name: str) -> SavedCall:
         """The call of this name; `project:NAME` and `personal:NAME` say whose.
@@ -71,13 +82,16 @@ class Folders:
             UsageError: there is none.
         """
         where, bare = split(name)
+        broken: list[Problem] = []
+        for whose in self._places:
+            file = self.path(whose) / f"{bare}.toml"
+            # Its file alone: what else lies in a project's folder does not matter.
+            if where in ("", whose) and usable(bare) and os.path.lexists(file):
+                if (saved := _read(file, whose, broken)) is not None:
+                    return saved
+        for problem in broken:
+            raise ConfigError(str(problem), file=problem.file, key=problem.key)
         loaded = self.load()
-        for saved in loaded.calls:
-            if saved.name == bare and where in ("", saved.where):
-                return saved
-        for problem in loaded.failed:
-            if Path(problem.file).stem == bare:
-                raise ConfigError(str(problem), file=problem.file, key=problem.key)
         hint = nearest(bare, (saved.name for saved in loaded.calls)) or "`mcp-studio list saved` shows them."
         raise UsageError(f"There is no saved call `{bare[:80]}`.", hint=hint)
 

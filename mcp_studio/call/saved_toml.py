@@ -6,6 +6,7 @@ import re
 import tomllib
 from typing import Any, cast
 
+from mcp_studio.config import toml
 from mcp_studio.jsontext import ExactFloat, Json, dumps, pretty
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -28,11 +29,7 @@ def read_toml(text: str) -> dict[str, Any]:
         tomllib.TOMLDecodeError: it is none; also a number of absurd length, and absurd nesting.
     """
     try:
-        return tomllib.loads(text, parse_float=_float)
-    except tomllib.TOMLDecodeError:
-        raise
-    except ValueError as problem:
-        raise tomllib.TOMLDecodeError(str(problem)) from None
+        return toml.read(text, _float)
     except RecursionError:
         raise tomllib.TOMLDecodeError("It is nested too deeply") from None
 

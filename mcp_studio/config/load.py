@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.config import keyring
+from mcp_studio.config import keyring, toml
 from mcp_studio.config.answers import load_answers
 from mcp_studio.config.expand import Lookup
 from mcp_studio.config.foreign import read_document
@@ -109,7 +109,7 @@ def _parsed(file: Path, content: bytes, origin: Origin, done: _Loading) -> tuple
     try:
         text = content.decode("utf-8-sig")
         if file.suffix == ".toml" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*"))):
-            return _own(tomllib.loads(text), source, done)
+            return _own(toml.read(text), source, done)
         return done.settings, read_document(loads_lenient(text), source, done.problems)
     except UnicodeDecodeError:
         done.problems.append(Problem(source.file, "", "It is not UTF-8 text."))
