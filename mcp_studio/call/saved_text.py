@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from mcp_studio.call.saved import REFERENCE, VARIABLE, SavedCall, Variable, Where, texts
 from mcp_studio.call.saved_toml import (
@@ -47,7 +47,6 @@ _KEYWORDS = (
     "title description default enum examples format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
     "minLength maxLength pattern items minItems maxItems uniqueItems"
 ).split()
-_WHERE: tuple[Where, ...] = get_args(Where)
 
 
 def read_saved(text: str, name: str, file: Path, where: Where, problems: list[Problem]) -> SavedCall | None:

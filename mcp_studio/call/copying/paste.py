@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from mcp_studio.call.copying import paste_json, paste_python, paste_shell
 from mcp_studio.call.copying.pasted import Pasted, PasteProblem
+from mcp_studio.config.jsonc import unfenced
 from mcp_studio.redact import MARK
 
 LARGEST = 8 * 1024 * 1024
@@ -18,7 +19,6 @@ EXPECTED = (
 _EVENT = re.compile(r"(?m)^(?:(?:event|id|retry|:).*(?:\n|\Z)|data: ?)")
 _LOGGED = re.compile(r'[^\n{]{1,400}?(?=\{\s*"(?:jsonrpc|method|id)")')
 """What a log writes in front of a message."""
-_FENCE = re.compile(r"```[\w+-]*+\n")
 
 
 def read_paste(text: str) -> Pasted:
@@ -31,7 +31,7 @@ def read_paste(text: str) -> Pasted:
         raise PasteProblem(f"It is larger than {LARGEST // 1024 // 1024} MB.")
     text = text.removeprefix("\ufeff")
     if (bare := text.strip()).startswith("```"):
-        text = _unfenced(bare) or text
+        text = unfenced(bare)
     elif text.startswith(("data:", "event:")):
         text = _EVENT.sub("", text)
     if not text.strip():
@@ -40,14 +40,6 @@ def read_paste(text: str) -> Pasted:
     if MARK in text:
         return replace(found, remarks=(*found.remarks, f"{MARK} stands for a secret that was left out."))
     return found
-
-
-def _unfenced(text: str) -> str:
-    """What stands between the fences of a block of Markdown; empty where there is no such block."""
-    # No search for the end: one that looks ahead at every place takes hours in a megabyte of blank lines.
-    begun = _FENCE.match(text)
-    closed = begun is not None and len(text) >= begun.end() + 3 and text.endswith("```")
-    return text[begun.end() : -3].rstrip() if begun and closed else ""
 
 
 def _read(text: str) -> Pasted:

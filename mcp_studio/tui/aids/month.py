@@ -6,11 +6,11 @@ from datetime import date, datetime
 
 from mcp_studio.tui.aids.moment import days_of
 
-_MONTHS = (
+MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 HEAD = "Mo Tu We Th Fr Sa Su"
 CELL = 3
 """Cells from one day to the next."""
@@ -19,7 +19,7 @@ WEEKS = 6
 
 def title(day: date) -> str:
     """`November 2026`"""
-    return f"{_MONTHS[day.month - 1]} {day.year}"
+    return f"{MONTHS[day.month - 1]} {day.year}"
 
 
 def weeks(year: int, month: int) -> list[list[int]]:
@@ -43,7 +43,7 @@ def told(day: date, today: date) -> str:
     near = {0: "today", 1: "tomorrow", -1: "yesterday"}
     count = abs(away)
     words = near.get(away) or (f"in {count:,} days" if away > 0 else f"{count:,} days ago")
-    return f"{_DAYS[day.weekday()]}, {words}"
+    return f"{DAYS[day.weekday()]}, {words}"
 
 
 def told_clock(at: datetime, now: datetime) -> str:

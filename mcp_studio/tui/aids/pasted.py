@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
-from typing import cast
 
-from mcp_studio.config.jsonc import loads_lenient
+from mcp_studio.call.copying.paste_python import literal
+from mcp_studio.call.copying.pasted import PasteProblem
+from mcp_studio.config.jsonc import loads_lenient, unfenced
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.record import record
@@ -18,7 +18,6 @@ LARGEST = 8_000_000
 """Characters that are read."""
 _LITERAL = 100_000
 """Characters that are read as Python."""
-_FENCE = "```"
 
 
 @record(frozen=True)
@@ -33,7 +32,7 @@ class Reading:
 
 def readings(field: Field, text: str) -> tuple[Reading, ...]:
     """The meanings of a text in a field, the best first; equal values once. Empty for empty text."""
-    bare = _unfenced(text[:LARGEST].strip())
+    bare = unfenced(text[:LARGEST].strip()).strip()
     if not bare:
         return ()
     found: list[Reading] = []
@@ -93,28 +92,9 @@ def _parsed(bare: str) -> Iterator[Reading]:
         pass
     if len(bare) <= _LITERAL:
         try:
-            yield Reading("a Python value", _plain(ast.literal_eval(bare)))
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            yield Reading("a Python value", literal(bare))
+        except PasteProblem:
             return
-
-
-def _plain(value: object) -> Json:
-    """A Python value that JSON has too.
-
-    Raises:
-        ValueError: JSON has no such value.
-    """
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float) and value - value == 0.0:
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in cast("list[object]", value)]
-    if isinstance(value, dict):
-        members = cast("dict[object, object]", value)
-        if all(isinstance(key, str) for key in members):
-            return {cast("str", key): _plain(item) for key, item in members.items()}
-    raise ValueError(value)
 
 
 def _lines(field: List | Choices, bare: str) -> Iterator[Reading]:
@@ -178,11 +158,3 @@ def _quoted(reading: Reading, bare: str) -> bool:
 
 def _ends(text: str) -> bool:
     return text.endswith("\n") and bool(text.strip("\r\n"))
-
-
-def _unfenced(text: str) -> str:
-    """The inside of a fenced block, as it is copied from a page."""
-    first, _, rest = text.partition("\n")
-    if first.startswith(_FENCE) and "`" not in first[3:] and rest.endswith(_FENCE):
-        return rest[: -len(_FENCE)].strip()
-    return text

@@ -9,12 +9,9 @@ from datetime import date, datetime, time, timedelta
 from mcp_studio.record import record
 from mcp_studio.tui.aids.durations import UNIT_OF
 from mcp_studio.tui.aids.moment import LOCAL, UTC, Moment, add_months, days_of
+from mcp_studio.tui.aids.month import DAYS, MONTHS
 
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
+_DAYS, _MONTHS = (tuple(map(str.casefold, names)) for names in (DAYS, MONTHS))
 _SHORTEST = 3
 _LONGEST = 100
 _UNIT = "|".join(sorted(UNIT_OF, key=len, reverse=True))

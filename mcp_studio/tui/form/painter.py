@@ -8,7 +8,7 @@ from textwrap import wrap
 from rich.cells import cell_len
 
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Union
+from mcp_studio.schema.field import Choice, Flag, Union
 from mcp_studio.schema.place import pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui.form import words
@@ -239,8 +239,3 @@ class Painter:
             lines = [*lines[: most - 1], f"{lines[most - 1]} {glyphs().more}"]
         for line in lines:
             yield [(" " * margin, ""), (cut(line, self.width - margin), look)]
-
-
-def edits_text(field: Field) -> bool:
-    """Whether a line is typed into the value."""
-    return isinstance(field, AS_JSON) or not isinstance(field, (Flag, Choice, Choices))
