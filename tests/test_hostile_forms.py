@@ -16,6 +16,7 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.paste import read_paste
 from mcp_studio.call.copying.pasted import PasteProblem
 from mcp_studio.call.copying.subject import Subject
+from mcp_studio.call.drafts import Drafts
 from mcp_studio.call.hidden import secret_arguments
 from mcp_studio.call.history import History
 from mcp_studio.call.past import past_of
@@ -26,6 +27,7 @@ from mcp_studio.catalog.ref import Ref
 from mcp_studio.catalog.remembered import Memory, memory_file, remember
 from mcp_studio.config.load import load
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.trust import TrustStore
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import ToolView
@@ -247,3 +249,16 @@ def test_a_projects_own_file_cannot_hold_up_the_start(tmp_path: Path) -> None:
     found = load(Paths.default(), tmp_path)
     assert time.process_time() - began < 2
     assert "too long" in found.problems[0].message
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_files_that_are_none_of_ours_do_not_hold_up_the_start(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".mcp-studio.toml")
+    assert not load(Paths.default(), tmp_path).untrusted
+    os.mkfifo(tmp_path / "drafts")
+    assert Drafts(tmp_path / "drafts").get("any") is None
+    with (tmp_path / "large").open("wb") as stream:
+        stream.truncate(3_000_000_000)  # takes no room on the disk
+    assert Drafts(tmp_path / "large").get("any") is None
+    (tmp_path / "trusted").write_text("[" * 100_000)
+    assert not TrustStore(tmp_path / "trusted").agreed("any")

@@ -19,6 +19,8 @@ _MOST = 500
 _PATIENCE = 1.0
 _LARGEST = 256 * 1024
 """A longer draft stays in memory only."""
+_MOST_READ = 64 * 1024 * 1024
+"""Bytes; a file that is larger is none of ours."""
 
 
 class Drafts:
@@ -103,6 +105,8 @@ class Drafts:
 
 def _read(file: Path) -> dict[str, Json]:
     try:
+        if not file.is_file() or file.stat().st_size > _MOST_READ:
+            return {}
         value = loads(file.read_bytes(), exact=True)
     except (OSError, JsonProblem, StudioError):
         return {}

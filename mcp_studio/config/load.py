@@ -90,6 +90,8 @@ def _project(file: Path, trusted: TrustStore, done: _Loading) -> None:
 
 def _content(file: Path, done: _Loading, *, required: bool = False) -> bytes | None:
     try:
+        if not required and not file.is_file():
+            raise FileNotFoundError  # a pipe would be waited for; only a person may name one
         if file.stat().st_size > LARGEST:
             raise OSError("it is larger than 8 MB")
         content = file.read_bytes()

@@ -54,7 +54,7 @@ class TrustStore:
         # A damaged or newer store means asking again, which is always safe.
         try:
             stored = json.loads(self._file.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         good = isinstance(stored, dict) and stored.get("version") == VERSION and isinstance(stored.get("agreed"), dict)
         return stored["agreed"] if good else {}
