@@ -159,6 +159,16 @@ async def form(scene: Scene) -> None:
     await scene.shows("1450")
 
 
+async def nested(scene: Scene) -> None:
+    """Rows in a form, a variant, and a problem in one of them."""
+    items = [{"book": "The Tea Inspector", "copies": 1}, {"book": "Slow Trains North", "copies": 40}]
+    card = {"kind": "card", "last_digits": "4242"}
+    scene.studio.drafts.put("tool:demo:form_order", {"customer": "Imre Valdane", "payment": card, "items": items})
+    await scene.pick("form_order")
+    await scene.press("f10", "ctrl+j")
+    await scene.shows("at most 20")
+
+
 async def question(scene: Scene) -> None:
     """A server asks during a call, for fields of every kind."""
     await scene.pick("ask_every_field")
@@ -215,6 +225,7 @@ PICTURES: tuple[Picture, ...] = (
     Picture("small", (80, 24), (DEMO,), small),
     Picture("large", (200, 60), (DEMO, BROKEN), large),
     Picture("form", (120, 36), (DEMO,), form),
+    Picture("nested", (100, 28), (DEMO,), nested),
     Picture("question", (120, 36), (DEMO,), question),
     Picture("add-server", (120, 36), (DEMO,), add_server),
     Picture("failed-server", (120, 36), (DEMO, BROKEN), failed),

@@ -37,10 +37,11 @@ FORMS: tuple[tuple[str, str, str, Schema], ...] = (
     (
         "form_conditions",
         "Form: conditions",
-        "Rules between fields, seen only by checking the whole.",
+        "Rules between fields: what is asked depends on what is filled in.",
         schemas.CONDITIONS,
     ),
     ("form_forty", "Form: forty fields", "A long form.", schemas.FORTY),
+    ("form_order", "Form: a whole order", "Variants, rows and labels in one form.", schemas.ORDER),
 )
 
 

@@ -8,6 +8,7 @@ from mcp_studio.servers.demo.seed import GENRES
 from mcp_studio.servers.demo.tool import Schema, inputs
 
 EMPTY = inputs()
+COPIES: Schema = {"type": "integer", "minimum": 1, "maximum": 20, "default": 1}
 
 TEXT = inputs(
     {
@@ -38,7 +39,7 @@ TEXT = inputs(
 NUMBERS = inputs(
     {
         "count": {"type": "integer"},
-        "copies": {"type": "integer", "minimum": 1, "maximum": 20, "default": 1},
+        "copies": COPIES,
         "dozens": {"type": "integer", "multipleOf": 12},
         "below_zero": {"type": "integer", "exclusiveMaximum": 0},
         "huge": {"type": "integer", "description": "May be larger than 2^53: it arrives digit for digit"},
@@ -274,4 +275,22 @@ FORTY = inputs(
     {f"field_{number:02}": {"title": f"Field {number}", **_KINDS[number % 5]} for number in range(1, 41)},
     "field_01",
     "field_40",
+)
+
+ORDER = inputs(
+    {
+        "customer": {"type": "string", "minLength": 2, "description": "Who it is for"},
+        "payment": UNION["properties"]["payment"],
+        "items": {
+            "type": "array",
+            "items": inputs({"book": {"type": "string"}, "copies": COPIES, "wrapped": {"type": "boolean"}}, "book"),
+            "minItems": 1,
+            "maxItems": 50,
+        },
+        "deliver_on": {"type": "string", "format": "date"},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Words of your own"},
+    },
+    "customer",
+    "payment",
+    "items",
 )
