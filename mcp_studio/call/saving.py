@@ -12,7 +12,7 @@ from mcp_studio.call.saved import REFERENCE, SavedCall, Variable, Where, literal
 from mcp_studio.call.saved_fill import fill
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, Form
+from mcp_studio.schema.field import Form
 from mcp_studio.schema.place import NoPlace, Path, found, get, has, path_of, put
 from mcp_studio.schema.walk import field_at
 
@@ -83,7 +83,7 @@ def made(
 
 def _variable(leaf: Leaf, form: Form, arguments: Json, taken: Callable[[str], bool]) -> Variable:
     """A variable for a place: named after its key, of the type that its field has, else its value."""
-    field = _field(form, leaf.path, arguments)
+    field = field_at(form.top, leaf.path, arguments)
     schema: dict[str, Json] = {}
     said = cast("dict[str, Json]", field.schema) if field and isinstance(field.schema, dict) else {}
     kind = said.get("type")
@@ -103,12 +103,6 @@ def _variable(leaf: Leaf, form: Form, arguments: Json, taken: Callable[[str], bo
         number += 1
         name = f"{base[:70]}_{number}"
     return Variable(name, schema, "default" not in schema, leaf.secret)
-
-
-def _field(form: Form, path: Path, arguments: Json) -> Field | None:
-    if form.root is not None:
-        return field_at(form.root, path, arguments)
-    return form.field(str(path[0])) if len(path) == 1 else None
 
 
 def _fine(value: Json) -> bool:

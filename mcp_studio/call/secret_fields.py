@@ -18,12 +18,7 @@ _MOST = 20_000
 def secret_places(form: Form, value: Json) -> frozenset[str]:
     """The pointers of what stands in fields for passwords and the like."""
     found: set[str] = set()
-    todo: list[tuple[Field, Json, Path]] = []
-    if form.root is not None:
-        todo.append((form.root, value, ()))
-    elif isinstance(value, dict):
-        members = cast("dict[str, Json]", value)
-        todo += [(field, members[field.name], (field.name,)) for field in form.fields if field.name in members]
+    todo: list[tuple[Field, Json, Path]] = [(form.top, value, ())]
     for _ in range(_MOST):
         if not todo:
             break
@@ -39,7 +34,7 @@ def secret_places(form: Form, value: Json) -> frozenset[str]:
 
 def may_hold_secrets(form: Form) -> bool:
     """Whether a value of this form could have a secret in it: looked up once, where values are many."""
-    todo: list[Field] = [form.root] if form.root is not None else list(form.fields)
+    todo: list[Field] = [form.top]
     seen: dict[int, Field] = {}
     while todo:
         field = todo.pop()

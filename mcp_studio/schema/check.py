@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, Form, Lazy, List, Map, Object, Text, Union
+from mcp_studio.schema.field import Field, Form, List, Map, Object, Text, Union
 from mcp_studio.schema.formats import wrong_format
 from mcp_studio.schema.own import SIMPLE, own, severity
 from mcp_studio.schema.own import equal as equal
@@ -30,8 +30,7 @@ def quick(form: Form, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN) -> 
     Args:
         chosen: the variants of unions that the person chose, by their places; else the value says which is meant.
     """
-    root = form.root or Object("", fields=Lazy(lambda: form.fields))
-    return quick_at(root, (), value, chosen, strict=form.strict)
+    return quick_at(form.top, (), value, chosen, strict=form.strict)
 
 
 def quick_at(

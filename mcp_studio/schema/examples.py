@@ -17,7 +17,7 @@ from mcp_studio.schema.check import quick
 from mcp_studio.schema.example_leaves import Cannot
 from mcp_studio.schema.example_places import Change, Place, places, spoken
 from mcp_studio.schema.example_valid import Maker
-from mcp_studio.schema.field import Field, Form, Lazy, Object
+from mcp_studio.schema.field import Form
 from mcp_studio.schema.fits import Judge
 from mcp_studio.schema.resolve import Resolver
 
@@ -42,13 +42,6 @@ class Example:
     kind: Kind
     remark: str = ""
     """Why it may not be what it says, as a sentence; empty when nothing speaks against it."""
-
-
-def root_of(form: Form) -> Field:
-    """The field of the whole value, also for forms that are made of fields alone."""
-    if form.root is not None:
-        return form.root
-    return Object("", fields=Lazy(lambda: form.fields), schema=form.schema)
 
 
 def example(form: Form, kind: Kind, seed: int = 0) -> Example:
@@ -91,7 +84,7 @@ def _valid(form: Form, kind: Kind, seed: int) -> Example:
     for attempt in range(_ATTEMPTS):
         maker = Maker(at, seed + 1_000 * attempt)
         try:
-            value = maker.make(root_of(form))
+            value = maker.make(form.top)
         except Cannot as problem:
             return found or Example(_LABELS[at], {}, kind, f"No valid value was found: {problem}.")
         remark = " ".join(dict.fromkeys(maker.remarks)) or doubt(form, value)
@@ -116,7 +109,7 @@ def doubt(form: Form, value: Json) -> str:
 def _changed(form: Form, kind: Kind, seed: int, vary: Callable[[Place], Iterator[Change]]) -> tuple[Example, ...]:
     """A typical value with one thing changed: the first change of every place, then the second ones, and so on."""
     basis = _valid(form, "typical", seed)
-    ways = [(one, vary(one)) for one in places(root_of(form), basis.value)]
+    ways = [(one, vary(one)) for one in places(form.top, basis.value)]
     made: list[Example] = []
     while ways and len(made) < MOST:
         further: list[tuple[Place, Iterator[Change]]] = []

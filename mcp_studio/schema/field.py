@@ -246,6 +246,15 @@ class Form:
     root: Field | None = None
     """The field of the whole value: mostly an `Object`, but a schema may want anything."""
 
+    @property
+    def top(self) -> Field:
+        """The field of the whole value, also of a form that is made of fields alone."""
+        if self.root is not None:
+            return self.root
+        if self.whole and not self.fields:
+            return JsonField("", hint="any JSON")
+        return Object("", required=True, schema=self.schema, fields=Lazy(lambda: self.fields), more=self.more)
+
     def field(self, name: str) -> Field | None:
         """The field of a property."""
         return next((field for field in self.fields if field.name == name), None)

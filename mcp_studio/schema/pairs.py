@@ -9,7 +9,7 @@ from typing import cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
-from mcp_studio.schema.field import AS_JSON, Choices, Field, Form, JsonField, Lazy, List, Map, Object, Union
+from mcp_studio.schema.field import AS_JSON, Choices, Field, Form, JsonField, List, Map, Object, Union
 from mcp_studio.schema.place import NoPlace, Path, found, put
 from mcp_studio.schema.text import from_text
 from mcp_studio.schema.walk import inner, settled
@@ -91,7 +91,7 @@ def _named(form: Form, text: str) -> Field | None:
 
 def _place(form: Form, value: Json, text: str) -> tuple[Path, Field, str] | None:
     """The nested place that a key means, its field, and the text from `=` on; None where the key is no such one."""
-    field: Field = form.root or Object("", fields=Lazy(lambda: form.fields))
+    field: Field = form.top
     path: Path = ()
     rest = text
     while path == () or not rest.startswith(("=", ":=")):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mcp_studio.schema.field import Form, Lazy, Object
-from mcp_studio.tui.form.state import root_of
 
 
 def joined(form: Form, name: str, part: Form, *, at: int, required: bool) -> Form:
     """The form with another one as its property `name`, at this place among the others."""
-    field = replace(root_of(part), name=name, required=required, title="", description="")
+    field = replace(part.top, name=name, required=required, title="", description="")
     fields = (*form.fields[:at], field, *form.fields[at:])
     problems = (*form.problems, *part.problems)
     return Form(

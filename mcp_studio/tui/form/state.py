@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import replace
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import AS_JSON, Field, Form, JsonField, Lazy, List, Object, Union
+from mcp_studio.schema.field import AS_JSON, Field, Form, JsonField, List, Union
 from mcp_studio.schema.place import Path, found, has, path_of, pointer
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text
@@ -27,7 +27,7 @@ class FormState:
 
     def __init__(self, form: Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
         self.form = form
-        self.root = root_of(form)
+        self.root = form.top
         self.asked = False
         """Whether what is missing is told everywhere, as after trying to send."""
         self.history = History()
@@ -275,13 +275,3 @@ class FormState:
                 asked=self.asked,
             )
         return self._shown
-
-
-def root_of(form: Form) -> Field:
-    """The field of the whole value of a form."""
-    if form.root is not None:
-        return form.root
-    if form.whole and not form.fields:
-        return JsonField("", hint="any JSON")
-    fields = form.fields
-    return Object("", required=True, fields=Lazy(lambda: fields), more=form.more)

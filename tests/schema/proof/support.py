@@ -10,7 +10,6 @@ from typing import Any
 from mcp_studio.jsontext import dumps
 from mcp_studio.schema.check import is_type
 from mcp_studio.schema.checkproc import loads
-from mcp_studio.schema.examples import root_of
 from mcp_studio.schema.field import (
     AS_JSON,
     Choice,
@@ -40,7 +39,7 @@ MOST_FIELDS = 3_000
 
 def tree(form: Form, most: int = MOST_FIELDS) -> Iterator[tuple[str, Field]]:
     """All fields with their places in words, each sub-schema once: recursive schemas come to an end."""
-    todo: list[tuple[str, Field]] = [("", root_of(form))]
+    todo: list[tuple[str, Field]] = [("", form.top)]
     seen: set[tuple[int, str, str]] = set()
     count = 0
     while todo and count < most:
