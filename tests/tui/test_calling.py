@@ -37,6 +37,8 @@ def test_what_fields_know_and_what_only_the_schema_knows_is_told_together() -> N
     async def main() -> None:
         async with on_stage(stdio(python_server("schema_zoo"), "zoo")) as stage:
             await stage.open("orders.add")
+            await stage.press("ctrl+g")
+            await stage.shows("✗ is required", "3 errors")
             payment = {"kind": "card", "number": "4"}
             stage.main.call.body.fill({"customer": "Ada", "payment": payment})
             await stage.press("ctrl+j")

@@ -203,7 +203,8 @@ class FormView(Helped):
         """The ids of the actions that are worth knowing on the current row, the most useful first."""
         row = self.row
         troubled = row is not None and self._model.told.next_error(-1, inside=False) is not None
-        return keys_of(row, troubled) if row is not None else ()
+        keys = keys_of(row, troubled) if row is not None else ()
+        return keys if self._sends else tuple(key for key in keys if key != "form-sent")
 
     def action_show_sent(self) -> None:
         """See what will be sent."""

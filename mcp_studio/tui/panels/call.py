@@ -176,6 +176,9 @@ class CallPanel(Pane, scope="call"):
     def on_form_view_row_changed(self, event: FormView.RowChanged) -> None:
         """Other keys act on another row."""
         event.stop()
+        if not self._problems and self.body is not None and "form-problem" in self.acts:
+            self._problems = self.body.form.problems  # told in the form before anything was typed
+            self._draw_note()
         cast("MainScreen", self.screen).arranging.show_keys()
 
     def on_call_body_edited(self, event: CallBody.Edited) -> None:

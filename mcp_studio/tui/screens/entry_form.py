@@ -68,11 +68,6 @@ class EntryForm(FormView):
         self.show_problems([SchemaProblem(place, problem.message)])
         self.focus_field(place)
 
-    @property
-    def acts(self) -> tuple[str, ...]:
-        """As everywhere, but for what is sent."""
-        return tuple(act for act in super().acts if act != "form-sent")
-
     def action_show_sent(self) -> None:
         """There is nothing to be seen."""
         self.refuse("Nothing of this is sent: it is written into a file.")

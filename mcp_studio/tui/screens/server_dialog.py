@@ -48,7 +48,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         self._many: list[ServerConfig] = []
         self._paste = TextArea(compact=True, classes="paste", placeholder="npx -y @scope/server …   https://…   {…}")
         self._filled = value_of(self._base)
-        self.form = EntryForm(server_form(), self._filled)
+        self.form = EntryForm(server_form(), self._filled, sends=False)
         self._note = Static(classes="note")
         self._timer: Timer | None = None
 

@@ -336,3 +336,9 @@ def test_letters_and_digits_typed_where_nothing_is_typed_open_nothing_else() -> 
             assert len(said) == 2 and "Nothing is typed here" in said[0]
 
     run(test())
+
+
+def test_a_form_that_sends_nothing_does_not_speak_of_sending() -> None:
+    form = build(thing(a=TEXT))
+    assert "form-sent" in FormView(form).acts
+    assert "form-sent" not in FormView(form, sends=False).acts
