@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.events import DescendantFocus, Resize
-from textual.screen import Screen
 
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.tui import late
@@ -27,6 +26,7 @@ from mcp_studio.tui.screens.arranging import Arranging
 from mcp_studio.tui.screens.asking import Asking
 from mcp_studio.tui.screens.calling import Calling
 from mcp_studio.tui.screens.facts import catalog_entries, server_rows, status_facts, teach
+from mcp_studio.tui.screens.frame import Frame
 from mcp_studio.tui.screens.handling import Handling
 from mcp_studio.tui.screens.looking import Looking
 from mcp_studio.tui.screens.pulse import Pulse
@@ -43,7 +43,7 @@ SPLIT = 180
 """Cells from which on the trace has the exchange under its cursor beside it."""
 
 
-class MainScreen(Screen[None]):
+class MainScreen(Frame):
     """The five panes. What they need is done by `Arranging`, `Serving`, `Calling` and `Asking`."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("main")

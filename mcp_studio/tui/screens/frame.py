@@ -1,0 +1,19 @@
+"""The base of the main screen: what looks the same when the focus moves is neither styled nor drawn again."""
+
+from __future__ import annotations
+
+from textual.reactive import Reactive
+from textual.screen import Screen
+from textual.widget import Widget
+
+
+class Frame(Screen[None]):
+    """A screen that the focus crosses often, as from row to row of a form."""
+
+    # Textual draws the whole screen anew for every change of this, though widgets see to their own looks.
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+
+    def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
+        # Around both the focus is within, as before; how they look themselves is seen to when they are told of it.
+        if focused is None or blurred is None or focused.parent is not blurred.parent:
+            super()._update_focus_styles(focused, blurred)

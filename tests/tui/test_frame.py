@@ -1,0 +1,61 @@
+"""Moving the focus styles and draws what looks different, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+
+from textual.app import App, ComposeResult
+from textual.containers import Container
+from textual.css.styles import RulesMap
+from textual.widget import Widget
+
+from mcp_studio.tui.screens.frame import Frame
+
+
+class Spot(Widget, can_focus=True):
+    def render(self) -> str:
+        return "spot"
+
+
+class Three(Frame):
+    CSS = """
+    Container { height: 4; &:focus-within { border: solid red; } &:focus-within Spot { color: green; } }
+    Spot { height: 1; &:focus { background: blue; } }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Container(Spot(id="a"), Spot(id="b"))
+        yield Container(Spot(id="c"))
+
+
+class FrameApp(App[None]):
+    def on_mount(self) -> None:
+        self.push_screen(Three())
+
+
+def rules(screen: Three) -> list[RulesMap]:
+    return [dict(node.styles.base.get_rules()) for node in screen.walk_children()]  # type: ignore[misc]
+
+
+def test_looks_follow_the_focus_without_a_new_screen() -> None:
+    async def main() -> None:
+        app = FrameApp()
+        async with app.run_test(size=(40, 12)) as pilot:
+            screen = app.screen
+            assert isinstance(screen, Three)
+            drawn: list[int] = []
+            full = screen._compositor.render_full_update
+            screen._compositor.render_full_update = lambda *args, **more: (drawn.append(1), full(*args, **more))[1]  # type: ignore
+            for name in ("a", "b", "c", "a"):
+                spot = screen.query_one(f"#{name}")
+                await pilot.pause()
+                drawn.clear()
+                spot.focus()
+                await pilot.pause()
+                assert not drawn, "the whole screen"
+                assert spot.has_focus and spot.styles.background.hex == "#0000FF"
+                now = rules(screen)
+                app.stylesheet.update(screen)
+                assert rules(screen) == now, "what all rules say"
+
+    asyncio.run(main())
