@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Paste
 
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.paste import read_paste
@@ -32,15 +33,17 @@ from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import LINES_LIVE
+from mcp_studio.schema.field import Text
 from mcp_studio.schema.form import build
 from mcp_studio.schema.pairs import set_pair
+from mcp_studio.tui.form.area import AreaEditor
+from mcp_studio.tui.screens.paste_dialog import PasteDialog
 from tests.cli.kit import cli
 from tests.support import run
+from tests.tui.stage import on_stage
+from tests.tui.stage import run as bounded
 
 REF = Ref("tool", "s", "t")
-
-
-# ---------------------------------------------------------------------- texts
 
 
 @pytest.mark.parametrize(
@@ -90,9 +93,6 @@ def test_defaults_of_references_carry_no_control_characters_into_a_shell() -> No
     )
 
 
-# ---------------------------------------------------------------------- schemas
-
-
 def test_forty_conditions_do_not_make_a_key_of_the_command_line_endless() -> None:
     named: dict[str, Any] = {
         "allOf": [
@@ -109,9 +109,6 @@ def test_forty_conditions_do_not_make_a_key_of_the_command_line_endless() -> Non
         except ValueError:
             pass
     assert time.process_time() - began < 2
-
-
-# ---------------------------------------------------------------------- files
 
 
 def test_a_history_that_grew_without_bound_is_read_from_its_end(tmp_path: Path) -> None:
@@ -262,3 +259,31 @@ def test_files_that_are_none_of_ours_do_not_hold_up_the_start(tmp_path: Path) ->
     assert Drafts(tmp_path / "large").get("any") is None
     (tmp_path / "trusted").write_text("[" * 100_000)
     assert not TrustStore(tmp_path / "trusted").agreed("any")
+
+
+def test_megabytes_pasted_into_an_editor_hold_nothing_up() -> None:
+    text = "lorem " * 400_000
+
+    async def test() -> None:
+        async with on_stage(size=(80, 24)) as stage:
+            answers: list[Any] = []
+            stage.app.push_screen(PasteDialog("x", Text("x"), ""), answers.append)
+            await stage.until(lambda: isinstance(stage.app.focused, AreaEditor), "the editor")
+            began = time.process_time()
+            stage.app.focused.post_message(Paste(text))  # type: ignore[union-attr]
+            await stage.shows("text of 2,400,000 characters")
+            assert time.process_time() - began < 2
+            await stage.press("a")  # what is typed now comes instead of it
+            await stage.shows("text of 1 character")
+            stage.app.focused.post_message(Paste(text))  # type: ignore[union-attr]
+            await stage.shows("text of 2,400,000 characters")
+            await stage.press("ctrl+j")
+            assert answers[0].value == text
+
+            editor = AreaEditor("as it was")
+            await stage.app.screen.mount(editor)
+            editor.post_message(Paste(text))
+            await stage.shows("too much to be")
+            assert editor.text == "as it was"
+
+    bounded(test())

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.events import Paste
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
@@ -18,7 +16,7 @@ from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.tui.bindings import key_for
-from mcp_studio.tui.form.area import AreaEditor
+from mcp_studio.tui.form.area import PasteArea
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -29,24 +27,6 @@ _AT_ONCE = 20_000
 """Characters that are read without a thread."""
 _EDITED = 200_000
 """Characters that can be edited; a longer text is kept beside the editor."""
-
-
-class PasteArea(AreaEditor):
-    """An editor that does not take more than can be edited."""
-
-    class TooLong(Message):
-        """So much was pasted that it is not shown."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
-    def on_paste(self, event: Paste) -> None:
-        """Keep the editor from taking too much; what is not too much it takes after this."""
-        if len(event.text) > _EDITED:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.TooLong(event.text))
 
 
 class FillDialog(Dialog[tuple[Entry, Json]], scope="fill"):

@@ -14,7 +14,7 @@ from mcp_studio.schema.field import Field, Text
 from mcp_studio.tui.aids.aside import Latest
 from mcp_studio.tui.aids.pasted import Reading, readings
 from mcp_studio.tui.bindings import key_for
-from mcp_studio.tui.form.area import AreaEditor
+from mcp_studio.tui.form.area import PasteArea
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.glyphs import glyphs
@@ -42,7 +42,7 @@ class PasteDialog(Dialog[Reading], scope="paste"):
         self._readings: tuple[Reading, ...] = ()
         self._at = 0
         self._long: Latest[tuple[Reading, ...]] = Latest()
-        self._area = AreaEditor("" if self._large or self._secret else text, classes="frame")
+        self._area = PasteArea("" if self._large or self._secret else text, classes="frame")
         self._preview = Static(classes="gap preview")
 
     def heading(self) -> Content:
@@ -65,7 +65,16 @@ class PasteDialog(Dialog[Reading], scope="paste"):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Read it again."""
         event.stop()
-        self._text = self._area.text
+        if self._area.text or not self._large:
+            self._large = ""
+            self._text = self._area.text
+            self._read(self._text)
+
+    def on_paste_area_too_long(self, event: PasteArea.TooLong) -> None:
+        """Keep it beside the editor."""
+        event.stop()
+        self._text = self._large = event.text
+        self._area.text = ""
         self._read(self._text)
 
     def _read(self, text: str) -> None:
