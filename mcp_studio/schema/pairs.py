@@ -15,9 +15,9 @@ from mcp_studio.schema.text import from_text
 from mcp_studio.schema.walk import inner, settled
 from mcp_studio.schema.wording import got
 
-_INDEX = re.compile(r"\[(\d{0,6})\]")
+_INDEX = r"\[(\d{0,6})\]"
 _VARIANTS = 100
-_KEY = re.compile(r"[^.\[\]=:]+")
+_KEY = r"[^.\[\]=:]+"
 
 
 def parse_pair(form: Form, text: str, value: Json = None) -> tuple[str, Json]:
@@ -110,7 +110,7 @@ def _step(field: Field, value: Json, rest: str, path: Path) -> tuple[str | int, 
         ValueError: there is nothing of that name in this place.
     """
     field = settled(field, value)
-    if path and (index := _INDEX.match(rest)):
+    if path and (index := re.match(_INDEX, rest)):
         if not isinstance(field, (List, Choices, JsonField, Union)):
             raise ValueError(f"{_words(path)} is no list")
         at = int(index[1]) if index[1] else len(cast("list[Json]", value)) if isinstance(value, list) else 0
@@ -125,7 +125,7 @@ def _step(field: Field, value: Json, rest: str, path: Path) -> tuple[str | int, 
         name = max(fitting, key=lambda one: len(one.name)).name
     else:
         free = any(isinstance(kind, (Map, JsonField)) or getattr(kind, "rest", None) for kind in _kinds(field))
-        key = _KEY.match(rest)
+        key = re.match(_KEY, rest)
         if key is None or (not path and not isinstance(_inside(field, key[0]), (Object, List, Map, Choices, Union))):
             return None
         if not free:

@@ -23,7 +23,7 @@ from mcp_studio.schema.field import (
 from mcp_studio.schema.options import label
 from mcp_studio.schema.wording import not_among, spell, wrong_type
 
-_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+_NUMBER = r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?"
 _TRUE = frozenset(("true", "yes", "on", "1", "y"))
 _FALSE = frozenset(("false", "no", "off", "0", "n"))
 
@@ -78,7 +78,7 @@ def _label(field: Choice, value: Json) -> str:
 
 def _number(field: Number, text: str) -> Json:
     wanted = "integer" if field.integer else "number"
-    if not _NUMBER.fullmatch(text):
+    if not re.fullmatch(_NUMBER, text):
         raise ValueError(wrong_type(wanted, text))
     value = loads(text, exact=True)
     if field.integer and isinstance(value, ExactFloat) and not _whole(value):

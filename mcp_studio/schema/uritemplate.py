@@ -11,10 +11,11 @@ from mcp_studio.record import record
 from mcp_studio.schema.wording import spell
 
 _RESERVED = ":/?#[]@!$&'()*+,;="
-_PERCENT = re.compile(r"(%[0-9A-Fa-f]{2})")
-_EXPRESSION = re.compile(r"\{([^{}]*)\}|([{}])")
+# Compiled when there is a template, which at most starts is never.
+_PERCENT = r"(%[0-9A-Fa-f]{2})"
+_EXPRESSION = r"\{([^{}]*)\}|([{}])"
 # Hyphens are not in the RFC's names, but servers use them.
-_SPEC = re.compile(r"((?:[A-Za-z0-9_-]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_-]|%[0-9A-Fa-f]{2}))*)(\*|:[1-9]\d{0,3})?")
+_SPEC = r"((?:[A-Za-z0-9_-]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_-]|%[0-9A-Fa-f]{2}))*)(\*|:[1-9]\d{0,3})?"
 
 
 class TemplateError(ValueError):
@@ -80,7 +81,7 @@ def expand(template: str, values: Mapping[str, Json]) -> str:
 def _parse(template: str) -> list[str | tuple[Variable, ...]]:
     parts: list[str | tuple[Variable, ...]] = []
     end = 0
-    for found in _EXPRESSION.finditer(template):
+    for found in re.finditer(_EXPRESSION, template):
         if found[2]:
             raise TemplateError(f"it has a stray {found[2]} at character {found.start() + 1}")
         parts += [template[end : found.start()], _variables(found[1], found.start() + 1)]
@@ -92,7 +93,7 @@ def _variables(text: str, place: int) -> tuple[Variable, ...]:
     operator = text[:1] if text[:1] in _STYLES else ""
     found: list[Variable] = []
     for spec in text[len(operator) :].split(","):
-        match = _SPEC.fullmatch(spec)
+        match = re.fullmatch(_SPEC, spec)
         if match is None:
             raise TemplateError(f"it has no valid variable in {{{text[:40]}}} at character {place}")
         modifier = match[2] or ""
@@ -148,5 +149,5 @@ def _quote(text: str, reserved: bool) -> str:
     # With reserved characters allowed, triplets that are there already stay.
     return "".join(
         part if index % 2 else quote(part, safe=_RESERVED, errors="replace")
-        for index, part in enumerate(_PERCENT.split(text))
+        for index, part in enumerate(re.split(_PERCENT, text))
     )
