@@ -11,6 +11,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.pairs import set_pair
+from mcp_studio.schema.problem import errors
 
 
 def gather(options: Options, pairs: Sequence[str], form: Form) -> dict[str, Json]:
@@ -36,7 +37,7 @@ def refuse_wrong(
     Raises:
         UsageError: names every argument that is wrong, and why.
     """
-    wrong = [problem for problem in quick(form, value) if problem.severity == "error"]
+    wrong = errors(quick(form, value))
     if wrong:
         said = "; ".join(f"{problem.pointer.lstrip('/') or 'the arguments'} {problem.message}" for problem in wrong)
         raise UsageError(f"The arguments of {what} are not right: {said}.", hint=hint)

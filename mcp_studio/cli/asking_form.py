@@ -12,11 +12,11 @@ from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.examples import example
-from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Form, Object, Text
+from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Form, Object, is_secret
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import found as at
 from mcp_studio.schema.place import has, pointer, put, remove
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.problem import SchemaProblem, errors
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.schema.walk import inner, settled
 from mcp_studio.session.inbox import InputRequest
@@ -46,7 +46,7 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -
             value = await _ask_field(form, place, value, request.server, lines, redactor)
         for path in objects:
             value = value if has(value, path) else _put(value, path, {})
-        wrong = [problem for problem in quick(form, value) if problem.severity == "error"]
+        wrong = errors(quick(form, value))
         if not wrong:
             break
         for problem in wrong:
@@ -120,7 +120,7 @@ def _hidden(field: Field | None, value: Json) -> Json:
         return {key: _hidden(inner(field, key) if field else None, item) for key, item in value.items()}
     if isinstance(value, list):
         return [_hidden(inner(field, index) if field else None, item) for index, item in enumerate(value)]
-    return "(hidden)" if _secret(field) else value
+    return "(hidden)" if is_secret(field) else value
 
 
 async def _ask_field(
@@ -129,10 +129,10 @@ async def _ask_field(
     """Ask until the answer has a meaning; nothing typed where nothing is needed leaves the field out."""
     field = place.field
     _describe(place, server)
-    default = f" [{safe(to_text(field, field.default), 200)}]" if field.has_default and not _secret(field) else ""
+    default = f" [{safe(to_text(field, field.default), 200)}]" if field.has_default and not is_secret(field) else ""
     while True:
         prompt(f"{place.label}{default}: ")
-        text = await lines.read(hidden=_secret(field))
+        text = await lines.read(hidden=is_secret(field))
         leave(text)
         try:
             if not text.strip():
@@ -143,13 +143,12 @@ async def _ask_field(
                 raise ValueError("is needed")
             given = from_text(field, text)
             alone = Form((field,), strict=form.strict)
-            if wrong := [one for one in quick(alone, {field.name: given}) if one.severity == "error"]:
-                inside = wrong[0]._replace(pointer=wrong[0].pointer.removeprefix(pointer(field.name))).place
-                raise ValueError(f"{inside} {wrong[0].message}".strip())
+            if wrong := errors(quick(alone, {field.name: given})):
+                raise ValueError(wrong[0]._replace(pointer=wrong[0].pointer.removeprefix(pointer(field.name))).said)
         except ValueError as problem:
             say(f"  {place.label} {safe(problem)}")
             continue
-        if redactor and _secret(field):
+        if redactor and is_secret(field):
             redactor.learn(text)
         return _put(value, place.path, given)
 
@@ -168,7 +167,7 @@ def _describe(place: Place, server: str) -> None:
         say(f"  as JSON{': ' if field.hint else ''}{safe(field.hint)}{_example(field)}")
     elif field.hint and field.hint not in field.description:
         say(f"  {safe(field.hint)}")
-    if _secret(field):
+    if is_secret(field):
         say(f"  This looks like a secret. It goes to {safe(server)}.")
 
 
@@ -176,7 +175,3 @@ def _example(field: Field) -> str:
     """How what is typed may look."""
     made = at(example(Form((field,)), "typical").value, (field.name,))
     return "" if made is None else f", such as {safe(to_text(field, made), 300)}"
-
-
-def _secret(field: Field | None) -> bool:
-    return isinstance(field, Text) and field.secret

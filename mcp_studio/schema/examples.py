@@ -100,7 +100,7 @@ def doubt(form: Form, value: Json) -> str:
     """What speaks against a value being valid, as a sentence; empty when nothing does that is known here."""
     wrong = next((problem for problem in quick(form, value) if problem.severity == "error"), None)
     if wrong:
-        return f"{wrong.place} {wrong.message}.".strip()
+        return f"{wrong.said}."
     if isinstance(form.schema, dict) and Judge(Resolver(form.schema)).wrong(form.schema, value):
         return "It breaks a rule of the schema that is not known here in words."
     return ""

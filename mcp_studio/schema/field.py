@@ -210,6 +210,11 @@ class Scalar(JsonField):
     """A field for each kind of value it may have: `Text`, `Number`, `Flag`, `Choice`."""
 
 
+def is_secret(field: Field | None) -> bool:
+    """Whether what stands in a field is masked on screen."""
+    return isinstance(field, Text) and field.secret
+
+
 AS_JSON = (JsonField, Object, List, Map, Union)
 """The kinds of fields whose text is JSON: those with fields inside, and the one for anything else."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 Severity = Literal["error", "warning"]
@@ -19,3 +20,13 @@ class SchemaProblem(NamedTuple):
         """Where it is, by names: the property `a/b` for `/a~1b`, `list › 0` for `/list/0`; foreign text."""
         parts = (part.replace("~1", "/").replace("~0", "~") for part in self.pointer.split("/")[1:])
         return " › ".join(parts)
+
+    @property
+    def said(self) -> str:
+        """Where and what, in a line; foreign text."""
+        return f"{self.place} {self.message}".strip()
+
+
+def errors(problems: Iterable[SchemaProblem]) -> list[SchemaProblem]:
+    """Those that are more than warnings."""
+    return [problem for problem in problems if problem.severity == "error"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Text
+from mcp_studio.schema.field import is_secret
 from mcp_studio.schema.form import build, defaults
+from mcp_studio.schema.problem import errors
 
 
 def filled(schema: Json, given: Json) -> tuple[Json, str]:
@@ -15,10 +16,10 @@ def filled(schema: Json, given: Json) -> tuple[Json, str]:
     if given is None or isinstance(given, dict):
         names = {field.name for field in form.fields}
         content = {**defaults(form), **{name: value for name, value in (given or {}).items() if name in names}}
-    wrong = [problem for problem in quick(form, content) if problem.severity == "error"]
-    return content, f"{wrong[0].place} {wrong[0].message}" if wrong else ""
+    wrong = errors(quick(form, content))
+    return content, wrong[0].said if wrong else ""
 
 
 def secrets(schema: Json) -> frozenset[str]:
     """The names of the fields that look like passwords or tokens."""
-    return frozenset(field.name for field in build(schema).fields if isinstance(field, Text) and field.secret)
+    return frozenset(field.name for field in build(schema).fields if is_secret(field))

@@ -15,6 +15,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.place import pointer
+from mcp_studio.schema.problem import errors
 from mcp_studio.tui.entering import Value, is_url, without_blank
 from mcp_studio.tui.server_form import TIMES, roots_form, server_form
 
@@ -137,9 +138,8 @@ def _sound(form: Form, value: Json) -> None:
     Raises:
         ConfigError: it has not.
     """
-    for problem in quick(form, value):
-        if problem.severity == "error":
-            raise ConfigError(f"{problem.place} {problem.message}".strip() + ".", key=problem.pointer)
+    for problem in errors(quick(form, value)):
+        raise ConfigError(f"{problem.said}.", key=problem.pointer)
 
 
 def _reached(connect: Mapping[str, Any], old: ServerConfig) -> dict[str, Any]:

@@ -6,10 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import (
     Choice,
     Choices,
@@ -27,16 +24,6 @@ from mcp_studio.schema.field import (
     Union,
 )
 from mcp_studio.schema.form import MAX_FIELDS, build, defaults, prompt_fields, template_fields
-
-LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
-KEYWORDS = st.sampled_from(
-    "type properties required items enum const title description default anyOf oneOf allOf $ref $defs format minimum "
-    "exclusiveMaximum minLength enumNames additionalProperties maxItems pattern not if writeOnly".split()
-) | st.text(max_size=3)
-WORDS = LEAVES | st.sampled_from("string integer number boolean array object null # #/$defs/a #/properties/a".split())
-SCHEMAS = st.recursive(
-    WORDS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYWORDS, inner, max_size=6), max_leaves=25
-)
 
 
 def one(schema: Any, *, required: bool = False) -> Field:
@@ -263,15 +250,6 @@ def test_a_schema_of_the_wrong_type_is_edited_as_json_and_said_to_be_wrong(schem
 def test_any_kind_of_whole_value_has_a_field(schema: Any, kind: type[Field]) -> None:
     form = build(schema)
     assert type(form.root) is kind and not form.whole and not form.fields and not form.problems
-
-
-@given(SCHEMAS, SCHEMAS)
-def test_any_schema_gives_a_form_that_checks_any_value(schema: Any, value: Any) -> None:
-    for candidate in (schema, {"properties": {"a": schema}, "$defs": {"a": schema}}):
-        form = build(candidate)
-        assert len(form.fields) <= MAX_FIELDS
-        quick(form, value)
-        quick(form, {field.name: value for field in form.fields})
 
 
 def doubling(keyword: str) -> dict[str, Any]:

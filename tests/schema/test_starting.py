@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mcp_studio.schema.form import build, defaults
-from mcp_studio.schema.leaves import leaves, share_of_json
 from mcp_studio.schema.starting import starter
 
 
@@ -57,24 +56,6 @@ def test_what_a_condition_adds_begins_too() -> None:
         }
     )
     assert defaults(form) == {"kind": "a", "more": 5}
-
-
-def test_the_places_of_a_form_are_counted() -> None:
-    form = build(
-        {
-            "properties": {
-                "a": {"type": "string"},
-                "b": {"type": "array", "items": {"$ref": "#"}},
-                "c": {},
-                "d": {"$ref": "http://x.example"},
-                "e": {"oneOf": [{"type": "integer"}, {"additionalProperties": {"type": "boolean"}}]},
-            }
-        }
-    )
-    counts = leaves(form)
-    once = dict.fromkeys("Text List any JsonField Union Number Map Flag".split(), 1)
-    assert counts == {"Object": 2, **once}
-    assert share_of_json(counts) == 0.2
 
 
 def test_a_required_object_that_can_only_be_empty_is_there_from_the_start() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form, Union
 from mcp_studio.schema.form import build, defaults
-from mcp_studio.schema.leaves import leaves
 from mcp_studio.schema.starting import starter
 from mcp_studio.schema.walk import settled
+from tests.schema.proof.support import tree
 
 TYPES = "string integer number boolean array object null".split()
 NAMES = st.sampled_from(["a", "b", "kind", "^a", ""])
@@ -56,7 +56,8 @@ VALUES = st.recursive(SIMPLE, lambda v: st.lists(v, max_size=3) | st.dictionarie
 def use(form: Form, value: Any) -> None:
     """Everything that is done with a form."""
     assert form.root is not None
-    leaves(form)
+    for _ in tree(form):
+        pass
     begun = starter(form.root)
     for one in (value, begun, defaults(form)):
         for problem in quick(form, one):

@@ -12,12 +12,12 @@ from textual.screen import Screen
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Field
+from mcp_studio.schema.field import Field, is_secret
 from mcp_studio.schema.place import NoPlace, Path, pointer
 from mcp_studio.tui import clipboard
 from mcp_studio.tui.aids.aside import aside
 from mcp_studio.tui.aids.external import NoEditor, ending_for, find_editor
-from mcp_studio.tui.aids.hidden import holds_secret, secret
+from mcp_studio.tui.aids.hidden import holds_secret
 from mcp_studio.tui.aids.json_help import again
 from mcp_studio.tui.aids.offered import Aid, Here, aids, composite, kind_of, suits
 from mcp_studio.tui.aids.pasted import Reading
@@ -93,7 +93,7 @@ class FieldHelp:
         keys = {name: self._app.spell(action) for name, action in _KEYS.items()}
         if best := suits(self._field):
             keys[best] = self._app.spell("field-insert")
-        if secret(self._field):
+        if is_secret(self._field):
             keys["reveal"] = self._app.spell("field-reveal")
         self._open(AidChoice(self._name, aids(self._here()), keys), self._chosen)
 
@@ -164,7 +164,7 @@ class FieldHelp:
         as_json = not path or composite(field, value)
         media = str(mapping(field.schema).get("contentMediaType", ""))
         text = self._before(path, value, as_json=as_json)
-        masked = holds_secret(field, value) or secret(field)
+        masked = holds_secret(field, value) or is_secret(field)
         while text is not None:
             what = Visit(self._name if path else "value", ending_for(media, composite=as_json), text, masked)
             after = await visit(self._app, what)

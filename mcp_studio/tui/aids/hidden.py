@@ -7,16 +7,11 @@ from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.redact import is_secret_name
-from mcp_studio.schema.field import Field, Text
+from mcp_studio.schema.field import Field, is_secret
 from mcp_studio.schema.walk import inner, settled
 
 _MOST = 20_000
 """Places that are looked at; more than that is taken to hold one."""
-
-
-def secret(field: Field | None) -> bool:
-    """Whether what stands in a field is masked."""
-    return isinstance(field, Text) and field.secret
 
 
 def holds_secret(root: Field | None, value: Json) -> bool:
@@ -29,7 +24,7 @@ def holds_secret(root: Field | None, value: Json) -> bool:
         if seen > _MOST:
             return True
         if isinstance(value, str):
-            if value and (secret(field) or is_secret_name(name)):
+            if value and (is_secret(field) or is_secret_name(name)):
                 return True
             continue
         if isinstance(value, (dict, list)):

@@ -8,7 +8,20 @@ from typing import Literal
 
 from mcp_studio.jsontext import Json, items_of, mapping, printable
 from mcp_studio.record import record
-from mcp_studio.schema.field import Choice, Choices, Const, Field, Flag, JsonField, List, Map, Object, Text, Union
+from mcp_studio.schema.field import (
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    JsonField,
+    List,
+    Map,
+    Object,
+    Text,
+    Union,
+    is_secret,
+)
 from mcp_studio.tui.aids.contents import asks_for_code
 from mcp_studio.tui.aids.moment import Kind
 
@@ -136,8 +149,7 @@ def _always(here: Here) -> Iterator[Aid]:
     yield Aid("value", "null", refused="" if field.nullable else "null is no value of this field")
     if (empty := _empty(field)) is not None:
         yield Aid("value", *empty)
-    secret = isinstance(field, Text) and field.secret
-    yield Aid("reveal", "Hide it" if here.revealed else "Show it", "", "" if secret else "it is no secret")
+    yield Aid("reveal", "Hide it" if here.revealed else "Show it", "", "" if is_secret(field) else "it is no secret")
     nothing = "" if here.has else "there is none"
     yield Aid("copy-value", "Copy the value", "", nothing)
     yield Aid("copy-pointer", "Copy its place", here.pointer or "the whole value")

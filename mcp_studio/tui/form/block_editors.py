@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Form
+from mcp_studio.schema.problem import errors
 from mcp_studio.tui.form.area import AreaEditor
 from mcp_studio.tui.form.form_view import FormView
 
@@ -101,8 +102,8 @@ class ToolBlock(BlockEditor):
     def unreadable(self) -> str:
         """Why it cannot be sent as it is typed; empty where it can."""
         problems = (*self._form.unreadable, *self._form.problems)
-        errors = [problem for problem in problems if problem.severity == "error"]
-        if not errors:
+        wrong = errors(problems)
+        if not wrong:
             return ""
-        self._form.show_problems(errors)
-        return f"{errors[0].place} {errors[0].message}"
+        self._form.show_problems(wrong)
+        return wrong[0].said

@@ -6,6 +6,7 @@ from typing import cast
 
 from rich.cells import cell_len
 
+from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Field, List, Object
 from mcp_studio.schema.place import Path
 from mcp_studio.tui.form import words
@@ -76,5 +77,5 @@ class Columns:
             found += [words.name(field) for field in parent.fields()]
         there = self._model.get(row.path[:-1]) if row.path else None
         if isinstance(there, dict) and row.kind in ("entry", "other"):
-            found += [words.key_name((key,)) for key in list(cast("dict[str, object]", there))[:_SAMPLED]]
+            found += [safe(key, 60) for key in list(cast("dict[str, object]", there))[:_SAMPLED]]
         return found

@@ -55,7 +55,7 @@ class Told:
                 if all(one.message != problem.message for one in known):
                     known.append(problem)
                 return
-        words = f"{problem.place} {problem.message}".strip()
+        words = problem.said
         if all(one.message != words for one in self.loose):
             self.loose.append(SchemaProblem("", words, problem.severity))
 

@@ -23,11 +23,10 @@ class FormRows(RowsView):
     class Clicked(Message):
         """A click on a row: `target` is what lies under the pointer, None beside all of it."""
 
-        def __init__(self, row: int, target: Target | None, x: int) -> None:
+        def __init__(self, row: int, target: Target | None) -> None:
             super().__init__()
             self.row = row
             self.target: Target | None = target
-            self.x = x
 
     def __init__(self, moved: Callable[[], None], draw: Callable[[int], Drawn]) -> None:
         """`draw` draws a row, `moved` is called when the rows were scrolled or have another width."""
@@ -112,4 +111,4 @@ class FormRows(RowsView):
         if row is not None:
             line = offset.y + self.top - self._heights.starts[row]
             spots = [spot for spot in self.drawn(row).spots if spot.line == line and spot.start <= offset.x < spot.end]
-            self.post_message(self.Clicked(row, spots[0].target if spots else None, offset.x))
+            self.post_message(self.Clicked(row, spots[0].target if spots else None))

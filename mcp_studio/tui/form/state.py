@@ -31,8 +31,6 @@ class FormState:
         self.asked = False
         """Whether what is missing is told everywhere, as after trying to send."""
         self.history = History()
-        self.revision = 0
-        """Grows with everything that could be drawn in another way."""
         self._told: tuple[SchemaProblem, ...] = ()
         self._settled: dict[tuple[int, int, int | None], tuple[Field, Json, Field]] = {}
         self._leaves: dict[int, tuple[Field, JsonField]] = {}
@@ -137,11 +135,6 @@ class FormState:
         rows = (self.row_at(path[:depth]) for depth in range(len(path), -1, -1))
         return next((row for row in rows if row is not None), None)
 
-    def is_open(self, path: Path) -> bool:
-        """Whether the part at a place is unfolded."""
-        index = self.row_at(path)
-        return index is not None and self.rows[index].fold is True
-
     def fold(self, path: Path, open: bool) -> None:
         """Fold or unfold a part."""
         self._state = replace(self._state, folds={**self._state.folds, path: open})
@@ -177,7 +170,6 @@ class FormState:
 
     def _redraw(self) -> None:
         self._rows = self._shown = None
-        self.revision += 1
 
     # Editing
 
@@ -193,7 +185,6 @@ class FormState:
         self._quick = self._shown = None
         if not same_rows:
             self._rows = None
-        self.revision += 1
 
     def undo(self) -> Path | None:
         """Bring back what was before the last edit; gives the place of the edit, None when there was none."""
@@ -223,7 +214,6 @@ class FormState:
         """Problems that the whole check found."""
         self._told = tuple(problems)
         self._shown = None
-        self.revision += 1
 
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """Typed text that is no JSON, and so is not in the value."""
@@ -257,7 +247,6 @@ class FormState:
         if not self.asked:
             self.asked = True
             self._shown = None
-            self.revision += 1
 
     @property
     def told(self) -> Told:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mcp_studio.jsontext import Json
 from mcp_studio.redact import is_reference
-from mcp_studio.schema.field import Field, Text
+from mcp_studio.schema.field import Field, is_secret
 from mcp_studio.schema.options import label
 from mcp_studio.schema.place import Path
 from mcp_studio.schema.walk import inner
@@ -31,7 +31,7 @@ def _parts(field: Field | None, value: Json, path: Path, settle: Settle, room: i
         field = settle(path, field, value)
     if isinstance(value, (dict, list)):
         yield from _inside(field, value, path, settle, room, depth)
-    elif isinstance(field, Text) and field.secret and value and not is_reference(str(value)):
+    elif is_secret(field) and value and not is_reference(str(value)):
         yield MASK
     else:
         text = label(value)

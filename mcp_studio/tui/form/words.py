@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from mcp_studio.jsontext import Json
 from mcp_studio.redact import is_reference
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, List, Map, Object, Text, Union
+from mcp_studio.schema.field import Choice, Choices, Field, Flag, List, Map, Object, Text, Union, is_secret
 from mcp_studio.schema.options import label as label_of
 from mcp_studio.schema.shape import span
 from mcp_studio.schema.text import to_text
@@ -43,11 +42,6 @@ def item_title(field: Field) -> str:
 def name(field: Field) -> str:
     """The name of a property, with its mark where it is required."""
     return (safe(field.name, 60) or '""') + (" *" if field.required else "")
-
-
-def key_name(path: Sequence[str | int]) -> str:
-    """The last key of a place, as it is drawn."""
-    return safe(str(path[-1]), 60) if path else ""
 
 
 def options(field: Field) -> tuple[str, ...]:
@@ -159,7 +153,7 @@ def _examples(known: Field) -> str:
 
 def masked(field: Field, text: str) -> bool:
     """Whether a text is not to be seen on the screen; where a secret is kept is none itself."""
-    return isinstance(field, Text) and field.secret and not is_reference(text)
+    return is_secret(field) and not is_reference(text)
 
 
 def plain(text: str) -> str:

@@ -11,6 +11,7 @@ from textual.widgets import Static
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.safetext import safe
 from mcp_studio.schema.form import build
+from mcp_studio.schema.problem import errors
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.screens.dialog import Dialog
 
@@ -85,11 +86,11 @@ class AskDialog(Dialog[Value], scope="ask"):
 
     def action_accept(self) -> None:
         """Answer, once it is right."""
-        errors = [problem for problem in (*self.form.unreadable, *self.form.problems) if problem.severity == "error"]
-        if errors:
-            self.form.show_problems(errors)
+        wrong = errors((*self.form.unreadable, *self.form.problems))
+        if wrong:
+            self.form.show_problems(wrong)
             self.form.focus_first_problem()
-            self.say(f"{errors[0].place} {errors[0].message}".strip())
+            self.say(wrong[0].said)
         elif why := self._take(self.value):
             self.say(why)
         else:

@@ -15,7 +15,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.examples import Example, edges, invalid, valid
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.problem import SchemaProblem, errors
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.findable import Findable
@@ -157,16 +157,16 @@ def _rows(opened: Opened, seed: int) -> list[_Row]:
 def _verdict(example: Example, problems: Iterable[SchemaProblem], *, checked: bool) -> Verdict:
     """What the check of the whole schema says, held against what the example means to be."""
     found = list(problems)
-    errors = [problem for problem in found if problem.severity == "error"]
-    said = f"{errors[0].place} {errors[0].message}".strip() if errors else ""
-    more = f", and {describe.plural(len(errors) - 1, 'more error')}" if len(errors) > 1 else ""
+    wrong = errors(found)
+    said = wrong[0].said if wrong else ""
+    more = f", and {describe.plural(len(wrong) - 1, 'more error')}" if len(wrong) > 1 else ""
     if example.kind == "invalid":
-        if errors:
+        if wrong:
             return glyphs().ok, "$state-ready", f"Wrong, as it is meant to be: {said}{more}."
         words = "The check of the schema lets it pass." if checked else "It is wrong by what the form knows."
         return glyphs().dot, "$quiet", example.remark or (found[0].message if found else words)
-    if errors:
+    if wrong:
         return glyphs().warning, "$state-busy", f"It is not valid: {said}{more}. {example.remark}".strip()
     if found:
-        return glyphs().warning, "$state-busy", f"{found[0].place} {found[0].message}".strip()
+        return glyphs().warning, "$state-busy", found[0].said
     return glyphs().ok, "$state-ready", "The whole schema allows it." if checked else "It is complete."

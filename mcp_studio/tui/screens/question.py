@@ -11,10 +11,10 @@ from textual.widgets import Static
 
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Field, Form, Object, Text
+from mcp_studio.schema.field import Field, Form, Object, is_secret
 from mcp_studio.schema.form import build, defaults
 from mcp_studio.schema.place import Path, remove
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.problem import SchemaProblem, errors
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui import asking_words
 from mcp_studio.tui.form.form_view import FormView
@@ -78,11 +78,11 @@ class Question(AskedDialog, scope="question"):
         problems = self._form.unreadable or self._form.problems
         if not problems:
             problems = await self.asking.studio.check(self.request.schema, self._form.value)
-        errors = [problem for problem in problems if problem.severity == "error"]
-        if errors:
+        wrong = errors(problems)
+        if wrong:
             self._form.show_problems(problems)
             self._form.focus_first_problem()
-            self.say(f"Not sent: {_words(errors[0])}")
+            self.say(f"Not sent: {_words(wrong[0])}")
         else:
             self.dismiss(Answer("accept", self._form.value))
 
@@ -92,7 +92,7 @@ def _secrets(form: Form) -> list[Path]:
     found: list[Path] = []
     todo: list[tuple[Path, Field]] = [((field.name,), field) for field in form.fields]
     for path, field in todo:
-        if isinstance(field, Text) and field.secret:
+        if is_secret(field):
             found.append(path)
         if isinstance(field, Object) and len(path) < _DEPTH and len(todo) < _FIELDS:
             todo += [((*path, inner.name), inner) for inner in field.fields()]

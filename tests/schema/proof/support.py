@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from decimal import getcontext, setcontext
 from typing import Any
@@ -175,8 +174,3 @@ def _exact() -> Any:
     from decimal import Context
 
     return Context(prec=1_000, traps=[])
-
-
-def kinds(form: Form) -> Counter[str]:
-    """How many leaves of which kind."""
-    return Counter(type(field).__name__ for _, field in leaves(form))
