@@ -31,6 +31,11 @@ def path_of(pointer: str, value: Json) -> Path:
     return tuple(path)
 
 
+def named(pointer: str, value: Json) -> str:
+    """A place as a form names it: keys as they are, items of lists counted from 1; foreign text."""
+    return " › ".join(str(part + 1) if isinstance(part, int) else part for part in path_of(pointer, value))
+
+
 def has(value: Json, path: Path) -> bool:
     """Whether there is something at the place, be it null."""
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.schema.place import NoPlace, found, get, has, insert, move, path_of, pointer, put, remove, rename
+from mcp_studio.schema.place import NoPlace, found, get, has, insert, move, named, path_of, pointer, put, remove, rename
 
 VALUE: Any = {"a": {"x/~": 1, "none": None}, "list": [10, 20, 30]}
 
@@ -17,6 +17,7 @@ def test_pointers_and_paths_are_two_spellings_of_a_place() -> None:
     assert path_of("/a/x~1~0", VALUE) == path
     assert path_of("/list/2", VALUE) == ("list", 2)
     assert path_of("/a/2", VALUE) == ("a", "2")
+    assert named("/list/0", VALUE) == "list › 1" and named("/a/2", VALUE) == "a › 2"
 
 
 def test_null_is_there_and_absent_is_not() -> None:

@@ -13,6 +13,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
+from mcp_studio.schema.place import named
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.kept import Kept
@@ -199,7 +200,7 @@ class Calling:
         self._screen.call.show_problems(errors)
         self._screen.call.focus_problem(errors[0])
         first = errors[0]
-        what = f"{safe(first.place, 80)} {safe(first.message, 300)}".strip().rstrip(".")
+        what = f"{safe(named(first.pointer, opened.value), 80)} {safe(first.message, 300)}".strip().rstrip(".")
         more = f" and {describe.plural(len(errors) - 1, 'more error')}" if len(errors) > 1 else ""
         again = "" if self._screen.call.unreadable() else " The same key again sends it all the same."
         self._screen.studio_app.say(f"Not sent: {what}{more}.{again}", "warning")
