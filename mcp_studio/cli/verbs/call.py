@@ -19,6 +19,7 @@ from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.field import AS_JSON, Field, Form, Number, Text
 from mcp_studio.schema.form import build
+from mcp_studio.schema.problem import errors
 from mcp_studio.studio import Studio
 
 
@@ -93,7 +94,7 @@ async def _refuse_inner(studio: Studio, form: Form, arguments: dict[str, Json], 
         form.schema.keys() & _RULES or any(_hides_more(form.field(name)) for name in arguments)
     ):
         return
-    problems = [problem for problem in await studio.check(form.schema, arguments) if problem.severity == "error"]
+    problems = errors(await studio.check(form.schema, arguments))
     if problems:
         said = "; ".join(f"{problem.pointer.lstrip('/') or 'the arguments'} {problem.message}" for problem in problems)
         raise UsageError(f"The arguments of {what} are not right: {said}.", hint="--unchecked sends them all the same.")

@@ -10,7 +10,7 @@ from textual.widgets import Static, TextArea
 
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import hidden_in, safe
-from mcp_studio.schema.field import Field, Text
+from mcp_studio.schema.field import Field, is_secret
 from mcp_studio.tui.aids.aside import Latest
 from mcp_studio.tui.aids.pasted import Reading, readings
 from mcp_studio.tui.bindings import key_for
@@ -36,7 +36,7 @@ class PasteDialog(Dialog[Reading], scope="paste"):
         super().__init__()
         self._name = name
         self._field = field
-        self._secret = isinstance(field, Text) and field.secret
+        self._secret = is_secret(field)
         self._large = text if len(text) > LARGEST else ""
         self._text = text
         self._readings: tuple[Reading, ...] = ()

@@ -18,6 +18,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.snippet import parse_paste
 from mcp_studio.errors import ConfigError
 from mcp_studio.safetext import safe
+from mcp_studio.schema.problem import errors
 from mcp_studio.tui import describe
 from mcp_studio.tui.entering import bare_secrets, merged, secret_warnings
 from mcp_studio.tui.entry import server_of, value_of
@@ -134,7 +135,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
     def _entry(self) -> ServerConfig | None:
         """What the form says; None where that is none, which is told."""
         self.form.understand()
-        wrong = [problem for problem in (*self.form.unreadable, *self.form.problems) if problem.severity == "error"]
+        wrong = errors((*self.form.unreadable, *self.form.problems))
         if wrong:
             self.form.focus_first_problem()
             self._say("bad", f"{wrong[0].place}: {wrong[0].message}.")
