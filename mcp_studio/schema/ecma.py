@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from mcp_studio.record import record
+from mcp_studio.schema.kinds import misnamed, types
 
 _PIECE = (
     r"\\k<(?P<back>\w+)>|\\u\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\/|\\c(?P<control>[A-Za-z])|\\."
@@ -50,16 +51,18 @@ def _piece(found: re.Match[str]) -> str:
 
 @record(frozen=True)
 class Patterns:
-    """What became of the patterns of a schema."""
+    """What became of the patterns and types of a schema."""
 
     written: dict[str, str] = field(default_factory=dict[str, str])
     """Pattern for Python -> pattern as the schema has it."""
     lost: list[str] = field(default_factory=list[str])
     """Those left out, for Python cannot say them."""
+    types: dict[str, str] = field(default_factory=dict[str, str])
+    """Type in the word of another language -> the one that is meant."""
 
 
 def translate(schema: Any) -> tuple[Any, Patterns]:
-    """A copy of a schema with its patterns for Python.
+    """A copy of a schema with its patterns for Python, and with the types that its author meant.
 
     Walks without recursion; data inside `const`, `enum`, `default` and `examples` stays untouched.
     """
@@ -86,6 +89,9 @@ _MAPS = frozenset(("properties", "$defs", "definitions", "dependentSchemas", "pa
 
 def _keywords(node: dict[str, Any], patterns: Patterns) -> dict[str, Any]:
     node = dict(node)
+    if words := misnamed(node):
+        patterns.types.update({word: types({"type": word})[0] for word in words})
+        node["type"] = list(types(node))
     if isinstance(node.get("pattern"), str):
         usable = _usable(node.pop("pattern"), patterns)
         if usable is not None:

@@ -25,7 +25,8 @@ REMARK = _Mark("remark")
 FORBIDDEN = "Another part of the schema does not allow this property."
 """The remark of a property that one part of a schema names and another one excludes."""
 
-_TYPES = {kind: kind for kind in ("string", "integer", "number", "boolean", "array", "object", "null")} | {
+_JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+_TYPES = {kind: kind for kind in _JSON_TYPES} | {
     "str": "string",
     "text": "string",
     "int": "integer",
@@ -50,6 +51,14 @@ def types(schema: Schema) -> tuple[str, ...]:
     names = [name for name in cast("list[Json]", found) if isinstance(name, str)]
     kinds = [_TYPES.get(name) or _TYPES.get(name.lower()) for name in names]
     return tuple(dict.fromkeys(kind for kind in kinds if kind))
+
+
+def misnamed(schema: Schema) -> tuple[str, ...]:
+    """The types in words of other languages, of which `types` knows what is meant."""
+    found = schema.get("type")
+    names = cast("list[Json]", found) if isinstance(found, list) else [found]
+    words = [name for name in names if isinstance(name, str)]
+    return tuple(name for name in words if name not in _JSON_TYPES and types({"type": name}))
 
 
 def implied(schema: Schema) -> str:

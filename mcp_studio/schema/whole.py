@@ -68,6 +68,10 @@ class Checked:
             ("", _cut(f"unchecked: the pattern {pattern} is none that Python can check"), "warning")
             for pattern in self._patterns.lost[:5]
         ]
+        found += [
+            ("", _cut(f"the schema has the type {word}, which JSON Schema does not know: read as {kind}"), "warning")
+            for word, kind in list(self._patterns.types.items())[:5]
+        ]
         try:
             for finding in islice(self._errors(value), MOST):
                 if finding not in found and len(finding[0]) < _POINTER:

@@ -138,6 +138,16 @@ def test_what_cannot_be_checked_is_one_warning(schema: Any, reason: str) -> None
     assert message.startswith(f"unchecked: {reason}")
 
 
+def test_types_in_words_of_other_languages_are_read_as_what_they_mean() -> None:
+    schema = {"properties": {"a": {"type": "float"}, "b": {"type": ["str", "null"], "maxLength": 2}}}
+    found = Checked(schema).findings({"a": "x", "b": "xyz"})
+    assert {finding[0] for finding in found if finding[2] == "error"} == {"/a", "/b"}
+    assert sorted(message for _, message, severity in found if severity == "warning") == [
+        "the schema has the type float, which JSON Schema does not know: read as number",
+        "the schema has the type str, which JSON Schema does not know: read as string",
+    ]
+
+
 def test_a_schema_whose_id_is_no_text_is_said_to_be_invalid() -> None:
     ((_, message, severity),) = Checked({"$id": False}).findings(None)
     assert severity == "warning" and message.startswith("unchecked: the schema is invalid at /$id")

@@ -38,7 +38,7 @@ class LiveCheck:
 
     async def _check(self, opened: Opened, value: Json) -> None:
         problems = await self._screen.studio.check(opened.schema, value)
-        if any(problem.severity == "warning" and not problem.pointer for problem in problems):
+        if any(not problem.pointer and problem.message.startswith("unchecked") for problem in problems):
             self._left = opened.key  # it was given up, and would be again
         elif self._screen.calling.opened is opened and opened.value is value and not self._screen.call.unreadable():
             self._screen.call.show_problems(problems)
