@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import textual.app
 import textual.pilot
+from textual._context import active_app
 
 SOON = 0.02
 """Seconds, more than a frame takes: what is planned for within that time is waited for."""
@@ -30,10 +31,17 @@ async def rest(*_: float) -> None:
             continue
         planned = min((handle.when() for handle in loop._scheduled if not handle.cancelled()), default=end)
         pause = max(0.0, planned - loop.time())
-        if pause > left:
+        if pause > left and not _undrawn():
             return
-        left -= pause
-        await asyncio.sleep(pause)
+        left = max(0.0, left - pause)
+        await asyncio.sleep(min(pause, SOON))
+
+
+def _undrawn() -> bool:
+    """Whether something has changed that the screen does not show yet."""
+    app = active_app.get(None)
+    screen: Any = app.screen_stack[-1] if app is not None and app.screen_stack else None
+    return screen is not None and bool(screen._layout_required or screen._repaint_required or screen._dirty_widgets)
 
 
 @pytest.fixture(autouse=True)

@@ -202,7 +202,7 @@ def test_what_lies_under_a_dialog_is_drawn_once_a_second() -> None:
 
 def test_one_key_makes_a_rule_of_the_answer_just_given_and_the_next_question_is_answered_by_it() -> None:
     async def main() -> None:
-        async with on_stage(asks(), size=(80, 24)) as stage:
+        async with on_stage(asks(), size=(80, 40)) as stage:
             first = stage.studio.call_tool(Ref("tool", "s", "form"), {}, approved=True)
             await shown(stage, Question)
             await stage.press(*"Ada", "tab", "space", "space", "tab", *"hunter22", "ctrl+j")

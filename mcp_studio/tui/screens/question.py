@@ -62,7 +62,7 @@ class Question(AskedDialog, scope="question"):
     def on_mount(self) -> None:
         """The first field gets the focus."""
         super().on_mount()
-        self.call_after_refresh(self._form.begin)
+        self._form.begin()
 
     def on_form_view_changed(self, event: FormView.Changed) -> None:
         """Keep what is typed."""
