@@ -37,8 +37,8 @@ LONGEST = ("hostile.py", "hostile_asking.py", "conformance.py", "bad_input.py", 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes for each core: half of a test is waiting for servers and screens."""
-    return 2 * min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4)
+    """One process more than there are cores: half of a test is waiting for servers and screens."""
+    return 1 + min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 7)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

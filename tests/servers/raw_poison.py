@@ -140,7 +140,7 @@ class PoisonServer(FaultyServer):
 
     def nag(self, request):
         """Ask when nothing is running."""
-        time.sleep(1)
+        time.sleep(4)
         if not self.modern:
             self.ask({"id": f"nag-{request['id']}"}, {})
 

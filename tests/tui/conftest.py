@@ -15,6 +15,9 @@ SOON = 0.02
 LONGEST = 5.0
 """Seconds after which something that never rests is taken as it is."""
 
+DRAWN = 0.25
+"""Seconds that a screen gets to show what has changed; one that is covered never does."""
+
 
 async def rest(*_: float) -> None:
     """Wait until nothing is ready to run, and nothing planned for the next moment is left.
@@ -24,6 +27,7 @@ async def rest(*_: float) -> None:
     """
     loop: Any = asyncio.get_running_loop()
     end = loop.time() + LONGEST
+    drawn = loop.time() + DRAWN
     left = SOON
     while loop.time() < end:
         await asyncio.sleep(0)
@@ -31,7 +35,7 @@ async def rest(*_: float) -> None:
             continue
         planned = min((handle.when() for handle in loop._scheduled if not handle.cancelled()), default=end)
         pause = max(0.0, planned - loop.time())
-        if pause > left and not _undrawn():
+        if pause > left and (loop.time() > drawn or not _undrawn()):
             return
         left = max(0.0, left - pause)
         await asyncio.sleep(min(pause, SOON))

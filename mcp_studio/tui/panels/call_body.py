@@ -80,27 +80,32 @@ class CallBody(Vertical):
         if tab == "json":
             if self.json is None:
                 self.json = JsonEditor(opened.value)
-                await self.mount(self.json)
+                await self._add(self.json)
             self.json.show(opened.value)
         elif tab == "schema":
             if self.schema is None:
                 self.schema = Findable(JsonView())
-                await self.mount(self.schema)
+                await self._add(self.schema)
             self.schema.view.set_json(dumps(opened.entry.view.raw))
         elif tab == "history":
             if self.history is None:
                 self.history = HistoryList()
-                await self.mount(self.history)
+                await self._add(self.history)
         elif tab in ("about", "changes"):
             if self.text is None:
                 self.text = Findable(TextView())
-                await self.mount(self.text)
+                await self._add(self.text)
             self.text.view.set_text(_changes(opened) if tab == "changes" else _about(opened))
         else:
             self.form.set_value(opened.value)
         shown = "text" if tab in ("about", "changes") else tab
         for name, view in self._views():
             view.display = name == shown
+
+    async def _add(self, view: Widget) -> None:
+        """Mount a view unseen: what is seen has the focus, or keys typed at once would be lost."""
+        view.display = False
+        await self.mount(view)
 
     def _views(self) -> list[tuple[str, Widget]]:
         views = (
