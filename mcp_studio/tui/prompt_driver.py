@@ -10,6 +10,7 @@ import selectors
 import sys
 from codecs import getincrementaldecoder
 from contextlib import suppress
+from typing import IO, cast
 
 from textual._parser import ParseError
 from textual._time import get_time
@@ -22,6 +23,30 @@ _ALTERNATE = "\x1b[?1049h"
 """Switches to the alternate screen and clears it."""
 
 
+class Lasting:
+    """The terminal as a file that takes everything, also when it has gone: the thread that writes must not end.
+
+    What is written waits in a short queue for that thread; without it the loop would wait for ever.
+    """
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        """Write, as long as there is a terminal."""
+        with suppress(OSError, ValueError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        """Send what was written."""
+        with suppress(OSError, ValueError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        """The number of the file."""
+        return self._file.fileno()
+
+
 class PromptDriver(LinuxDriver):
     """Takes keys and mouse from the terminal; ends at once, and knows a lone Esc when its time is up."""
 
@@ -32,6 +57,8 @@ class PromptDriver(LinuxDriver):
         """Take the terminal; also after it was given back for a while."""
         if self._wake is None:
             self._wake = os.pipe()
+        if not isinstance(self._file, Lasting):
+            self._file = cast("IO[str]", Lasting(self._file))
         self._frame_stands = skeleton.give_back()
         super().start_application_mode()
 

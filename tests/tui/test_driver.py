@@ -7,14 +7,17 @@ import pty
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual.drivers._writer_thread import WriterThread
 
 from mcp_studio.tui import driver
 from mcp_studio.tui.driver import prompt_driver
+from mcp_studio.tui.prompt_driver import Lasting
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
@@ -24,6 +27,7 @@ import threading
 from textual.app import App
 from textual.widgets import Static
 from mcp_studio.tui.driver import prompt_driver
+from mcp_studio.tui.prompt_driver import Lasting
 
 class Keys(App):
     def compose(self):
@@ -143,3 +147,26 @@ def test_a_terminal_that_goes_away_ends_the_app() -> None:
         made.process.wait(10)
     finally:
         made.close()
+
+
+class Gone:
+    """A terminal that was closed."""
+
+    def write(self, text: str) -> None:
+        raise OSError(5, "Input/output error")
+
+    flush = fileno = lambda self, *_: self.write("")
+
+
+def test_writing_to_a_terminal_that_has_gone_holds_nobody_up() -> None:
+    def write() -> None:
+        writer = WriterThread(Lasting(Gone()))  # type: ignore[arg-type]
+        writer.start()
+        for _ in range(100):
+            writer.write("x")
+        writer.stop()
+
+    writing = threading.Thread(target=write, daemon=True)
+    writing.start()
+    writing.join(20)
+    assert not writing.is_alive()
