@@ -82,7 +82,6 @@ class Studio:
         self.catalog = Catalog()
         self.catalog.seen.redact = self.redactor.bytes
         self.memory = Memory(paths.state, self.redactor, settings.history)
-        self.drafts = self.memory.drafts
         self._checker = Checker(settings.limits)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
@@ -91,9 +90,8 @@ class Studio:
         )  # fmt: skip
         self.subscriptions = self.manager.news.subscriptions
         self.logs = self.manager.news.logs
-        self.tasks = Tasks(
-            self.manager, settings.limits, TaskFile(paths.state / "tasks.json", self.redactor.bytes), self.spawn
-        )
+        tasks = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
+        self.tasks = Tasks(self.manager, settings.limits, tasks, self.spawn)
         self._caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self._checker, settings.limits, settings.policy,
             self.spawn,

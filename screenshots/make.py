@@ -111,7 +111,7 @@ class Scene:
     async def call(self, name: str, **arguments: Any) -> CallOutcome:
         """Call a tool, with arguments that were typed into it before, and wait for its result."""
         if arguments:
-            self.studio.drafts.put(f"tool:demo:{name}", arguments)
+            self.studio.memory.drafts.put(f"tool:demo:{name}", arguments)
         await self.pick(name)
         await self.press("ctrl+j")
         calling = self.app.main.calling
@@ -153,7 +153,7 @@ async def large(scene: Scene) -> None:
 async def form(scene: Scene) -> None:
     """A form, and a value that does not fit it."""
     book = {"title": "The Tea Inspector", "author": "Percy Oyelaran", "genre": "mystery", "year": 1200}
-    scene.studio.drafts.put("tool:demo:add_book", book)
+    scene.studio.memory.drafts.put("tool:demo:add_book", book)
     await scene.pick("add_book")
     await scene.press("ctrl+j")
     await scene.shows("1450")
@@ -163,7 +163,9 @@ async def nested(scene: Scene) -> None:
     """Rows in a form, a variant, and a problem in one of them."""
     items = [{"book": "The Tea Inspector", "copies": 1}, {"book": "Slow Trains North", "copies": 40}]
     card = {"kind": "card", "last_digits": "4242"}
-    scene.studio.drafts.put("tool:demo:form_order", {"customer": "Imre Valdane", "payment": card, "items": items})
+    scene.studio.memory.drafts.put(
+        "tool:demo:form_order", {"customer": "Imre Valdane", "payment": card, "items": items}
+    )
     await scene.pick("form_order")
     await scene.press("f10", "ctrl+j")
     await scene.shows("at most 20")

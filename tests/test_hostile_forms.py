@@ -18,7 +18,7 @@ from mcp_studio.call.copying.paste import read_paste
 from mcp_studio.call.copying.pasted import PasteProblem
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.call.drafts import Drafts
-from mcp_studio.call.hidden import secret_arguments
+from mcp_studio.call.hidden import SecretArguments
 from mcp_studio.call.history import History
 from mcp_studio.call.past import past_of
 from mcp_studio.call.private import Keeper
@@ -190,8 +190,8 @@ VALUE: dict[str, Any] = {
 
 def test_secrets_inside_of_arguments_are_known_before_they_are_sent() -> None:
     tool = ToolView({"name": "t", "inputSchema": DEEP})
-    assert sorted(secret_arguments(tool, VALUE)) == ["either-s3cret", "map-s3cret", "row-s3cret", "whole-s3cret"]
-    assert list(secret_arguments(tool, {"rows": [{"p": "open-open"}]})) == []
+    assert sorted(SecretArguments().of(tool, VALUE)) == ["either-s3cret", "map-s3cret", "row-s3cret", "whole-s3cret"]
+    assert list(SecretArguments().of(tool, {"rows": [{"p": "open-open"}]})) == []
     places = secret_places(build(DEEP), VALUE)
     assert places == {"/rows/1/w", "/map/k", "/either/passphrase", "/pin", "/whole"}
     kept, _ = Keeper().kept(VALUE, places)
@@ -202,7 +202,7 @@ def test_a_schema_of_any_size_is_asked_for_secrets_in_no_time() -> None:
     large: dict[str, Any] = {"type": "object", "properties": {f"p{n}": {"items": [{}] * 9} for n in range(20_000)}}
     tool = ToolView({"name": "t", "inputSchema": large})
     began = time.process_time()
-    assert list(secret_arguments(tool, {"p1": [{"a": "b"}]})) == []
+    assert list(SecretArguments().of(tool, {"p1": [{"a": "b"}]})) == []
     assert time.process_time() - began < 2
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_studio.call import late
 from mcp_studio.call.call import Call, Method, run
-from mcp_studio.call.hidden import secret_arguments
+from mcp_studio.call.hidden import SecretArguments
 from mcp_studio.call.outcome import Denied
 from mcp_studio.call.policy import Origin, judge
 from mcp_studio.call.reading import Reads
@@ -54,6 +54,7 @@ class Caller:
         self._inbox = inbox
         self._checker = checker
         self._rules = rules
+        self._secret = SecretArguments()
         self._spawn = spawn
         self._reads = Reads(manager)
         self._sender = Sender(manager, TaskCalls(tasks, manager, limits), limits)
@@ -116,7 +117,7 @@ class Caller:
             call.found(())
             return
         tool, tap = self._tool_view(call.ref), self._manager.supervisor(call.ref.server).tap
-        for secret in secret_arguments(tool, call.params["arguments"]):
+        for secret in self._secret.of(tool, call.params["arguments"]):
             self._manager.learn(secret)
         await run(call, self._sender.send(call, tool))
         call.found(await structured_problems(call, tool, tap, self._checker))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import cast
 
 from mcp_studio.call import late
@@ -17,15 +17,34 @@ _LOOKED_AT = 2_000
 _LIKELY = re.compile(r"pass|secret|token|key|credential", re.IGNORECASE)
 
 
-def secret_arguments(tool: ToolView | None, arguments: Json) -> Iterator[str]:
-    """The texts that stand in fields for passwords and the like, however deep: by name, format, or `writeOnly`."""
-    if tool is None or not isinstance(arguments, dict) or not arguments:
-        return
-    # Reading a whole schema takes longer than most calls have to be looked at.
-    if not _may_be(tool.input_schema):
-        return
-    for place in late.secret_places(tool.input_schema, arguments):
-        yield from _texts(found(arguments, path_of(place, arguments)))
+_TOOLS = 200
+"""Tools of which it is remembered what of their arguments is secret."""
+
+Places = Callable[[Json], frozenset[str]]
+"""Gives the pointers of what is secret in a value."""
+
+
+class SecretArguments:
+    """What of the arguments of calls is secret; a tool's schema is read once, not with every call."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Json, Places | None]] = {}
+
+    def of(self, tool: ToolView | None, arguments: Json) -> Iterator[str]:
+        """The texts that stand in fields for passwords and the like, however deep: by name, format, or `writeOnly`."""
+        if tool is None or not isinstance(arguments, dict) or not arguments:
+            return
+        places = self._places(tool.input_schema)
+        for place in places(arguments) if places is not None else ():
+            yield from _texts(found(arguments, path_of(place, arguments)))
+
+    def _places(self, schema: Json) -> Places | None:
+        # By identity: the schema is kept, so that its number is nobody else's.
+        if (known := self._known.get(id(schema))) is None:
+            while len(self._known) >= _TOOLS:
+                del self._known[next(iter(self._known))]
+            known = self._known[id(schema)] = schema, late.secret_places(schema) if _may_be(schema) else None
+        return known[1]
 
 
 def _may_be(schema: Json) -> bool:

@@ -23,6 +23,8 @@ Origin = Literal["studio", "command line"]
 KEEP = 20
 """Calls of one entry that are kept where the settings say nothing."""
 _PATIENCE = 1.0
+_MOST_WAITING = 500
+"""Calls that wait for a slow disk; older ones are not kept then."""
 
 
 class _New(NamedTuple):
@@ -109,6 +111,7 @@ class History:
 
     def _add(self, new: _New) -> None:
         self._waiting.append(new)
+        del self._waiting[:-_MOST_WAITING]
         if self._writing is None:
             self._writing = asyncio.get_running_loop().create_task(self._write())
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,12 +41,12 @@ def skill_reader(manager: ConnectionManager, catalog: Catalog) -> SkillReader:
     return SkillReader(manager, catalog)
 
 
-def secret_places(schema: Json, value: Json) -> frozenset[str]:
-    """See `secret_fields.secret_places`."""
+def secret_places(schema: Json) -> Callable[[Json], frozenset[str]]:
+    """See `secret_fields.secret_places`; for values of one schema."""
     from mcp_studio.call.secret_fields import secret_places as places
     from mcp_studio.schema.form import build
 
-    return places(build(schema), value)
+    return partial(places, build(schema))
 
 
 async def complete(

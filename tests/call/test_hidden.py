@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.hidden import secret_arguments
+from mcp_studio.call.hidden import SecretArguments
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.protocol.views import ToolView
 from tests.studio_support import opened, stdio
@@ -16,7 +16,7 @@ from tests.support import python_server, run
 
 def found(properties: dict[str, Any], **arguments: Any) -> list[str]:
     schema = {"type": "object", "properties": properties, "$defs": {"hidden": {"type": "string", "writeOnly": True}}}
-    return list(secret_arguments(ToolView({"name": "t", "inputSchema": schema}), arguments))
+    return list(SecretArguments().of(ToolView({"name": "t", "inputSchema": schema}), arguments))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_field_is_secret_by_name_format_or_because_it_is_only_written(field: A
 def test_other_fields_short_values_and_what_is_no_text_are_not() -> None:
     field = {"type": "string", "format": "password"}
     assert found({"a": {"type": "string"}, "b": field, "c": field}, a="hush-hush", b="short", c=123_456) == []
-    assert list(secret_arguments(None, {"password": "hush-hush"})) == []
+    assert list(SecretArguments().of(None, {"password": "hush-hush"})) == []
 
 
 def test_a_typed_secret_is_nowhere_in_the_trace(home: Path) -> None:

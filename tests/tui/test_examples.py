@@ -26,7 +26,7 @@ def test_a_form_is_filled_with_the_example_that_was_chosen() -> None:
             await stage.until(lambda: not isinstance(stage.app.screen, ExampleDialog), "the dialog is gone")
             assert stage.main.calling.opened.value.keys() == {"a", "b"}
             value = stage.main.calling.opened.value
-            assert stage.studio.drafts.get("tool:raw:add") == value
+            assert stage.studio.memory.drafts.get("tool:raw:add") == value
             await stage.press("ctrl+z")
             await stage.until(lambda: stage.main.calling.opened.value == {}, "what was there before")
             await stage.press("ctrl+y")

@@ -58,13 +58,7 @@ class AskDialog(Dialog[Value], scope="ask"):
 
     def on_mount(self) -> None:
         """The first field has the focus."""
-        self.call_after_refresh(self._focus_form)
-
-    def _focus_form(self) -> None:
-        for widget in (self.form, *self.form.query("*")):
-            if widget.focusable and widget.display:
-                widget.focus()
-                return
+        self.form.begin()
 
     @property
     def value(self) -> Value:

@@ -14,7 +14,7 @@ from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import named
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.problem import SchemaProblem, errors
 from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.kept import Kept
 from mcp_studio.tui.panels.pane import Pane
@@ -57,7 +57,7 @@ class Calling:
 
     async def open(self, entry: Entry, *, go: bool, fresh: bool = False) -> None:
         """Show an entry in the call pane, with what was typed into it before unless it is to be `fresh`."""
-        drafts = self._studio.drafts
+        drafts = self._studio.memory.drafts
         opened = self.opened = late.open_entry(entry)
         if not fresh and (draft := drafts.get(opened.key)) is not None:
             opened.value = draft
@@ -103,9 +103,9 @@ class Calling:
             self.opened.value = value
             self._refused = None
             hidden = self.opened.secrets
-            self._studio.drafts.put(self.opened.key, value, hidden=hidden)
+            self._studio.memory.drafts.put(self.opened.key, value, hidden=hidden)
             unread = frozenset(pending) if self.opened.hides else frozenset[str]()
-            self._studio.drafts.put(f"text:{self.opened.key}", dict(pending) or None, hidden=unread)
+            self._studio.memory.drafts.put(f"text:{self.opened.key}", dict(pending) or None, hidden=unread)
             self._live.later(self.opened)
 
     def _look(self, opened: Opened) -> None:
@@ -174,19 +174,22 @@ class Calling:
             self._screen.run_worker(self._check_and_run(self.opened, fresh), group="call", exclusive=True)
 
     async def _check_and_run(self, opened: Opened, fresh: bool) -> None:
-        problems = self._screen.call.unreadable() or opened.problems()
-        if opened.schema is not None and not self._screen.call.unreadable():
-            told = {problem.pointer for problem in problems}
-            whole = await self._studio.check(opened.schema, opened.value)
-            problems = (*problems, *(problem for problem in whole if problem.pointer not in told))
-        errors = [problem for problem in problems if problem.severity == "error"]
+        problems = self._screen.call.unreadable() or await self.problems(opened)
+        wrong = errors(problems)
         insists = self._refused is not None and self._refused == (opened.value,)
-        if errors and (not insists or self._screen.call.unreadable()):
-            self._refuse(opened, errors)
+        if wrong and (not insists or self._screen.call.unreadable()):
+            self._refuse(opened, wrong)
             return
         self._screen.call.show_problems(problems)
         if await self.connected(opened.entry.ref.server):
             self.start(opened, fresh)
+
+    async def problems(self, opened: Opened) -> tuple[SchemaProblem, ...]:
+        """What the fields know to be wrong with a value, and what only its whole schema knows."""
+        known = opened.problems()
+        told = {problem.pointer for problem in known}
+        whole = await self._studio.check(opened.schema, opened.value) if opened.schema is not None else ()
+        return (*known, *(problem for problem in whole if problem.pointer not in told))
 
     async def connected(self, name: str) -> bool:
         """Wait for a server that is on its way; False when the person has gone on meanwhile."""
@@ -215,7 +218,7 @@ class Calling:
         value = None if opened.entry.ref.kind == "resource" else opened.value
         self._studio.memory.history.follow(call, opened.entry.ref, value, origin="studio", hidden=secret)
         if not hidden:
-            self._studio.drafts.put(opened.key, opened.value, hidden=secret)
+            self._studio.memory.drafts.put(opened.key, opened.value, hidden=secret)
         self._show_result()
 
     def wanted(self, what: str) -> None:
@@ -241,8 +244,8 @@ class Calling:
     def clear(self) -> None:
         """Forget what was typed."""
         if self.opened is not None:
-            self._studio.drafts.put(self.opened.key, None)
-            self._studio.drafts.put(f"text:{self.opened.key}", None)
+            self._studio.memory.drafts.put(self.opened.key, None)
+            self._studio.memory.drafts.put(f"text:{self.opened.key}", None)
             self._screen.run_worker(self.open(self.opened.entry, go=False, fresh=True), group="open", exclusive=True)
 
     def save(self) -> None:

@@ -49,7 +49,7 @@ class Console(Dialog[None], scope="console"):
         self._studio = studio
         self._server = server
         self._key = f"console:{server}"
-        draft = studio.drafts.get(self._key)
+        draft = studio.memory.drafts.get(self._key)
         self._sent = by_hand.history_of(draft)
         self._place = len(self._sent)
         typed = cast("dict[str, Json]", draft).get("text") if isinstance(draft, dict) else None
@@ -280,7 +280,7 @@ class Console(Dialog[None], scope="console"):
         self._keep()
 
     def _keep(self) -> None:
-        self._studio.drafts.put(self._key, {"text": self._editor.text, "sent": list(self._sent)})
+        self._studio.memory.drafts.put(self._key, {"text": self._editor.text, "sent": list(self._sent)})
 
     def _end_bare(self) -> None:
         if self._bare is not None:

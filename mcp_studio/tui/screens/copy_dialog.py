@@ -37,7 +37,7 @@ class CopyDialog(Dialog[None], scope="copy as"):
         self._subject = subject
         self._secrets = False
         self._made: Copy | None = None
-        self._last = str(mapping(studio.drafts.get(_DRAFT)).get("last") or "")
+        self._last = str(mapping(studio.memory.drafts.get(_DRAFT)).get("last") or "")
         self._list: VirtualList[Format] = VirtualList(self._draw, key=lambda form: form.id)
         self._text = TextView(classes="viewer")
         self._note = Static(classes="note")
@@ -100,7 +100,7 @@ class CopyDialog(Dialog[None], scope="copy as"):
         if made.why_not:
             app.say(made.why_not, "warning")
             return
-        self._studio.drafts.put(_DRAFT, {"last": form.id})
+        self._studio.memory.drafts.put(_DRAFT, {"last": form.id})
         self.dismiss(None)
         app.copy(made.text)
 

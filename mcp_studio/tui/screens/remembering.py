@@ -106,7 +106,7 @@ class Remembering:
 
     async def put(self, entry: Entry, value: Json) -> None:
         """Fill the form with a value."""
-        drafts = self._studio.drafts
+        drafts = self._studio.memory.drafts
         opened = late.open_entry(entry)
         now = self._screen.calling.opened
         held = now.value if now is not None and now.key == opened.key else drafts.get(opened.key)

@@ -99,7 +99,7 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
     def on_mount(self) -> None:
         """Show the rule."""
         self._show()
-        self.call_after_refresh(self._form.focus)
+        self._form.focus()
 
     def on_form_view_changed(self, event: FormView.Changed) -> None:
         """Another choice."""

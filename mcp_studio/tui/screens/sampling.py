@@ -60,7 +60,7 @@ class Sampling(AskedDialog, scope="sampling"):
         super().on_mount()
         self.query_one("#box").add_class("-tall", "-wide")
         self._show_mode()
-        self.call_after_refresh(self._start)
+        self._start()
 
     def _start(self) -> None:
         if self._as_json:

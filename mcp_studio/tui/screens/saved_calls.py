@@ -15,6 +15,8 @@ from mcp_studio.config.model import Problem
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe
+from mcp_studio.schema.place import named
+from mcp_studio.schema.problem import errors
 from mcp_studio.tui import late
 from mcp_studio.tui.aids import away, external
 from mcp_studio.tui.screens.ask_dialog import AskDialog
@@ -134,10 +136,9 @@ class SavedCalls:
         self._filled[self._key] = saved
         whole = late.open_entry(entry)
         whole.value = filled.arguments
-        problems = whole.problems() or await self._studio.check(whole.schema, whole.value)
-        errors = [problem for problem in problems if problem.severity == "error"]
-        if errors:
-            app.say(f"Not sent: {safe(errors[0].place, 80)} {safe(errors[0].message, 300)}", "warning")
+        if wrong := errors(await calling.problems(whole)):
+            where = named(wrong[0].pointer, whole.value)
+            app.say(f"Not sent: {safe(where, 80)} {safe(wrong[0].message, 300)}", "warning")
         elif calling.running:
             app.say("It is still running; esc stops it.", "warning")
         elif await calling.connected(entry.ref.server):
@@ -163,7 +164,7 @@ class SavedCalls:
         if opened is None:
             self._screen.studio_app.say("Nothing is open that could be saved.", "warning")
         elif problems := self._screen.call.unreadable():
-            where = safe(problems[0].place, 80)
+            where = safe(named(problems[0].pointer, opened.value), 80)
             self._screen.studio_app.say(f"Not saved: {where} is no JSON yet.", "warning")
         else:
             self._remembering.work(self._save(opened))
