@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, get_args
 
 from mcp_studio.record import record
 from mcp_studio.trace.lint.finding import Finding
 
 Direction = Literal["out", "in", "none"]
 MessageKind = Literal["request", "notification", "result", "error", "invalid", "http", "stderr", "stray", "note"]
+Outcome = Literal["open", "ok", "tool error", "error", "cancelled", "lost"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+KINDS: tuple[MessageKind, ...] = get_args(MessageKind)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @record()
@@ -22,7 +27,8 @@ class WireMessage:
     server: str
     direction: Direction
     kind: MessageKind
-    body: bytes
+    held: bytes | Callable[[], bytes]
+    """The body, or what gets it from where it is kept."""
     size: int
     """Bytes on the wire, before redaction."""
     method: str = ""
@@ -38,6 +44,15 @@ class WireMessage:
     span: Span | None = None
     findings: tuple[Finding, ...] = ()
     """What the lint says about it."""
+
+    @property
+    def body(self) -> bytes:
+        """Redacted and otherwise what crossed the wire; of an earlier entry it is read from disk, each time."""
+        return self.held if isinstance(self.held, bytes) else self.held()
+
+    @body.setter
+    def body(self, body: bytes) -> None:
+        self.held = body
 
 
 @record()
@@ -56,7 +71,7 @@ class Span:
     """For a request of the server: our call that was open at that time."""
     asked: bool = False
     """The server asked something meanwhile, so that a person's time may be in its own."""
-    outcome: Literal["open", "ok", "tool error", "error", "cancelled", "lost"] = "open"
+    outcome: Outcome = "open"
     follows: Span | None = None
     """The earlier round of the same conversation: the server wanted input before it went on."""
     followed: Span | None = None

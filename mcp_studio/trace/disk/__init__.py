@@ -1,0 +1,1 @@
+"""Sessions on disk: what was recorded, while it is being recorded and afterwards."""

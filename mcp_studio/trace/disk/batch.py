@@ -1,0 +1,37 @@
+"""What goes from the running trace to the disk in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from mcp_studio.jsontext import Json
+
+
+class Change(NamedTuple):
+    """Something that became known of an entry after it was written."""
+
+    number: int
+    column: Literal["link", "outcome", "flags", "kind", "method", "target", "parent", "follows"]
+    value: int
+
+
+class Extra(NamedTuple):
+    """What only few entries have, as JSON; the newest of one number and name counts, None takes it away."""
+
+    number: int
+    name: Literal["findings", "comment", "id", "attributes"]
+    value: Json
+
+
+class Batch(NamedTuple):
+    """Entries with the numbers from `first` on, redacted, and what changed in earlier ones."""
+
+    first: int
+    columns: Mapping[str, bytes]
+    """For each column the new values as bytes of the machine's order, see `columns.CODES`."""
+    bodies: tuple[bytes, ...]
+    names: tuple[tuple[str, int, str], ...] = ()
+    """New names: `server`, `method` or `target`, number, text."""
+    changes: tuple[Change, ...] = ()
+    extras: tuple[Extra, ...] = ()
