@@ -47,6 +47,7 @@ LATE = {
         "mcp_studio.tui.late",
         "mcp_studio.tui.late_aids",
         "mcp_studio.tui.late_copy",
+        "mcp_studio.tui.late_trace",
         "mcp_studio.cli.late",
     ),
     *("mcp_studio.session.late", "mcp_studio.call.late", "mcp_studio.trace.late"),

@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.studio import Studio
     from mcp_studio.trace.message import WireMessage
-    from mcp_studio.trace.store import TraceStore
     from mcp_studio.tui.actions import Action
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.blocks import Block
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.call_body import CallBody
-    from mcp_studio.tui.panels.trace_detail import TraceDetail
     from mcp_studio.tui.screens.asking import Asking
     from mcp_studio.tui.screens.board import Chosen
     from mcp_studio.tui.screens.main import MainScreen
@@ -106,13 +104,6 @@ def import_dialog(studio: Studio) -> ModalScreen[ServerConfig]:
     return ImportDialog(studio)
 
 
-def trace_dialog(store: TraceStore, entry: WireMessage) -> ModalScreen[None]:
-    """One exchange of the trace."""
-    from mcp_studio.tui.screens.trace_dialog import TraceDialog
-
-    return TraceDialog(store, entry)
-
-
 def pages(studio: Studio, server: str, kind: EntryKind) -> ModalScreen[None]:
     """One list, page by page."""
     from mcp_studio.tui.screens.pages import Pages
@@ -125,13 +116,6 @@ def log_view(studio: Studio, server: str) -> ModalScreen[None]:
     from mcp_studio.tui.screens.log_view import LogView
 
     return LogView(studio, server)
-
-
-def trace_detail() -> TraceDetail:
-    """The same beside the trace, on a wide screen."""
-    from mcp_studio.tui.panels.trace_detail import TraceDetail
-
-    return TraceDetail(id="trace-detail")
 
 
 def question(request: InputRequest, asking: Asking) -> ModalScreen[Answer]:

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui import late, late_copy, tracing
+from mcp_studio.tui import late, late_copy, late_trace, tracing
 from mcp_studio.tui.bindings import refuse
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
@@ -167,7 +167,7 @@ class DetailPane(Pane, scope="detail"):
             return
         self._entry = entry
         if self._detail is None:
-            self._detail = late.trace_detail()
+            self._detail = late_trace.trace_detail()
             self.mount(self._detail)
             self.show_tabs(self._detail.tabs(), self._detail.tab)
         self._detail.show(tracing.detail_of(self._store, entry))

@@ -13,7 +13,6 @@ from textual.widgets import Static
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
-from mcp_studio.tui import late
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Dialog
@@ -230,7 +229,7 @@ class LogView(Dialog[None], scope="log"):
             return
         place = row.entry - trace.first_number
         if 0 <= place < len(trace):
-            self._app.push_screen(late.trace_dialog(trace, trace[place]))
+            self._app.push_screen(late_trace.trace_dialog(trace, trace[place]))
         else:
             self._app.say("The trace does not keep it any more.", "warning")
 

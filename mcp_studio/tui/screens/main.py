@@ -10,7 +10,6 @@ from textual.containers import Container
 from textual.events import DescendantFocus, Resize
 
 from mcp_studio.catalog.ref import KINDS, EntryKind
-from mcp_studio.tui import late
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
 from mcp_studio.tui.panels.call import CallPanel
@@ -193,7 +192,7 @@ class MainScreen(Frame):
             self.detail.show(event.entry)
             self.go_to(self.detail)
         else:
-            self.app.push_screen(late.trace_dialog(self.studio.trace, event.entry))
+            self.app.push_screen(late_trace.trace_dialog(self.studio.trace, event.entry))
 
     def on_resize(self, event: Resize) -> None:
         """A wide screen has room for the exchange beside the trace."""
