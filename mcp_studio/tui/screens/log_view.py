@@ -13,6 +13,7 @@ from textual.widgets import Static
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
+from mcp_studio.tui import late_trace
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Dialog
