@@ -1,0 +1,239 @@
+"""Spans as trees: what belongs to a call, over however many requests, polls and HTTP exchanges it took.
+
+Everything is said by numbers, so that it holds for a running trace, a past session and an opened bundle alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Literal, NamedTuple
+from weakref import WeakKeyDictionary
+
+from mcp_studio.trace.columns import Columns
+from mcp_studio.trace.message import DIRECTIONS, KINDS
+from mcp_studio.trace.recording import Recording
+
+Relation = Literal["root", "asked", "round", "task", "retry", "step", "http", "note"]
+"""What a node is to the one above it: a question of the server, the next round of its conversation, a request about
+the task that it became, the same once more, some other request on its behalf, an HTTP message, a lifecycle event."""
+
+_NEAR = 2_000
+"""Entries before and after a request that are looked through for what came with it."""
+_MOST = 2_000
+"""Nodes of one tree."""
+_AHEAD = 3
+"""Entries before a request among which the head of its HTTP request stands."""
+_HTTP, _NOTE, _REQUEST = KINDS.index("http"), KINDS.index("note"), KINDS.index("request")
+_IN, _OUT = DIRECTIONS.index("in"), DIRECTIONS.index("out")
+_ASKED = _REQUEST | _OUT << 4
+"""A request of ours."""
+
+
+class Node(NamedTuple):
+    """One entry with what belongs to it, in the order of its coming; a span stands by the number of its request."""
+
+    number: int
+    relation: Relation
+    children: tuple[Node, ...] = ()
+
+
+class _Family:
+    """Which requests came under which, turned around; kept from one question to the next."""
+
+    def __init__(self) -> None:
+        self.under: dict[int, dict[int, None]] = {}
+        self._seen = [0, 0]
+
+    def learn(self, columns: Columns) -> None:
+        """Take in what is new."""
+        links = (columns.parents, columns.follows)
+        if any(len(known) < seen for known, seen in zip(links, self._seen, strict=True)):
+            self.under, self._seen = {}, [0, 0]
+        for which, known in enumerate(links):
+            for child in tuple(islice(known, self._seen[which], None)):
+                parent = parent_of(columns, child)
+                if parent:
+                    self.under.setdefault(parent, {})[child] = None
+            self._seen[which] = len(known)
+
+
+_FAMILIES: WeakKeyDictionary[Columns, _Family] = WeakKeyDictionary()
+
+
+def tree(recording: Recording, number: int) -> Node | None:
+    """The whole tree that an entry belongs to, with at most some thousand nodes; None where the entry is not kept.
+
+    An entry that belongs to no request is a tree of its own.
+    """
+    columns = recording.columns
+    request = request_of(columns, number)
+    if request is None:
+        return None
+    family = _FAMILIES.setdefault(columns, _Family())
+    family.learn(columns)
+    return _Grown(columns, family).grow(root_of(columns, request))
+
+
+def roots(recording: Recording, first: int = 0) -> Iterator[int]:
+    """The numbers of all requests that came under no other, oldest first, from a number on."""
+    columns = recording.columns
+    for row in range(max(0, first - columns.first), len(columns)):
+        if columns.kind[row] & 15 == _REQUEST and not parent_of(columns, columns.first + row):
+            yield columns.first + row
+
+
+def walk(node: Node, depth: int = 0) -> Iterator[tuple[int, Node]]:
+    """A tree from above to below, each node with its depth."""
+    todo = [(depth, node)]
+    while todo:
+        at, one = todo.pop()
+        yield at, one
+        todo += [(at + 1, child) for child in reversed(one.children)]
+
+
+def parent_of(columns: Columns, number: int) -> int:
+    """The request that a request came under; 0 where there is none.
+
+    All later rounds of a conversation are under its first one.
+    """
+    known = columns.follows.get(number, 0)
+    first = number
+    while 0 < known < first:
+        first = known
+        known = columns.follows.get(first, 0)
+    if first != number:
+        return first
+    parent = columns.parents.get(number, 0)
+    return parent if 0 < parent < number else 0
+
+
+def root_of(columns: Columns, number: int) -> int:
+    """The request above all others that a request came under, itself where there is none."""
+    while parent := parent_of(columns, number):
+        if parent < columns.first:
+            return number
+        number = parent
+    return number
+
+
+def request_of(columns: Columns, number: int) -> int | None:
+    """The request that an entry belongs to, itself where there is none; None where the entry is not kept."""
+    row = number - columns.first
+    if not 0 <= row < len(columns):
+        return None
+    kind = columns.kind[row] & 15
+    if columns.link[row] and kind != _REQUEST:
+        return columns.link[row] if columns.link[row] >= columns.first else number
+    if kind == _HTTP and columns.exchange[row]:
+        return _carried(columns, row) or number
+    return number
+
+
+def relation_of(columns: Columns, number: int) -> Relation:
+    """What a request is to the one that it came under."""
+    row = number - columns.first
+    parent = parent_of(columns, number)
+    if not parent or not 0 <= row < len(columns):
+        return "root"
+    if columns.kind[row] >> 4 == _IN:
+        return "asked"
+    if number in columns.follows:
+        return "round"
+    method = columns.methods.texts[columns.method[row]]
+    if method.startswith("tasks/"):
+        return "task"
+    above = parent - columns.first
+    greeting = method in _GREETINGS and above >= 0 and columns.methods.texts[columns.method[above]] in _GREETINGS
+    return "retry" if greeting or (above >= 0 and columns.method[above] == columns.method[row]) else "step"
+
+
+_GREETINGS = ("initialize", "server/discover")
+
+
+class _Grown:
+    """Grows one tree."""
+
+    def __init__(self, columns: Columns, family: _Family) -> None:
+        self._columns = columns
+        self._under = family.under
+        self._room = _MOST
+
+    def grow(self, root: int) -> Node:
+        """The tree under a request; its depth is bounded by nothing but its size, so there is no recursion."""
+        found = [root]
+        for number in found:
+            self._room -= 1
+            found += [child for child in self._under.get(number, ()) if self._kept(child)][: max(self._room, 0)]
+        made: dict[int, Node] = {}
+        notes = self._notes(found)
+        for number in reversed(found):
+            children = [made[child] for child in self._under.get(number, ()) if child in made]
+            extra = [*self._http(number), *notes.get(number, ())]
+            children = sorted([*children, *extra], key=lambda node: node.number)
+            made[number] = Node(number, self._relation(number, root), tuple(children))
+        return made[root]
+
+    def _relation(self, number: int, root: int) -> Relation:
+        return "root" if number == root else relation_of(self._columns, number)
+
+    def _kept(self, number: int) -> bool:
+        return self._columns.first <= number < self._columns.first + len(self._columns)
+
+    def _around(self, number: int) -> Iterator[int]:
+        """The rows in which what came with a request can stand."""
+        columns = self._columns
+        row = number - columns.first
+        answer = columns.link[row] - columns.first
+        begun = range(max(0, row - _AHEAD), min(len(columns), row + _NEAR))
+        yield from begun
+        if answer > row:
+            yield from range(max(begun.stop, answer - _NEAR), min(len(columns), answer + _NEAR))
+
+    def _http(self, number: int) -> list[Node]:
+        """The heads of the HTTP exchanges on which a request and its answer went."""
+        columns = self._columns
+        row = number - columns.first
+        if columns.kind[row] != _ASKED:
+            return []  # what the server asks comes on the exchange of the call that it asks for
+        wanted = {columns.exchange[row]}
+        if (answer := columns.link[row] - columns.first) > row and answer < len(columns):
+            wanted.add(columns.exchange[answer])
+        wanted.discard(0)
+        found: dict[tuple[int, int], int] = {}
+        for at in self._around(number) if wanted else ():
+            if columns.kind[at] & 15 == _HTTP and columns.exchange[at] in wanted:
+                if columns.server[at] == columns.server[row] and (at > row or columns.kind[at] >> 4 == _OUT):
+                    # The next connection counts its exchanges from 1 again: the first of each is this one's.
+                    found.setdefault((columns.exchange[at], columns.kind[at] >> 4), columns.first + at)
+        return [Node(entry, "http") for entry in found.values()]
+
+    def _notes(self, numbers: list[int]) -> dict[int, list[Node]]:
+        """What happened to the connection while a request was open, each note at the last one that was."""
+        columns = self._columns
+        found: dict[int, int] = {}
+        for number in sorted(numbers):
+            row = number - columns.first
+            answer = columns.link[row] - columns.first
+            if columns.kind[row] & 15 != _REQUEST or answer <= row:
+                continue
+            for at in range(row, min(answer, row + _NEAR, len(columns))):
+                if columns.kind[at] & 15 == _NOTE and columns.server[at] == columns.server[row]:
+                    found[columns.first + at] = number
+        notes: dict[int, list[Node]] = {}
+        for note, number in found.items():
+            notes.setdefault(number, []).append(Node(note, "note"))
+        return notes
+
+
+def _carried(columns: Columns, row: int) -> int:
+    """The request that went out, or was answered, on the HTTP exchange of a head; 0 where it is not found."""
+    before, after = range(row - 1, max(-1, row - _NEAR), -1), range(row + 1, min(len(columns), row + _NEAR))
+    for at in chain(after, before) if columns.kind[row] >> 4 == _OUT else chain(before, after):
+        if columns.exchange[at] != columns.exchange[row] or columns.server[at] != columns.server[row]:
+            continue
+        if columns.kind[at] == _ASKED:
+            return columns.first + at
+        if columns.link[at] >= columns.first and columns.kind[at] >> 4 != _OUT and columns.kind[at] & 15 != _REQUEST:
+            return columns.link[at]
+    return 0
