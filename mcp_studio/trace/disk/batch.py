@@ -8,11 +8,15 @@ from typing import Literal, NamedTuple
 from mcp_studio.jsontext import Json
 
 
+Column = Literal["link", "outcome", "flags", "kind", "method", "target", "parent", "follows"]
+"""What can become known of an entry after it was written."""
+
+
 class Change(NamedTuple):
     """Something that became known of an entry after it was written."""
 
     number: int
-    column: Literal["link", "outcome", "flags", "kind", "method", "target", "parent", "follows"]
+    column: Column
     value: int
 
 
@@ -34,4 +38,8 @@ class Batch(NamedTuple):
     names: tuple[tuple[str, int, str], ...] = ()
     """New names: `server`, `method` or `target`, number, text."""
     changes: tuple[Change, ...] = ()
+    """Of entries before and in this batch; `parent` and `follows`, which are no columns, come only in this way."""
     extras: tuple[Extra, ...] = ()
+    """Of entries before and in this batch."""
+    late: tuple[tuple[int, bytes], ...] = ()
+    """Numbers and bodies of earlier entries, until then written as empty: large ones take some time to be redacted."""
