@@ -1,0 +1,180 @@
+"""The file of a session: its tables, its versions, and how it is opened.
+
+What stands in such a file may come from anybody: it is opened without trust, and everything in it is checked where it
+is read. Blocks hold some neighbouring entries each, `block` what is known of them (the columns one after the other, in
+the order of `columns.CODES`, little-endian), `bodies` their bodies in one piece; large bodies stand in `body`, once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from mcp_studio.errors import StudioError
+
+ENDING = ".trace"
+APPLICATION = 0x4D435054
+"""Stands in the file's header (`PRAGMA application_id`)."""
+FORMAT = 1
+"""The version that this studio writes (`PRAGMA user_version`)."""
+TABLES: Mapping[int, tuple[str, ...]] = {
+    1: (
+        "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
+        "CREATE TABLE name(kind TEXT, number INTEGER, text TEXT, PRIMARY KEY(kind, number)) WITHOUT ROWID",
+        "CREATE TABLE block(first INTEGER PRIMARY KEY, count INTEGER, columns BLOB)",
+        "CREATE TABLE bodies(first INTEGER PRIMARY KEY, ends BLOB, data BLOB)",
+        "CREATE TABLE change(seq INTEGER PRIMARY KEY AUTOINCREMENT, field TEXT, numbers BLOB, news BLOB)",
+        "CREATE TABLE extra(number INTEGER, name TEXT, value TEXT, PRIMARY KEY(number, name)) WITHOUT ROWID",
+        "CREATE TABLE large(number INTEGER PRIMARY KEY, hash BLOB)",
+        "CREATE TABLE body(hash BLOB PRIMARY KEY, size INTEGER, packed BLOB)",
+    )
+}
+"""What each version of the format has; a file with anything else in it is none."""
+_BY_ITSELF = "sqlite_sequence"
+CONVERTERS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+"""From each older version to the next one."""
+_PAGE = 8_192
+_BUSY = 2.0
+"""Seconds that one statement waits for another process."""
+_PATIENCE = 10.0
+"""Seconds for one connection, where it is said so, after which a file that was made to waste time is given up."""
+
+
+def create(path: Path) -> sqlite3.Connection:
+    """A new session's file, private, for its one writer.
+
+    Raises:
+        sqlite3.Error, OSError: it cannot be made.
+    """
+    path.touch(0o600, exist_ok=False)
+    db = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+    # A killed process loses nothing that was committed. NORMAL lets a power failure take the last moments, not more.
+    for pragma in (f"page_size={_PAGE}", "journal_mode=WAL", "synchronous=NORMAL", "trusted_schema=OFF"):
+        db.execute(f"PRAGMA {pragma}")
+    db.execute("BEGIN")
+    for table in TABLES[FORMAT]:
+        db.execute(table)
+    db.execute(f"PRAGMA application_id={APPLICATION}")
+    db.execute(f"PRAGMA user_version={FORMAT}")
+    db.execute("COMMIT")
+    return db
+
+
+def unhurried(db: sqlite3.Connection) -> None:
+    """From now on the connection may be used for any time: every statement is a small one."""
+    db.set_progress_handler(None, 0)
+
+
+def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
+    """A session's file, to read or to add to; of an older version it is converted first. See `unhurried`.
+
+    Raises:
+        StudioError: it is not there, no session, damaged, or of a newer version.
+    """
+    with told(path):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise _foreign(path)
+        db = _open(path, "rw" if write else "ro")
+        try:
+            version = _version(db, path)
+            if version < FORMAT:
+                db.close()
+                _convert(path, version)
+                db = _open(path, "rw" if write else "ro")
+                _version(db, path)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+@contextmanager
+def told(path: Path) -> Generator[None]:
+    """What SQLite and the system say of a session's file, as a `StudioError`."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise StudioError(f"There is no session {path}.") from None
+    except sqlite3.Error as problem:
+        if "not a database" in str(problem):
+            raise _foreign(path) from None
+        raise StudioError(f"The session {path.name} cannot be read: {problem}.") from None
+    except OSError as problem:
+        raise StudioError(f"The session {path.name} cannot be read: {problem.strerror}.") from None
+
+
+def _foreign(path: Path) -> StudioError:
+    return StudioError(f"{path.name} is not a session of the studio.")
+
+
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    try:
+        return _prepared(path, f"mode={mode}")
+    except sqlite3.OperationalError:
+        if mode != "ro":
+            raise
+        # In a folder that cannot be written, SQLite cannot make what it needs beside the file.
+        return _prepared(path, "mode=ro&immutable=1")
+
+
+def _prepared(path: Path, how: str) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?{how}",
+        uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False,
+    )  # fmt: skip
+    try:
+        db.text_factory = _text
+        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "cache_size=-2000"):
+            db.execute(f"PRAGMA {pragma}")
+        deadline = time.monotonic() + _PATIENCE
+        db.set_progress_handler(lambda: time.monotonic() > deadline, 1_000_000)
+        db.execute("PRAGMA application_id").fetchone()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _version(db: sqlite3.Connection, path: Path) -> int:
+    """The format of a file that is a session, and nothing besides one."""
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION or version < 1:
+        raise _foreign(path)
+    if version > FORMAT:
+        raise StudioError(
+            f"The session {path.name} was written by a newer version of the studio.",
+            hint=f"It has format {version}; this version reads formats up to {FORMAT}.",
+        )
+    known = {*TABLES[version]}
+    for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_schema LIMIT 100"):
+        automatic = kind == "index" and sql is None and name.startswith("sqlite_autoindex_")
+        if not (automatic or name == _BY_ITSELF or (kind == "table" and sql in known)):
+            raise _foreign(path)
+        known.discard(sql)
+    if known:
+        raise _foreign(path)
+    return version
+
+
+def _convert(path: Path, version: int) -> None:
+    """Bring an older file to the newest format, wholly or not at all."""
+    db = _open(path, "rw")
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        for older in range(version, FORMAT):
+            CONVERTERS[older](db)
+            db.execute(f"PRAGMA user_version={older + 1}")
+        db.execute("COMMIT")
+    finally:
+        db.close()

@@ -1,0 +1,197 @@
+"""The sessions in a folder: listing, finding, deleting, and keeping them within bounds. No entries are read."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.trace.disk import format, lock
+
+_MOST = 1_000
+"""Sessions that are kept at most, and listed."""
+_SERVERS = 100
+_LONGEST = 1_000
+"""Characters of a name or title."""
+_BESIDE = ("-wal", "-shm", "-journal")
+
+
+class SessionInfo(NamedTuple):
+    """What is known of a session without reading its entries. Texts may be foreign: clean them where they are shown."""
+
+    path: Path
+    name: str
+    """The file's name without its ending; begins with the date, so that names sort by age."""
+    state: Literal["running", "ended", "crashed", "unreadable"] = "unreadable"
+    """`running`: some process writes it at this moment; `crashed`: its process ended without closing it."""
+    origin: str = ""
+    """Which front end wrote it, such as `tui`."""
+    title: str = ""
+    began: float = 0.0
+    """Seconds since the epoch."""
+    ended: float | None = None
+    pid: int = 0
+    version: str = ""
+    """The studio that wrote it."""
+    first: int = 1
+    """The number of the oldest entry kept; entries before it had to go."""
+    entries: int = 0
+    bytes: int = 0
+    """On disk."""
+    servers: tuple[str, ...] = ()
+    problem: str = ""
+    """Why it cannot be read."""
+
+
+class Pruned(NamedTuple):
+    """What had to go."""
+
+    sessions: int
+    bytes: int
+
+
+def sessions(folder: Path, most: int = _MOST) -> list[SessionInfo]:
+    """The sessions in a folder, the newest first; never raises."""
+    files = sorted(_files(folder), reverse=True)[:most]
+    return [describe(file) for file in files]
+
+
+def describe(path: Path) -> SessionInfo:
+    """One session; what cannot be read says so in `problem`."""
+    info = SessionInfo(path, path.stem, bytes=size_of(path))
+    running = lock.held(lock.lock_of(path))
+    try:
+        db = format.connect(path)
+        try:
+            with format.told(path):
+                info = _read(db, info)
+        finally:
+            db.close()
+    except StudioError as error:
+        return info._replace(problem=" ".join(part for part in (error.message, error.hint) if part))
+    return info._replace(state="running" if running else "crashed" if info.ended is None else "ended")
+
+
+def find(folder: Path, name: str) -> Path:
+    """The session that is meant: a file anywhere, a name in the folder, or how just one name begins.
+
+    Raises:
+        UsageError: there is none, or several begin so.
+    """
+    given = Path(name).expanduser()
+    if given.is_file():
+        return given
+    stem = name.removesuffix(format.ENDING)
+    files = sorted(_files(folder))
+    fitting = [file for file in files if file.stem == stem] or [file for file in files if file.stem.startswith(stem)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting and stem:
+        shown = ", ".join(file.stem for file in fitting[-3:])
+        raise UsageError(f"{len(fitting)} sessions begin with `{name}`.", hint=f"Say more of its name: {shown}")
+    hint = f"The newest one is {files[-1].stem}." if files else f"No session is kept in {folder}."
+    raise UsageError(f"There is no session `{name}`.", hint=hint)
+
+
+def size_of(path: Path) -> int:
+    """Bytes on disk, with what SQLite keeps beside the file."""
+    return sum(_size(one) for one in (path, *_beside(path)))
+
+
+def used(folder: Path) -> tuple[int, int]:
+    """How many sessions there are, and their bytes on disk."""
+    sizes = [size_of(path) for path in _files(folder)]
+    return len(sizes), sum(sizes)
+
+
+def delete(path: Path) -> None:
+    """Delete a session that nobody writes.
+
+    Raises:
+        StudioError: some studio is still writing it, or it cannot be deleted.
+    """
+    if lock.held(lock.lock_of(path)):
+        raise StudioError(f"The session {path.stem} is still being recorded.")
+    try:
+        path.unlink(missing_ok=True)
+        for one in (*_beside(path), lock.lock_of(path)):
+            one.unlink(missing_ok=True)
+    except OSError as problem:
+        raise StudioError(f"The session {path.stem} cannot be deleted: {problem.strerror}.") from None
+
+
+def prune(folder: Path, most_bytes: int, oldest: float, most: int = _MOST) -> Pruned:
+    """Delete the sessions that were written before `oldest` (seconds since the epoch), and then the oldest ones until
+    the rest fits; those being written stay.
+    """
+    found = sorted((_written(path), path.name, size_of(path), path) for path in _files(folder))
+    count, total = len(found), sum(size for _, _, size, _ in found)
+    gone = Pruned(0, 0)
+    for file in folder.glob(f"*{lock.ENDING}"):
+        if not file.with_suffix(format.ENDING).exists() and not lock.held(file):
+            file.unlink(missing_ok=True)  # of a studio that ended before its session began
+    for written, _, size, path in found:
+        if written >= oldest and total <= most_bytes and count <= most:
+            break
+        try:
+            delete(path)
+        except StudioError:
+            continue
+        gone = Pruned(gone.sessions + 1, gone.bytes + size)
+        total, count = total - size, count - 1
+    return gone
+
+
+def _read(db: sqlite3.Connection, info: SessionInfo) -> SessionInfo:
+    values = db.execute("SELECT key, value FROM meta WHERE length(value) < ? LIMIT 50", (_LONGEST,))
+    meta: dict[str, Any] = dict(values)
+    wanted = "SELECT text FROM name WHERE kind = 'server' AND number > 1 ORDER BY number LIMIT ?"
+    names = db.execute(wanted, (_SERVERS,))
+    servers = tuple(text[:_LONGEST] for (text,) in names if isinstance(text, str))
+    ended, pid = meta.get("ended"), meta.get("pid")
+    texts = {key: meta[key] for key in ("origin", "title", "version") if isinstance(meta.get(key), str)}
+    info = info._replace(
+        began=_moment(meta.get("began")) or 0.0,
+        ended=_moment(ended),
+        pid=pid if isinstance(pid, int) else 0,
+        servers=servers,
+        **texts,
+    )
+    first = db.execute("SELECT min(first) FROM block").fetchone()[0]
+    last = db.execute("SELECT first, count FROM block ORDER BY first DESC LIMIT 1").fetchone()
+    if not (last and all(isinstance(one, int) for one in (first, *last))):
+        return info
+    return info._replace(first=first, entries=max(0, last[0] + last[1] - first))
+
+
+def _moment(value: object) -> float | None:
+    # 1e11 is the year 5138: later moments cannot be shown everywhere.
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e11 else None
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from (file for file in folder.iterdir() if file.suffix == format.ENDING)
+
+
+def _beside(path: Path) -> tuple[Path, ...]:
+    return tuple(path.with_name(path.name + ending) for ending in _BESIDE)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _written(path: Path) -> float:
+    times: list[float] = []
+    for one in (path, *_beside(path)):
+        with contextlib.suppress(OSError):
+            times.append(one.stat().st_mtime)
+    return max(times, default=time.time())
