@@ -66,6 +66,8 @@ class Connection:
         """The transport ended by itself."""
         self.on_given_up: Callable[[RequestId], None] = lambda identity: None
         """Told of each request that somebody has stopped waiting for."""
+        self.on_dropped: Callable[[Outgoing, StudioError], None] = lambda out, error: None
+        """Told of each request that the transport got no answer to."""
         self.core = core
         self.by_hand = ByHand(transport, core, tap, limits, ended=self.ended, handle=on_event, spawn=spawn)
         """Frames that a person writes."""
@@ -214,6 +216,7 @@ class Connection:
         self._tap.gave_up(out.id, lost=True)
         for event in self.core.undelivered(out.id, error):
             self._handle(event)
+        self.on_dropped(out, error)
         self._flush_soon()
 
     def closed(self, error: StudioError | None) -> None:

@@ -1,4 +1,4 @@
-"""What a session needs only once a server asks something, or a frame is written by hand: imported then.
+"""What a session needs only once a server asks something, ends, or a frame is written by hand: imported then.
 
 Schemas and TOML cost a tenth of the start.
 """
@@ -12,9 +12,12 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.outgoing import Outgoing
 
 if TYPE_CHECKING:
+    from mcp_studio.errors import StudioError
     from mcp_studio.session.client_tasks import ClientTasks
     from mcp_studio.session.connection import Connection
     from mcp_studio.session.request import Spawn
+    from mcp_studio.trace.postmortem import Mortem
+    from mcp_studio.trace.server_tap import ServerTap
 
 
 def filled(schema: Json, given: Json) -> tuple[Json, str]:
@@ -50,3 +53,17 @@ def modern_headers(out: Outgoing) -> list[tuple[str, str]]:
     from mcp_studio.transport import http_headers
 
     return http_headers.modern_headers(out)
+
+
+def ended(known: list[Mortem], tap: ServerTap, error: StudioError | None, *, first: int, ready: bool) -> bool:
+    """See `mortems.ended`."""
+    from mcp_studio.session import mortems
+
+    return mortems.ended(known, tap, error, first=first, ready=ready)
+
+
+def dropped(known: list[Mortem], tap: ServerTap, out: Outgoing, error: StudioError, *, first: int) -> bool:
+    """See `mortems.dropped`."""
+    from mcp_studio.session import mortems
+
+    return mortems.dropped(known, tap, out, error, first=first)

@@ -58,6 +58,7 @@ class Life:
         )
         self._questions = Questions(answerer, self.connection, limits.server_requests, self.tasks.spawn)
         self.connection.on_given_up = self._questions.given_up
+        self.connection.on_dropped = seat.dropped
 
     async def open(self) -> Opening:
         """Connect within the deadline.
@@ -114,3 +115,10 @@ class Life:
             self._questions.asked(event)
         elif isinstance(event, ev.Withdrawn):
             self._questions.withdrawn(event.id)
+
+
+def unexpected(error: Exception) -> Unreachable:
+    """What is told of a failure that nobody foresaw."""
+    return Unreachable(
+        f"The connection failed in an unexpected way ({type(error).__name__}).", hint="The log has more."
+    )

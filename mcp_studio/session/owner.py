@@ -6,8 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
+from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.inflight import InFlight
 from mcp_studio.session.rules import AnswerRules
@@ -33,6 +35,10 @@ class Seat(Protocol):
 
     def warn(self, text: str) -> None:
         """Note what the server does wrong; starts with a verb."""
+        ...
+
+    def dropped(self, out: Outgoing, error: StudioError) -> None:
+        """A request got no answer on the transport's level, while the connection goes on."""
         ...
 
 

@@ -6,15 +6,21 @@ import asyncio
 import logging
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root, ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.session import late
 from mcp_studio.session.answering import Answerer, Channel
 from mcp_studio.session.connection import Connection, Opening
-from mcp_studio.session.life import Life
+from mcp_studio.session.life import Life, unexpected
 from mcp_studio.session.owner import Owner
 from mcp_studio.session.state import Status, Step
+
+if TYPE_CHECKING:
+    from mcp_studio.trace.postmortem import Mortem
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +54,11 @@ class Supervisor:
         self._queueing: asyncio.Timeout | None = None
         self._legacy_next = False
         self._held = 0.0
+        self._cut = False
+        self.first = 0
+        """The number of the first entry that the trace has of the connection that there is, or was last."""
+        self.mortems: list[Mortem] = []
+        """How its connections ended, the newest last."""
 
     @property
     def connection(self) -> Connection | None:
@@ -105,10 +116,16 @@ class Supervisor:
         self.status = self.status.having(**changes)
         self._owner.on_status(self.config.name)
 
+    def dropped(self, out: Outgoing, error: StudioError) -> None:
+        """A request got no answer on the transport's level, while the connection goes on."""
+        if self.connection is not None and late.dropped(self.mortems, self.tap, out, error, first=self.first):
+            self._owner.on_status(self.config.name)
+
     def _interrupt(self) -> None:
         self.settled.clear()
         self._wake.set()
         if self._life is not None:
+            self._cut = bool(self._life.connection.waiting.calls)
             if self.status.state == "ready":
                 self.set_status(state="stopping")
             self._life.interrupt()
@@ -135,6 +152,8 @@ class Supervisor:
                 attempt = 0
                 continue
             error = await self._live()
+            if not self._legacy_next and (self._cut or (self._wanted and error is not None)):
+                late.ended(self.mortems, self.tap, error, first=self.first, ready=self._held > 0)
             if not self._wanted or error is None:
                 attempt = 0
                 if not self._wanted:
@@ -181,6 +200,7 @@ class Supervisor:
         if not self._wanted:
             return None
         opened, life = False, None
+        self.first, self._cut = self.tap.store.total + 1, False
         self.tap.begins()
         self.set_status(state="connecting", error=None, warnings=(), steps=())
         try:
@@ -197,7 +217,7 @@ class Supervisor:
             return self.tap.cleaned(self._with_last_words(error))
         except Exception as error:  # boundary: one server's failure is a state with a reason, never a crash
             log.exception("connecting %s", self.config.name)
-            return _unexpected(error)
+            return unexpected(error)
         finally:
             if not opened and life is not None:
                 await self._end(life)
@@ -275,9 +295,3 @@ class Supervisor:
 
     def _subject(self) -> str:
         return self.calls[-1] if self.calls else ""
-
-
-def _unexpected(error: Exception) -> Unreachable:
-    return Unreachable(
-        f"The connection failed in an unexpected way ({type(error).__name__}).", hint="The log has more."
-    )

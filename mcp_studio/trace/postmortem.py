@@ -1,0 +1,238 @@
+"""What is known when a server has died or a connection has dropped, put together from the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from mcp_studio.record import record
+from mcp_studio.trace.ending import Ending, of_words, read
+from mcp_studio.trace.message import OUTCOMES, Direction, MessageKind, Span, WireMessage
+from mcp_studio.trace.recording import Recording
+
+_FRAMES, _STDERR, _STRAY = 8, 20, 8
+"""How many of the last frames and lines are kept."""
+_FLIGHTS = 50
+_SCANNED = 20_000
+"""Entries that are looked at, at most."""
+_HEAD = 400
+"""Bytes kept of a body."""
+_LARGE = 64 * 1024
+"""The head of a larger body that is not in memory is not read for this."""
+_LOST = bytes([OUTCOMES.index("lost") + 1])
+_MESSAGES: frozenset[str] = frozenset(("request", "notification", "result", "error", "invalid", "http"))
+
+
+class Flight(NamedTuple):
+    """A request that had no answer when it ended."""
+
+    number: int
+    """Its entry in the trace."""
+    direction: Direction
+    """`out` is a request of ours."""
+    method: str
+    target: str
+    id: int | str | None
+    ms: float
+    """How long it had been waiting."""
+    time: float
+    """When it was sent, in seconds since the epoch."""
+
+
+class Frame(NamedTuple):
+    """One of the last messages."""
+
+    number: int
+    time: float
+    direction: Direction
+    kind: MessageKind
+    method: str
+    target: str
+    size: int
+    head: str
+    """How its body begins: foreign text."""
+
+
+class Printed(NamedTuple):
+    """A line that the server wrote: foreign text."""
+
+    number: int
+    time: float
+    text: str
+
+
+@record(frozen=True)
+class Mortem:
+    """The end of one connection, or of one exchange over HTTP."""
+
+    server: str
+    ending: Ending
+    time: float
+    """When it ended, in seconds since the epoch."""
+    began: float
+    """When it was started or first spoken to; 0 where that is not known."""
+    last: int
+    """The entry of the trace that tells of the end, or the newest one at that time."""
+    ready: bool = True
+    """It had been connected; else it ended while it was starting."""
+    message: str = ""
+    """Why, in a sentence; may quote the server."""
+    flights: tuple[Flight, ...] = ()
+    stderr: tuple[Printed, ...] = ()
+    """The last lines of standard error, the oldest of them first."""
+    stray: tuple[Printed, ...] = ()
+    """The last lines on standard output that were no protocol."""
+    stray_count: int = 0
+    frames: tuple[Frame, ...] = ()
+    """The last messages in both directions, the oldest of them first."""
+
+    @property
+    def uptime(self) -> float | None:
+        """Seconds from its start to its end."""
+        return max(0.0, self.time - self.began) if self.began else None
+
+
+def examine(
+    trace: Recording,
+    server: str,
+    ending: Ending,
+    *,
+    first: int = 1,
+    last: int = 0,
+    lost: Iterable[Span] | None = None,
+    ready: bool = True,
+    message: str = "",
+    time: float = 0.0,
+) -> Mortem:
+    """Gather what the trace has of a connection.
+
+    Args:
+        first: the number of the connection's first entry.
+        last: the number of its last one; 0 is the newest that there is.
+        lost: the requests that were in flight; None looks for them in the trace.
+        time: when it ended; 0 takes the time of its last entry.
+    """
+    last = min(last or trace.total, trace.total)
+    kept = list(_back(trace, server, max(first, trace.first_number), last))
+    ended = time or (kept[0].time if kept else 0.0)
+    began = _began(trace, server, first, kept)
+    spans = _lost(trace, server, first, last, kept) if lost is None else lost
+    frames = [one for one in kept if one.kind in _MESSAGES][:_FRAMES]
+    stray = [one for one in kept if one.kind == "stray"]
+    return Mortem(
+        server, ending, ended, began, last, ready, message or ending.text,
+        tuple(_flight(span, ended) for span in list(spans)[:_FLIGHTS]),
+        tuple(map(_printed, reversed([one for one in kept if one.kind == "stderr"][:_STDERR]))),
+        tuple(map(_printed, reversed(stray[:_STRAY]))), len(stray),
+        tuple(map(_frame, reversed(frames))),
+    )  # fmt: skip
+
+
+def endings(trace: Recording, server: str = "", most: int = 50) -> list[Mortem]:
+    """The endings that a trace tells of in its notes, newest first; all servers where none is named."""
+    found: list[Mortem] = []
+    for note in _notes(trace, server):
+        ending = read(note.server, _text(note))
+        if ending is not None:
+            first = _start_before(trace, note)
+            found.append(examine(trace, note.server, ending, first=first, last=note.number))
+            if len(found) >= most:
+                break
+    return found
+
+
+def of_failure(error: Exception) -> Ending:
+    """How a connection ended that is no process of ours."""
+    return of_words(str(getattr(error, "message", error)), int(getattr(error, "status", 0)))
+
+
+# ---------------------------------------------------------------------- reading the trace
+
+
+def _back(trace: Recording, server: str, first: int, last: int) -> Iterator[WireMessage]:
+    """The entries of a server, newest first; looked for in the columns, so that others cost next to nothing."""
+    columns = trace.columns
+    wanted = columns.servers.known(server)
+    if wanted is None:
+        return
+    for number in range(last, max(first, columns.first, last - _SCANNED) - 1, -1):
+        if columns.server[number - columns.first] == wanted and (entry := trace.entry(number)) is not None:
+            yield entry
+
+
+def _notes(trace: Recording, server: str) -> Iterator[WireMessage]:
+    columns = trace.columns
+    wanted = columns.servers.known(server) if server else None
+    if server and wanted is None:
+        return
+    for row in range(len(columns) - 1, -1, -1):
+        if columns.kind_of(row) == "note" and (not server or columns.server[row] == wanted):
+            if (entry := trace.entry(columns.first + row)) is not None:
+                yield entry
+
+
+def _start_before(trace: Recording, end: WireMessage) -> int:
+    """The number of the note that tells of the start of what ended."""
+    for note in _notes_below(trace, end):
+        text = _text(note)
+        if text.startswith("started ") and " as process " in text:
+            return note.number
+        if read(end.server, text) is not None:
+            return note.number + 1
+    return trace.first_number
+
+
+def _notes_below(trace: Recording, end: WireMessage) -> Iterator[WireMessage]:
+    return (one for one in _back(trace, end.server, trace.first_number, end.number - 1) if one.kind == "note")
+
+
+def _began(trace: Recording, server: str, first: int, kept: list[WireMessage]) -> float:
+    """The time of a connection's first entry, which may be further back than what was looked at."""
+    if kept and kept[-1].number - first < _SCANNED:
+        return kept[-1].time
+    columns = trace.columns
+    wanted = columns.servers.known(server)
+    for row in range(max(0, first - columns.first), len(columns)):
+        if columns.server[row] == wanted:
+            return columns.time[row]
+    return 0.0
+
+
+def _lost(trace: Recording, server: str, first: int, last: int, kept: list[WireMessage]) -> list[Span]:
+    """The requests that stayed without an answer, in their order: those looked at, and older ones by their column."""
+    found = {one.number: one.span for one in kept if one.kind == "request" and one.span is not None}
+    columns = trace.columns
+    outcomes, start = columns.outcome.tobytes(), max(0, first - columns.first)
+    row = outcomes.rfind(_LOST, start, last - columns.first + 1)
+    while row >= 0 and len(found) < _SCANNED:
+        number = columns.first + row
+        if number not in found and columns.kind_of(row) == "request":
+            entry = trace.entry(number)
+            if entry is not None and entry.server == server and entry.span is not None:
+                found[number] = entry.span
+        row = outcomes.rfind(_LOST, start, row)
+    return [found[number] for number in sorted(found) if found[number].outcome == "lost"]
+
+
+def _flight(span: Span, ended: float) -> Flight:
+    asked = span.request
+    waited = max(0.0, ended - asked.time) * 1000
+    return Flight(asked.number, span.direction, span.method, span.target, asked.id, waited, asked.time)
+
+
+def _frame(one: WireMessage) -> Frame:
+    return Frame(one.number, one.time, one.direction, one.kind, one.method, one.target, one.size, _head(one))
+
+
+def _printed(one: WireMessage) -> Printed:
+    return Printed(one.number, one.time, _head(one))
+
+
+def _head(one: WireMessage) -> str:
+    if one.size > _LARGE and not isinstance(one.held, bytes):
+        return ""
+    return one.body[:_HEAD].decode("utf-8", "replace").rstrip("\r\n")
+
+
+def _text(one: WireMessage) -> str:
+    return one.body[:2_000].decode("utf-8", "replace")
