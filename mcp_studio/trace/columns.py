@@ -11,14 +11,21 @@ from mcp_studio.trace.names import Names
 PROBE, BY_HAND, ASKED, MARKED, COMMENTED = 1, 2, 4, 8, 16
 """Bits of `flags`; `ASKED`: on a request, a person's time may be in its duration."""
 SEVERITY = 5
-"""The two highest bits of `flags`: the worst finding, 0 none, 1 note, 2 warning, 3 error."""
+"""Two further bits of `flags`, `flags >> SEVERITY & 3`: the worst finding, 0 none, 1 hint, 2 warning, 3 error."""
+_REVISED = 100_000
+"""Entries whose later changes are remembered."""
 CODES = {"time": "d", "size": "I", "server": "H", "method": "H", "target": "I", "kind": "B", "flags": "B",
          "outcome": "B", "link": "I", "exchange": "I"}  # fmt: skip
 """The columns and the machine types of their values (see `array`), little-endian where they are stored."""
 
 
 class Columns:
-    """One array per column; row 0 is the entry with the number `first`."""
+    """One array per column; row 0 is the entry with the number `first`.
+
+    Only what is captured is in them, and a live trace brings them up to date when it is asked for them: ask it again
+    (`recording.columns`) rather than keep them. Another thread takes a `snapshot`. Nobody may keep a `memoryview` of
+    an array: it could not grow then.
+    """
 
     def __init__(self, first: int = 1) -> None:
         self.first = first
@@ -42,6 +49,8 @@ class Columns:
         """Of a request, the number of the request that it came under."""
         self.follows: dict[int, int] = {}
         """Of a request, the number of the earlier round of its conversation."""
+        self._revised: array[int] = array("I")
+        self._forgotten = 0
 
     def __len__(self) -> int:
         return len(self.time)
@@ -69,3 +78,36 @@ class Columns:
         if not self.link[row] or not 0 <= other < len(self.time):
             return None
         return abs(self.time[other] - self.time[row]) * 1000
+
+    def snapshot(self) -> Columns:
+        """The same arrays for another thread: rows keep their places in it, whatever is trimmed meanwhile."""
+        taken = Columns.__new__(Columns)
+        taken.__dict__.update(self.__dict__)
+        return taken
+
+    def trim(self, first: int) -> None:
+        """Forget the rows of entries with lower numbers. Snapshots keep theirs: the arrays are replaced."""
+        rows = min(first - self.first, len(self.time))
+        if rows <= 0:
+            return
+        for name, values in self.arrays():
+            setattr(self, name, values[rows:])
+        self.first = first
+        for links in (self.parents, self.follows):
+            for number in [number for number in links if number < first]:
+                del links[number]
+
+    def revise(self, number: int) -> None:
+        """Something of a captured entry has changed: tell who asks `revised_since`."""
+        self._revised.append(number)
+        if len(self._revised) > 2 * _REVISED:
+            self._forgotten += _REVISED
+            del self._revised[:_REVISED]
+
+    def revised_since(self, place: int) -> tuple[int, array[int]]:
+        """Where the list of changes has got to, and the numbers of the entries that changed since it was at `place`.
+
+        A number may come several times; what was changed before it was captured is not among them. Begin with the
+        place that `revised_since(0)` gives. Of very many changes only the newest are known.
+        """
+        return self._forgotten + len(self._revised), self._revised[max(0, place - self._forgotten) :]

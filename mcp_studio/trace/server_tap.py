@@ -13,7 +13,7 @@ from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import NAMED
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
-from mcp_studio.trace.by_hand import mark
+from mcp_studio.trace.by_hand import clean_id, mark
 from mcp_studio.trace.lines import Lines
 from mcp_studio.trace.lint.finding import worst
 from mcp_studio.trace.lint.ledger import Ledger
@@ -53,7 +53,7 @@ class ServerTap:
         self._current: WireMessage | None = None
         self._beginning = b""
         self._rounds = Rounds()
-        self._lint = Linter(ledger or store.ledger(server), redactor.text, self._revised)
+        self._lint = Linter(ledger or store.ledger(server), redactor.text, store.revised)
         self.stderr_lines = Lines(limits.stderr)
         self.stray_lines: list[str] = []
         self.stray_count = 0
@@ -178,7 +178,7 @@ class ServerTap:
             return
         first = messages[0]
         if isinstance(first, Request):
-            entry.kind, entry.id, entry.method = "request", first.id, self._label(first.method)
+            entry.kind, entry.id, entry.method = "request", clean_id(first.id, self._label), self._label(first.method)
             subject = first.params.get(NAMED[first.method]) if first.method in NAMED else ""
             entry.target = self._label(subject) if isinstance(subject, str) else ""
             self._ask(first.id, self.store.opened(entry, self._newest()))
@@ -187,11 +187,12 @@ class ServerTap:
         for message in messages:
             if isinstance(message, (Response, Failure)):
                 entry.kind = "result" if isinstance(message, Response) else "error"
-                entry.id = message.id
+                entry.id = clean_id(message.id, self._label)
                 if message.id is not None:
                     if span := self._open.get(message.id):
                         self._rounds.answered(message.id, span, message)
                     self._answered(self._open, message.id, entry, _tool_failed(message))
+        self.store.revised(entry)
         self._lint.understood(entry, parsed)
 
     def judged(self, identity: RequestId | None, problems: Sequence[tuple[str, str]]) -> None:
@@ -233,8 +234,7 @@ class ServerTap:
     def withdrawn(self, identity: RequestId) -> None:
         """The server no longer wants an answer to what it asked."""
         if span := self._asked.pop(identity, None):
-            span.outcome = "cancelled"
-            self.store.revision += 1
+            self.store.gave_up(span, "cancelled")
 
     def gave_up(self, identity: RequestId, lost: bool = False) -> None:
         """Nobody waits for this request any more."""
@@ -242,15 +242,14 @@ class ServerTap:
         for frame in [one for one, out in self._coming.items() if out.kind == "request" and out.id == identity]:
             del self._coming[frame]  # given up before it left
         if span := self._open.pop(identity, None):
-            span.outcome = "lost" if lost else "cancelled"
-            self.store.revision += 1
+            self.store.gave_up(span, "lost" if lost else "cancelled")
 
     def ended(self) -> None:
         """The connection is over: what is open stays without an answer."""
         for identity in tuple(self._open):
             self.gave_up(identity, lost=True)
         for span in self._asked.values():
-            span.outcome = "lost"
+            self.store.gave_up(span, "lost")
         self._asked.clear()
         self._coming.clear()
         self._by_hand.clear()
@@ -265,17 +264,11 @@ class ServerTap:
         if self._last is not None:
             self._lint.leftover(self._last, self._beginning)
 
-    def _revised(self) -> None:
-        self.store.revision += 1
-
     def _answered(
         self, spans: dict[RequestId, Span], identity: RequestId, entry: WireMessage, tool: bool = False
     ) -> None:
         if span := spans.pop(identity, None):
-            self.store.settled(span, entry, entry.kind == "error")
-            entry.probe = span.request.probe
-            if tool:
-                span.outcome = "tool error"
+            self.store.settled(span, entry, entry.kind == "error", tool=tool)
 
     def _ask(self, identity: RequestId, span: Span) -> None:
         self._asked[identity] = span

@@ -8,21 +8,23 @@ from collections import deque
 from collections.abc import Iterator
 from functools import partial
 
+from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
+from mcp_studio.trace import columns as bits
+from mcp_studio.trace.capture import Capture
+from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.lint.examine import Examiner, typical
 from mcp_studio.trace.lint.ledger import Ledger
-from mcp_studio.trace.message import Direction, MessageKind, Span, WireMessage
+from mcp_studio.trace.materialise import Materialiser
+from mcp_studio.trace.message import Direction, MessageKind, Outcome, Span, WireMessage
+from mcp_studio.trace.reading import LARGE, LiveReader
+from mcp_studio.trace.recording import Reader
 
-_COMPACT = 4_096
 _DURATIONS = 1_000
-_LARGE = 1 << 20
-"""Larger bodies are redacted in a thread, so that the event loop goes on."""
 _OVERHEAD = 200
 """Bytes that an entry costs besides its body."""
-_GONE = WireMessage(0, 0.0, "", "none", "note", b"", 0)
-"""Stands where an entry was dropped, until the list is compacted: nothing else may keep the entry alive."""
 _GREETINGS = frozenset({"initialize", "server/discover", "subscriptions/listen"})
 """Requests whose time says how long a server takes to start, or stays open, not how long it takes to answer."""
 _PATIENCE = 0.3
@@ -30,7 +32,8 @@ _PATIENCE = 0.3
 
 
 class TraceStore:
-    """Entries in memory up to a number and a size; the oldest go first and are counted in `dropped`.
+    """Implements `recording.Recording` for what is going on. Entries in memory up to a number and a size; the oldest go
+    first and are counted in `dropped`.
 
     Readers poll `total`, which only grows; index 0 is the entry with the number `first_number`.
     """
@@ -38,10 +41,16 @@ class TraceStore:
     def __init__(self, redactor: Redactor, limits: Limits = DEFAULT) -> None:
         self._redactor = redactor
         self._limits = limits
-        self._entries: list[WireMessage] = []
-        self._start = 0
+        self._kept: dict[int, WireMessage] = {}
         self._bytes = 0
+        self._comments: dict[int, str] = {}
+        self._redacting: dict[int, asyncio.Future[None]] = {}
+        self._capture = Capture(Columns())
+        self._materialiser = Materialiser(lambda: self.columns, self._read, self._extra, self._kept.get)
+        self.first_number = 1
+        """The number of the oldest entry still kept."""
         self.total = 0
+        """The number of the newest entry."""
         self.revision = 0
         """Changes with every entry and every answer."""
         self.durations: deque[float] = deque(maxlen=_DURATIONS)
@@ -49,30 +58,75 @@ class TraceStore:
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
         """The server on which the lint has found its first error or warning."""
-        self.examiner = Examiner(self.ledger, self._revised)
+        self.examiner = Examiner(self.ledger, self.revised)
         """Checks messages more closely when somebody looks at them."""
 
+    # ------------------------------------------------------------------ reading
+
     def __len__(self) -> int:
-        return len(self._entries) - self._start
+        return self.total - self.first_number + 1
 
     def __getitem__(self, index: int) -> WireMessage:
-        if not 0 <= index < len(self):
+        entry = self.entry(self.first_number + index) if index >= 0 else None
+        if entry is None:
             raise IndexError(index)
-        return self._entries[self._start + index]
+        return entry
 
     def __iter__(self) -> Iterator[WireMessage]:
-        for index in range(self._start, len(self._entries)):
-            yield self._entries[index]
+        for number in range(self.first_number, self.total + 1):
+            if (entry := self.entry(number)) is not None:
+                yield entry
 
     @property
     def dropped(self) -> int:
         """Entries that had to go."""
-        return self.total - len(self)
+        return self.first_number - 1
 
     @property
-    def first_number(self) -> int:
-        """The number of the oldest entry still kept."""
-        return self.dropped + 1
+    def columns(self) -> Columns:
+        """What is known of every entry kept, up to this moment."""
+        capture = self._capture
+        if capture.last < self.total or capture.behind:
+            self._catch_up()
+        if capture.columns.first < self.first_number:
+            capture.columns.trim(self.first_number)
+        return capture.columns
+
+    def entry(self, number: int) -> WireMessage | None:
+        """The entry with a number, its span with it; None when it is not kept."""
+        entry = self._kept.get(number)
+        if entry is None and self.first_number <= number <= self.total:
+            entry = self._materialiser.entry(number)
+        return entry
+
+    async def body(self, entry: WireMessage) -> bytes:
+        """The whole body, also of what is large and on disk, without blocking the event loop."""
+        if (redacting := self._redacting.get(entry.number)) is not None:
+            await asyncio.wait((redacting,))
+        return entry.held if isinstance(entry.held, bytes) else await asyncio.to_thread(entry.held)
+
+    def reader(self) -> Reader:
+        """For another thread; made on the event loop, it knows all entries up to that moment."""
+        bodies = [entry.held if isinstance(entry.held, bytes) else None for entry in self._kept.values()]
+        return LiveReader(self.total + 1 - len(bodies), bodies)
+
+    def mark(self, number: int, on: bool) -> None:
+        """Mark an entry, or no longer."""
+        self._flag(number, bits.MARKED, on)
+
+    def comment(self, number: int, text: str) -> None:
+        """Keep a comment on an entry, without secrets; empty removes it."""
+        if self._flag(number, bits.COMMENTED, bool(text)):
+            self._comments[number] = self._redactor.text(text)
+            if not text:
+                del self._comments[number]
+            self._capture.note(number, "comment", self._comments.get(number))
+
+    def comment_on(self, number: int) -> str:
+        """The comment on an entry, or nothing."""
+        return self._comments.get(number, "")
+
+    # ------------------------------------------------------------------ writing
 
     def add(
         self, server: str, direction: Direction, kind: MessageKind, body: bytes, *, exchange: int = 0
@@ -80,15 +134,23 @@ class TraceStore:
         """Redact, number and keep one entry. The body of a large one is empty until it is redacted."""
         self.total += 1
         self.revision += 1
-        clean = self._redactor.bytes(body) if len(body) <= _LARGE else b""
-        entry = WireMessage(self.total, time.time(), server, direction, kind, clean, len(body), exchange=exchange)
-        if len(body) > _LARGE:
+        size = len(body)
+        clean = self._redactor.bytes(body) if size <= LARGE else b""
+        entry = WireMessage(self.total, time.time(), server, direction, kind, clean, size, exchange=exchange)
+        if size > LARGE:
             self._redact_later(entry, body)
-        self._entries.append(entry)
-        self._bytes += entry.size + _OVERHEAD
-        while len(self) > 1 and (len(self) > self._limits.trace_entries or self._bytes > self._limits.trace_bytes):
-            self._drop()
+        kept = self._kept
+        kept[self.total] = entry
+        self._bytes += size + _OVERHEAD
+        while (len(kept) > self._limits.trace_entries or self._bytes > self._limits.trace_bytes) and len(kept) > 1:
+            self._bytes -= kept.pop(self.first_number).size + _OVERHEAD
+            self.first_number += 1
         return entry
+
+    def revised(self, entry: WireMessage) -> None:
+        """Something of an entry has changed since it was added, other than by the methods below."""
+        self.revision += 1
+        self._capture.touch(entry)
 
     def opened(self, request: WireMessage, parent: Span | None = None) -> Span:
         """Begin the span of a request."""
@@ -96,18 +158,28 @@ class TraceStore:
             request.number, request.server, request.direction, request.method, request.target, request, parent=parent
         )
         request.span = span
-        if parent is not None:
+        self._capture.touch(request)
+        if parent is not None and not parent.asked:
             parent.asked = True
+            self._capture.touch(parent.request)
         return span
 
-    def settled(self, span: Span, response: WireMessage, failed: bool) -> None:
-        """Put the answer into its span."""
+    def settled(self, span: Span, response: WireMessage, failed: bool, *, tool: bool = False) -> None:
+        """Put the answer into its span; `failed` where it is an error, `tool` where the tool says that it failed."""
         self.revision += 1
         span.response = response
-        span.outcome = "error" if failed else "ok"
+        span.outcome = "tool error" if tool else "error" if failed else "ok"
         response.span, response.method, response.target = span, span.method, span.target
+        response.probe |= span.request.probe
+        self._capture.touch(span.request)
+        self._capture.touch(response)
         if span.direction == "out" and span.ms is not None and not span.asked and span.method not in _GREETINGS:
             self.durations.append(span.ms)
+
+    def gave_up(self, span: Span, outcome: Outcome) -> None:
+        """Nobody waits for the answer of a span any more."""
+        span.outcome = outcome
+        self.revised(span.request)
 
     def ledger(self, server: str) -> Ledger:
         """What the lint has found on a server."""
@@ -130,11 +202,36 @@ class TraceStore:
 
     def clear(self) -> None:
         """Forget all entries; numbers go on."""
-        self._entries, self._start, self._bytes = [], 0, 0
+        self._kept.clear()
+        self._comments.clear()
+        self._bytes = 0
+        self.first_number = self.total + 1
+        self._capture.begin(self.first_number)
+        self._materialiser.forget()
         self.revision += 1
 
-    def _revised(self) -> None:
+    # ------------------------------------------------------------------ inside
+
+    def _catch_up(self) -> None:
+        """Bring the columns up to date. What has gone before it was captured is in none."""
+        capture = self._capture
+        if capture.last < self.first_number - 1:
+            capture.begin(self.first_number)
+        capture.take([self._kept[number] for number in range(capture.last + 1, self.total + 1)])
+
+    def _flag(self, number: int, bit: int, on: bool) -> bool:
+        columns = self.columns
+        if not columns.first <= number <= self.total:
+            return False
+        self._capture.flag(number, bit, on)
         self.revision += 1
+        return True
+
+    def _read(self, number: int) -> bytes:
+        return b""
+
+    def _extra(self, number: int, name: str) -> Json:
+        return None
 
     def _redact_later(self, entry: WireMessage, body: bytes) -> None:
         try:
@@ -142,6 +239,7 @@ class TraceStore:
         except RuntimeError:
             entry.body = self._redactor.bytes(body)
             return
+        self._redacting[entry.number] = loop.create_future()
         loop.call_later(_PATIENCE, self._redact_beside, entry, body)
 
     def _redact_beside(self, entry: WireMessage, body: bytes) -> None:
@@ -152,11 +250,4 @@ class TraceStore:
         if not future.cancelled():
             entry.body = future.result()
             self.revision += 1
-
-    def _drop(self) -> None:
-        self._bytes -= self._entries[self._start].size + _OVERHEAD
-        self._entries[self._start] = _GONE
-        self._start += 1
-        if self._start >= _COMPACT:
-            del self._entries[: self._start]
-            self._start = 0
+        self._redacting.pop(entry.number).set_result(None)

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
 
-
 Column = Literal["link", "outcome", "flags", "kind", "method", "target", "parent", "follows"]
 """What can become known of an entry after it was written."""
 

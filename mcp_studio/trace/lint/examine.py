@@ -26,10 +26,10 @@ class Examiner:
 
     Args:
         ledger: the ledger of a server.
-        changed: told when something was added.
+        changed: told of each message that something was added to.
     """
 
-    def __init__(self, ledger: Callable[[str], Ledger], changed: Callable[[], None]) -> None:
+    def __init__(self, ledger: Callable[[str], Ledger], changed: Callable[[WireMessage], None]) -> None:
         self._ledger = ledger
         self._changed = changed
         self._done: dict[int, None] = {}
@@ -58,7 +58,7 @@ class Examiner:
         modern = ledger.version_at(entry.number) >= "2026"
         new = [found(spot, entry.number, modern) for spot in spots if not _said(spot.pointer, entry.findings)]
         if attach(entry, ledger, new):
-            self._changed()
+            self._changed(entry)
 
 
 def typical(newest_first: Iterable[WireMessage], server: str) -> list[WireMessage]:

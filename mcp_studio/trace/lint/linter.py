@@ -45,10 +45,10 @@ class Linter:
 
     Args:
         clean: takes secrets out of a text.
-        changed: told when findings were added to a message that may have been shown already.
+        changed: told of each message that findings were added to.
     """
 
-    def __init__(self, ledger: Ledger, clean: Callable[[str], str], changed: Callable[[], None]) -> None:
+    def __init__(self, ledger: Ledger, clean: Callable[[str], str], changed: Callable[[WireMessage], None]) -> None:
         self._ledger = ledger
         self._notes = Notes(ledger, clean)
         self._changed = changed
@@ -250,14 +250,13 @@ class Linter:
         """The structured content of this answer was checked against the tool's schema: pointers in it, and words."""
         where = "/result/structuredContent"
         self._attach(entry, [Spot("output-mismatch", _sentence(text), where + pointer) for pointer, text in problems])
-        if problems:
-            self._changed()
 
     # ------------------------------------------------------------------ helpers
 
     def _attach(self, entry: WireMessage, spots: Sequence[Spot]) -> None:
         if spots:
             self._notes.put(entry, spots, self._modern)
+            self._changed(entry)
 
     def _beside(self, entry: WireMessage, check: Callable[[], list[Spot]]) -> None:
         """Run a long check in a thread; what it finds is added when it is done."""
@@ -271,7 +270,7 @@ class Linter:
     def _checked(self, entry: WireMessage, modern: bool, done: asyncio.Future[list[Spot]]) -> None:
         if not done.cancelled() and (spots := done.result()):
             self._notes.put(entry, spots, modern)
-            self._changed()
+            self._changed(entry)
 
 
 def _inside(value: Json, key: str) -> dict[str, Json]:

@@ -1,0 +1,81 @@
+"""Reading the bodies of a running trace from another thread."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+
+from mcp_studio.trace.recording import Block, Reader
+
+LARGE = 1 << 20
+"""Bodies with more bytes are read one by one."""
+_BLOCK = 256 * 1024
+
+
+class LiveReader:
+    """Implements `recording.Reader` over bodies in memory, and what a disk has of those before them.
+
+    Args:
+        first: the number of the first body in memory.
+        bodies: they are not copied before somebody reads them; None where one is on disk.
+        older: opens the disk's reader, in the thread that reads; None where nothing is on disk.
+    """
+
+    def __init__(
+        self, first: int, bodies: Sequence[bytes | None], older: Callable[[], Reader | None] | None = None
+    ) -> None:
+        self._first = first
+        self._bodies = bodies
+        self._open = older
+        self._older: Reader | None = None
+
+    def blocks(self, below: int) -> Iterator[Block]:
+        """All bodies of entries with numbers under `below`, the newest block first."""
+        stop = min(max(0, below - self._first), len(self._bodies))
+        while stop > 0:
+            start, size = stop, 0
+            while start > 0 and size < _BLOCK:
+                start -= 1
+                size += _length(self._bodies[start])
+            yield self._block(start, stop)
+            stop = start
+        older = self._disk()
+        if older is not None:
+            yield from older.blocks(min(below, self._first))
+
+    def body(self, number: int) -> bytes:
+        """The body of one entry; empty where it is not kept any more."""
+        place = number - self._first
+        body = self._bodies[place] if 0 <= place < len(self._bodies) else None
+        if body is not None:
+            return body
+        older = self._disk()
+        return b"" if older is None else older.body(number)
+
+    def close(self) -> None:
+        """No more reading."""
+        self._open = None
+        if self._older is not None:
+            self._older.close()
+            self._older = None
+
+    def _disk(self) -> Reader | None:
+        if self._open is not None:
+            self._older, self._open = self._open(), None
+        return self._older
+
+    def _block(self, start: int, stop: int) -> Block:
+        ends, parts, large, end = array("I"), list[bytes](), list[int](), 0
+        for place in range(start, stop):
+            body = self._bodies[place]
+            if body is None or len(body) > LARGE:
+                large.append(self._first + place)
+            else:
+                parts.append(body)
+                end += len(body)
+            ends.append(end)
+        return Block(self._first + start, ends, b"".join(parts), tuple(large))
+
+
+def _length(body: bytes | None) -> int:
+    return 0 if body is None or len(body) > LARGE else len(body)
