@@ -1,0 +1,1 @@
+"""Numbers of a trace: how often, how fast, how much, what failed."""

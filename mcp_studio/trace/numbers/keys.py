@@ -1,0 +1,56 @@
+"""What figures are kept of, and which messages count for what."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from mcp_studio.trace.numbers.tally import Heap
+
+GREETINGS = frozenset({"initialize", "server/discover", "subscriptions/listen"})
+"""Requests whose time says how long a server takes to start, or stays open, not how long it takes to answer."""
+NAMED = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""Requests whose target is a tool, a prompt or a resource."""
+OURS, THEIRS, NOTICE, LOOSE = range(4)
+"""Requests of ours, of the server; notifications; answers to nothing."""
+
+
+class Method(NamedTuple):
+    """What a tally of methods is of."""
+
+    server: str
+    method: str
+    theirs: bool = False
+    """A request of the server."""
+    notice: bool = False
+    """A notification."""
+
+
+class Target(NamedTuple):
+    """What a tally of targets is of."""
+
+    server: str
+    method: str
+    target: str
+
+
+Key = str | Method | Target | None
+"""What a tally is of: a server, a method, a target, or with None everything."""
+
+
+def spread(sums: defaultdict[Key, Heap], heap: Heap, side: int, server: str, method: str, target: str) -> None:
+    """Put what was found of one kind of message to everything that it counts for."""
+    count = len(heap.times)
+    whole, of_server = sums[None], sums[server]
+    if side == OURS and method not in GREETINGS:
+        whole.merge(heap)
+        of_server.merge(heap)
+    else:
+        whole.weigh(heap)
+        of_server.weigh(heap)
+    of_server.notices += count if side == NOTICE else 0
+    of_server.questions += count if side == THEIRS else 0
+    if side != LOOSE:
+        sums[Method(server, method, side == THEIRS, side == NOTICE)].merge(heap)
+    if side == OURS and method in NAMED:
+        sums[Target(server, method, target)].merge(heap)

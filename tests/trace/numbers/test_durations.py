@@ -1,0 +1,90 @@
+"""Percentiles: exact for few, within one percent for many, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+import random
+from array import array
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_studio.trace.numbers.durations import EXACT, GAMMA, LONGEST, Durations
+
+
+def of(values: list[float]) -> Durations:
+    durations = Durations()
+    for begin in range(0, len(values), 300):
+        durations.add(values[begin : begin + 300])
+    return durations
+
+
+def rank(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def test_nothing_has_no_percentile() -> None:
+    nothing = of([])
+    assert nothing.percentiles(0.5, 0.99) == [None, None]
+    assert nothing.mean is None
+    assert nothing.histogram() == []
+
+
+@given(st.lists(st.floats(0, 1e6, width=32), min_size=1, max_size=200))
+def test_few_values_have_their_very_percentiles(values: list[float]) -> None:
+    durations = of(values)
+    assert durations.exact
+    assert durations.percentiles(0.5, 0.95, 0.99) == [rank(values, share) for share in (0.5, 0.95, 0.99)]
+    assert (durations.least, durations.most) == (min(values), max(values))
+
+
+def test_many_values_are_within_one_percent_whatever_their_shape() -> None:
+    random_ = random.Random(5)
+    for draw in (
+        lambda: random_.lognormvariate(2, 1.5),
+        lambda: random_.uniform(0.02, 5_000),
+        lambda: random_.choice((0.5, 800.0)) * random_.uniform(0.99, 1.01),
+    ):
+        values = [draw() for _ in range(EXACT * 3)]
+        durations = of(values)
+        assert not durations.exact
+        for share in (0.01, 0.25, 0.5, 0.75, 0.95, 0.99):
+            found, true = durations.percentile(share), rank(values, share)
+            assert found is not None and abs(found - true) <= true * 0.0101, (share, found, true)
+        assert math.isclose(durations.mean or 0, sum(values) / len(values), rel_tol=1e-9)
+
+
+def test_percentiles_never_leave_the_range_of_what_was_seen() -> None:
+    durations = of([7.0] * (EXACT + 1))
+    assert durations.percentiles(0.0, 0.5, 0.999) == [7.0, 7.0, 7.0]
+
+
+def test_extremes_go_into_the_sketch() -> None:
+    durations = of([0.0, 0.001, LONGEST * 0.999] * EXACT)
+    assert durations.percentile(0.1) == 0.01 * GAMMA**0.5
+    assert durations.percentile(0.9) is not None
+
+
+def test_memory_is_bounded() -> None:
+    durations = of([float(place) for place in range(EXACT * 2)])
+    kept = [getattr(durations, name) for name in Durations.__slots__]
+    assert sum(len(value) * value.itemsize for value in kept if isinstance(value, array)) <= 8_192
+
+
+@given(st.lists(st.floats(0, 1e9, width=32), min_size=1, max_size=300), st.integers(1, 40))
+def test_a_histogram_counts_everything_once_in_neighbouring_bars(values: list[float], most: int) -> None:
+    bars = of(values).histogram(most)
+    assert sum(bar.height for bar in bars) == len(values)
+    assert all(math.isclose(left.end, right.begin) for left, right in pairwise(bars))
+    assert bars[0].height and bars[-1].height
+
+
+def test_bars_begin_at_round_numbers_and_are_as_narrow_as_there_is_room() -> None:
+    values = [float(value) for value in (12, 13, 15, 18, 22, 40)]
+    found = of(values).histogram(8)
+    assert [(round(bar.begin, 6), bar.height) for bar in found] == [
+        (10, 1), (12.5, 2), (16, 1), (20, 1), (25, 0), (32, 0), (40, 1),
+    ]  # fmt: skip
+    assert math.isclose(found[-1].end, 50)
+    assert [(bar.begin, bar.end, bar.height) for bar in of(values).histogram(1)] == [(10.0, 100.0, 6)]

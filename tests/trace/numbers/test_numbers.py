@@ -1,0 +1,194 @@
+"""What counts for what, once; what comes late; and that none of it grows without bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_studio.trace.columns import ASKED
+from mcp_studio.trace.message import KINDS, OUTCOMES
+from mcp_studio.trace.names import OTHER
+from mcp_studio.trace.numbers import numbers as module
+from mcp_studio.trace.numbers.keys import Method
+from mcp_studio.trace.numbers.numbers import Numbers
+from mcp_studio.trace.numbers.select import numbers_of
+from tests.trace.made import Made
+
+
+def call(made: Made, target: str = "add", ms: float = 10, at: float = 1_000.0, **known: Any) -> int:
+    """A tool call and its answer; gives the number of the answer."""
+    request = made.request("tools/call", target, time=at, size=100, server=known.pop("server", "demo"))
+    return made.answer(request, time=at + ms / 1000, size=300, server="demo", **known)
+
+
+def looked(made: Made) -> Numbers:
+    numbers = Numbers(made)
+    assert numbers.look()
+    return numbers
+
+
+def test_a_call_counts_for_its_tool_its_method_its_server_and_the_whole() -> None:
+    made = Made()
+    for ms in (10, 20, 30):
+        call(made, ms=ms)
+    numbers = looked(made)
+    tool = numbers.of("demo", "tools/call", "add")
+    assert tool is not None
+    for tally in (tool, numbers.methods[Method("demo", "tools/call")], numbers.servers["demo"], numbers.total):
+        assert (tally.count, tally.errors, tally.bytes_out, tally.bytes_in) == (3, 0, 300, 900)
+        assert tally.p50 == pytest.approx(20, rel=1e-3)
+        assert tally.p99 == pytest.approx(30, rel=1e-3)
+        assert tally.last == 1_000
+
+
+def test_what_is_open_counts_when_its_answer_has_come() -> None:
+    made = Made()
+    request = made.request("tools/call", "add", server="demo", time=1_000.0)
+    numbers = looked(made)
+    assert (numbers.total.count, numbers.open) == (0, 1)
+    made.answer(request, time=1_000.5, server="demo")
+    revision = numbers.revision
+    numbers.look()
+    assert (numbers.total.count, numbers.open, numbers.total.p50) == (1, 0, pytest.approx(500, rel=1e-3))
+    assert numbers.revision != revision
+    numbers.look()
+    assert numbers.total.count == 1
+
+
+def test_kinds_of_errors_are_told_apart_and_what_was_cancelled_is_none() -> None:
+    made = Made()
+    failed = call(made, outcome="tool error")
+    refused = call(made, kind="error", outcome="error")
+    call(made)
+    given_up = [made.request("tools/call", "add", server="demo") for _ in range(2)]
+    numbers = looked(made)
+    for number, outcome in zip(given_up, ("cancelled", "lost"), strict=True):
+        made.columns.outcome[number - 1] = OUTCOMES.index(outcome) + 1
+    numbers.look()
+    tally = numbers.total
+    assert (tally.count, tally.failed, tally.refused, tally.lost, tally.cancelled) == (5, 1, 1, 1, 1)
+    assert (tally.errors, tally.error_rate) == (3, 0.75)
+    assert list(tally.wrong) == [failed, refused, given_up[1]]
+    assert tally.durations.count == 3
+
+
+def test_what_was_given_up_before_the_first_look_counts_too() -> None:
+    made = Made()
+    request = made.request("tools/call", "add", server="demo")
+    made.columns.outcome[request - 1] = OUTCOMES.index("lost") + 1
+    numbers = looked(made)
+    assert (numbers.total.lost, numbers.open) == (1, 0)
+
+
+def test_handshakes_and_a_persons_time_stand_apart() -> None:
+    made = Made()
+    made.answer(made.request("initialize", time=1_000.0, server="demo"), time=1_009.0, server="demo")
+    call(made, "ask", ms=60_000)
+    made.columns.flags[2] |= ASKED
+    call(made, "add", ms=5)
+    numbers = looked(made)
+    assert (numbers.total.count, numbers.total.durations.count) == (2, 1)
+    assert numbers.total.p99 == pytest.approx(5, rel=1e-3)
+    asked = numbers.of("demo", "tools/call", "ask")
+    assert asked is not None and asked.p50 is None and asked.apart is not None
+    assert asked.apart.most == pytest.approx(60_000)
+    assert numbers.methods[Method("demo", "initialize")].p50 == pytest.approx(9_000, rel=1e-3)
+
+
+def test_notifications_and_the_servers_own_requests_are_told_apart() -> None:
+    made = Made()
+    for _ in range(3):
+        made.add("notification", "in", "notifications/progress", server="demo", size=50)
+    question = made.request("sampling/createMessage", direction="in", server="demo", time=1_000.0, size=40)
+    made.answer(question, time=1_030.0, server="demo", size=60)
+    made.add("stderr", "in", server="demo", size=1_000)
+    numbers = looked(made)
+    server = numbers.servers["demo"]
+    assert (server.count, server.notices, server.questions) == (0, 3, 1)
+    assert (server.bytes_in, server.bytes_out) == (190, 60)
+    assert numbers.methods[Method("demo", "notifications/progress", notice=True)].count == 3
+    assert numbers.methods[Method("demo", "sampling/createMessage", theirs=True)].p50 == pytest.approx(30_000)
+
+
+def test_a_frame_that_is_understood_later_counts_then() -> None:
+    made = Made()
+    request = made.request("tools/call", "add", server="demo", time=1_000.0)
+    late = made.answer(request, time=1_000.1, server="demo")
+    kind, made.columns.kind[late - 1] = made.columns.kind[late - 1], KINDS.index("invalid") | 16
+    made.columns.link[request - 1] = 0
+    numbers = looked(made)
+    assert numbers.total.count == 0
+    made.columns.kind[late - 1] = kind
+    made.columns.link[request - 1] = late
+    numbers.look()
+    numbers.look()
+    assert (numbers.total.count, numbers.open) == (1, 0)
+
+
+def test_a_look_ends_when_its_time_is_over_and_the_next_goes_on() -> None:
+    made = Made()
+    for place in range(5_000):
+        call(made, at=1_000.0 + place / 100)
+    numbers = Numbers(made)
+    looks = 1
+    while not numbers.look(budget=0):
+        looks += 1
+        assert numbers.behind
+    assert looks > 2
+    assert (numbers.total.count, numbers.behind) == (5_000, 0)
+    assert sum(numbers.total.series.shape(numbers.axis, numbers.until, 20)) == 5_000
+
+
+def test_what_was_trimmed_stays_counted() -> None:
+    made = Made()
+    for place in range(10):
+        call(made, at=1_000.0 + place)
+    numbers = looked(made)
+    made.columns.trim(11)
+    call(made, at=1_020.0)
+    numbers.look()
+    assert (numbers.total.count, numbers.behind) == (11, 0)
+    made.columns.trim(made.columns.first + len(made.columns))
+    assert numbers.look()
+    assert numbers.total.count == 11
+
+
+def test_endless_different_targets_and_methods_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 20)
+    made = Made()
+    for place in range(100):
+        call(made, f"tool{place}")
+        made.add("notification", "in", f"made-up/{place}", server="demo")
+    numbers = looked(made)
+    assert len(numbers.targets) <= 21 and len(numbers.methods) <= 21
+    others = numbers.of("demo", "tools/call", OTHER)
+    assert others is not None and others.count == 80
+    assert numbers.total.count == 100
+
+
+def test_unanswered_requests_are_come_back_to_only_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_OPEN", 10)
+    made = Made()
+    for _ in range(50):
+        made.request("tools/call", "add", server="demo")
+    assert looked(made).open == 10
+
+
+def test_times_that_are_none_do_no_harm() -> None:
+    made = Made()
+    for at in (float("nan"), float("inf"), -1e300, 1e300, 1_000.0):
+        call(made, at=at)
+    numbers = looked(made)
+    assert numbers.total.count == 5
+    assert numbers.total.series.shape(numbers.axis, numbers.until, 10) is not None
+
+
+def test_numbers_of_a_selection_have_both_ends_of_every_request() -> None:
+    made = Made()
+    ends = [call(made, "add", ms=ms) for ms in (10, 20, 30)]
+    by_request = numbers_of(made.columns, [ends[1] - 1])
+    by_answer = numbers_of(made.columns, [ends[1], ends[1] - 1, 999])
+    for numbers in (by_request, by_answer):
+        assert (numbers.total.count, numbers.total.bytes) == (1, 400)
+        assert numbers.total.p50 == pytest.approx(20, rel=1e-3)
