@@ -38,7 +38,7 @@ TABLES: Mapping[int, tuple[str, ...]] = {
 _BY_ITSELF = "sqlite_sequence"
 CONVERTERS: dict[int, Callable[[sqlite3.Connection], None]] = {}
 """From each older version to the next one."""
-_PAGE = 8_192
+_PAGE = 4_096
 _BUSY = 2.0
 """Seconds that one statement waits for another process."""
 _PATIENCE = 10.0

@@ -1,0 +1,223 @@
+"""Reads the columns of a session's file into memory; nothing in the file is believed before it is checked."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mcp_studio.errors import StudioError
+from mcp_studio.trace.columns import CODES, Columns
+from mcp_studio.trace.disk import format
+from mcp_studio.trace.disk.pieces import WIDTH, native, split, unpacked
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
+from mcp_studio.trace.names import Names
+
+_MOST_ENTRIES = 30_000_000
+_BLOCK = 1 << 16
+"""Entries of one block."""
+_GAP = 1_000_000
+"""Missing entries, all together, in whose place empty ones are put."""
+_HIGHEST = (1 << 32) - 1
+_LATEST = 1e11
+"""The year 5138: later moments cannot be shown everywhere."""
+_LONGEST = 4_000
+"""Characters of one name."""
+_GOOD = {
+    "kind": bytes(way << 4 | kind for way in range(len(DIRECTIONS)) for kind in range(len(KINDS))),
+    "outcome": bytes(range(len(OUTCOMES) + 1)),
+    "flags": bytes(range(256)),
+}
+_NOTE = DIRECTIONS.index("none") << 4 | KINDS.index("note")
+_SHARED = {"server": "servers", "method": "methods", "target": "targets"}
+
+
+class Loader:
+    """Brings columns up to what a file holds, as often as it is asked to."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self._path, self._db = path, db
+        self.columns = Columns()
+        self._names = dict.fromkeys(_SHARED, 1)
+        self._seq = 0
+        self._missing = 0
+        self._began = False
+        self.problem = ""
+        """What could not be read, in a sentence."""
+
+    def load(self) -> list[int]:
+        """Take what is new; returns the numbers of the entries known before that have changed.
+
+        Raises:
+            StudioError: the file cannot be read at all.
+        """
+        with format.told(self._path):
+            self._load_names()
+        self._load_blocks()
+        return self._load_changes()
+
+    def _load_names(self) -> None:
+        for kind, shared in _SHARED.items():
+            names: Names = getattr(self.columns, shared)
+            rows = self._db.execute(
+                "SELECT number, substr(text, 1, ?) FROM name WHERE kind = ? AND number > ? ORDER BY number",
+                (_LONGEST, kind, self._names[kind]),
+            )
+            for number, text in rows:
+                # A text that was there before, or one too many, does not get its number: then it is not its name.
+                if number != len(names.texts) or not isinstance(text, str) or names.number(text) != number:
+                    self._damaged()
+                    break
+                self._names[kind] = number
+
+    # ------------------------------------------------------------------ blocks
+
+    def _load_blocks(self) -> None:
+        columns = self.columns
+        for first, count in self._keys():
+            after = columns.first + len(columns) if self._began else first
+            if first < 1 or not 0 < count <= _BLOCK or first + count > _HIGHEST or not self._fill(first - after):
+                self._damaged()
+                return
+            if not self._began:
+                self._began, columns.first = True, first
+            known = columns.first + len(columns) - first
+            if known < count:
+                self._take(first, count, known)
+            if len(columns) > _MOST_ENTRIES:
+                self.problem = f"The session {self._path.name} is too long: only its beginning is read."
+                return
+
+    def _keys(self) -> Iterator[tuple[int, int]]:
+        """The blocks in which there is something new, the oldest first."""
+        last = self.columns.first + len(self.columns) - 1 if self._began else 0
+        # One block may begin among what is known, and reach beyond.
+        query = "SELECT first, count FROM block WHERE first >= ? ORDER BY first"
+        keys: list[tuple[int, int]] = []
+        try:
+            with format.told(self._path):
+                row = self._db.execute("SELECT max(first) FROM block WHERE first <= ?", (last + 1,)).fetchone()
+                for first, count in self._db.execute(query, (row[0] or 0,)):
+                    if not isinstance(first, int) or not isinstance(count, int) or (keys and first <= keys[-1][0]):
+                        self._damaged()
+                        break
+                    keys.append((first, count))
+        except StudioError as error:
+            self.problem = error.message
+        return iter(keys)
+
+    def _take(self, first: int, count: int, known: int) -> None:
+        """Append the rows of one block but the first `known`."""
+        try:
+            with format.told(self._path):
+                row = self._db.execute("SELECT columns FROM block WHERE first = ?", (first,)).fetchone()
+        except StudioError:
+            row = None
+        raw = row[0] if row else None
+        if not isinstance(raw, bytes) or len(raw) != count * WIDTH:
+            self._damaged()
+            self._fill(count - known)
+            return
+        for name, values in split(raw, count).items():
+            column: array[Any] = array(CODES[name])
+            column.frombytes(values)
+            native(column)
+            fresh = column[known:] if known else column
+            getattr(self.columns, name).extend(self._checked(name, fresh))
+
+    def _checked(self, name: str, values: array[Any]) -> array[Any]:
+        """The values, those that mean nothing replaced."""
+        if good := _GOOD.get(name):
+            raw = values.tobytes()
+            if not raw.translate(None, good):
+                return values
+            substitute = _NOTE if name == "kind" else 0
+            return self._replaced(values, lambda value: value if value in good else substitute)
+        if name == "time":
+            # A sum is only finite where all of them are.
+            if -1.0 < sum(values) < _LATEST * len(values) and min(values) >= 0 and max(values) < _LATEST:
+                return values
+            return self._replaced(values, lambda value: value if 0 <= value < _LATEST else 0.0)
+        if name in _SHARED:
+            most = len(getattr(self.columns, _SHARED[name]).texts)
+            if max(values) < most:
+                return values
+            return self._replaced(values, lambda value: value if value < most else 1)
+        return values
+
+    def _replaced(self, values: array[Any], by: Any) -> array[Any]:
+        self._damaged()
+        return array(values.typecode, map(by, values))
+
+    def _fill(self, count: int) -> bool:
+        """Empty rows in the place of missing entries; False where too many are missing."""
+        if count <= 0:
+            return count == 0 or self._began
+        self._missing += count
+        if self._missing > _GAP:
+            return False
+        columns = self.columns
+        last = columns.time[-1] if len(columns) else 0.0
+        for name, code in CODES.items():
+            value = last if name == "time" else _NOTE if name == "kind" else 0
+            getattr(columns, name).extend(array(code, [value]) * count)
+        return True
+
+    # ------------------------------------------------------------------ changes
+
+    def _load_changes(self) -> list[int]:
+        known = len(self.columns)
+        changed: list[int] = []
+        query = "SELECT seq, field, numbers, news FROM change WHERE seq > ? ORDER BY seq"
+        try:
+            with format.told(self._path):
+                for seq, field, numbers, news in self._db.execute(query, (self._seq,)):
+                    if not isinstance(seq, int) or seq <= self._seq:
+                        self._damaged()
+                        break
+                    self._seq = seq
+                    if isinstance(numbers, bytes) and isinstance(news, bytes) and len(numbers) == len(news):
+                        changed += self._change(field, numbers, news)
+                    else:
+                        self._damaged()
+        except StudioError as error:
+            self.problem = error.message
+        return changed if known else []
+
+    def _change(self, field: str, raw: bytes, news: bytes) -> array[int]:
+        """Put the changes of one column in their places, those that make sense."""
+        columns = self.columns
+        if len(raw) % 4:
+            self._damaged()
+            return array("I")
+        numbers, values = unpacked(raw), unpacked(news)
+        first, after = columns.first, columns.first + len(columns)
+        if field in ("parent", "follows"):
+            links = columns.parents if field == "parent" else columns.follows
+            links.update(
+                (number, value) for number, value in zip(numbers, values, strict=True) if value < number < after
+            )
+            return numbers
+        most = self._most(field)
+        if not numbers or not most:
+            return array("I")
+        column = getattr(columns, field)
+        if min(numbers) >= first and max(numbers) < after and max(values) < most and field != "kind":
+            for number, value in zip(numbers, values, strict=True):
+                column[number - first] = value
+            return numbers
+        for number, value in zip(numbers, values, strict=True):
+            if first <= number < after and value < most and (field != "kind" or value in _GOOD["kind"]):
+                column[number - first] = value
+        return numbers
+
+    def _most(self, field: str) -> int:
+        """What the values of a changeable column stay below; 0 for what is none."""
+        if field in ("method", "target"):
+            return len(getattr(self.columns, _SHARED[field]).texts)
+        return {"link": 1 << 32, "outcome": len(OUTCOMES) + 1, "flags": 256, "kind": 256}.get(field, 0)
+
+    def _damaged(self) -> None:
+        self.problem = self.problem or f"The session {self._path.name} is damaged: what can be read is shown."
