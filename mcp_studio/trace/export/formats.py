@@ -1,0 +1,209 @@
+"""What a recording can be exported as, and doing it: some entries at a time, beside the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from mcp_studio.errors import UsageError
+from mcp_studio.redact import Redactor
+from mcp_studio.trace import columns as bits
+from mcp_studio.trace.export.item import Extra, items
+from mcp_studio.trace.export.jsonl import Bundle, JsonLines
+from mcp_studio.trace.export.servers import servers_in
+from mcp_studio.trace.export.writer import Source, Writer
+from mcp_studio.trace.recording import Reader, Recording
+
+_CHUNK = 500
+_SLICE = 0.005
+"""Seconds that gathering holds the event loop at a time."""
+_RARE = bits.COMMENTED | 3 << bits.SEVERITY
+_BUFFER = 1 << 20
+Told = Callable[[int, int], None]
+"""Told how many of how many entries are out."""
+
+
+class Format(NamedTuple):
+    """One of the formats."""
+
+    name: str
+    ending: str
+    """Of file names."""
+    words: str
+    make: Callable[[], Writer]
+
+
+FORMATS: Mapping[str, Format] = {
+    one.name: one
+    for one in (
+        Format("bundle", "mcptrace", "everything, compressed: opens anywhere, and can be played", Bundle),
+        Format("jsonl", "jsonl", "everything, one JSON object on each line", JsonLines),
+    )
+}
+"""By their names."""
+
+
+class Written(NamedTuple):
+    """What came of an export."""
+
+    entries: int
+    path: Path | None = None
+    """Where it stands; None where it went to a stream."""
+
+
+async def export(
+    recording: Recording,
+    numbers: Iterable[int] | None,
+    format: str,
+    target: Path | IO[bytes],
+    redactor: Redactor,
+    *,
+    title: str = "",
+    overwrite: bool = False,
+    told: Told | None = None,
+) -> Written:
+    """Write the entries with these numbers, or all, to a file or stream; what is kept no longer is left out.
+
+    A file appears when it is complete. Cancelling the caller leaves nothing behind. Everything goes through the
+    redactor once more.
+
+    Raises:
+        UsageError: no such format, nothing chosen, or the file is there already, or cannot be written.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"There is no format {format!r} to export as.", hint=f"There are {', '.join(FORMATS)}.")
+    work = partial(_Export, recording, numbers, redactor, title, told)
+    if not isinstance(target, Path):
+        return Written(await work().run(FORMATS[format].make(), target))
+    if not overwrite and await asyncio.to_thread(target.exists):
+        raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.")
+    try:
+        return await _to_file(work(), FORMATS[format].make(), target, overwrite)
+    except OSError as problem:
+        raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
+
+
+async def _to_file(work: _Export, writer: Writer, target: Path, overwrite: bool) -> Written:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        with os.fdopen(handle, "wb", buffering=_BUFFER) as out:
+            count = await work.run(writer, out)
+        if overwrite:
+            os.replace(draft, target)
+        else:
+            _put_new(draft, target)
+        return Written(count, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _put_new(draft: Path, target: Path) -> None:
+    """Give the file its name, unless somebody has taken it meanwhile."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if target.exists():
+            raise FileExistsError(17, "it is there already") from None
+        os.replace(draft, target)
+
+
+class _Export:
+    """One export: gathers on the event loop what only the recording knows, and writes in a thread of its own."""
+
+    def __init__(
+        self, recording: Recording, numbers: Iterable[int] | None, redactor: Redactor, title: str, told: Told | None
+    ) -> None:
+        self._recording = recording
+        self._columns = recording.columns.snapshot()
+        self._redactor = redactor
+        self._title = title
+        self._told = told
+        self._numbers = _kept(numbers, self._columns.first, self._columns.first + len(self._columns))
+
+    async def run(self, writer: Writer, out: IO[bytes]) -> int:
+        """Write everything; gives the number of entries."""
+        if not self._numbers:
+            raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
+        loop, reader = asyncio.get_running_loop(), self._recording.reader()
+        thread = ThreadPoolExecutor(1, "export")
+        try:
+            await loop.run_in_executor(thread, self._begin, writer, out, reader)
+            for at in range(0, len(self._numbers), _CHUNK):
+                chunk = self._numbers[at : at + _CHUNK]
+                extras = await self._extras(chunk)
+                made = items(self._columns, chunk, reader.body, extras, self._redactor)
+                await loop.run_in_executor(thread, writer.write, made)
+                if self._told is not None:
+                    self._told(at + len(chunk), len(self._numbers))
+            await loop.run_in_executor(thread, _end, writer, out)
+            return len(self._numbers)
+        finally:
+            # What runs in the thread has to be over before the file is closed under it.
+            closing = thread.submit(reader.close)
+            await _patiently(asyncio.wrap_future(closing))
+            thread.shutdown(wait=False)
+
+    def _begin(self, writer: Writer, out: IO[bytes], reader: Reader) -> None:
+        known = servers_in(self._columns, self._numbers, reader.body, self._redactor)
+        title = self._redactor.text(self._title)
+        writer.begin(
+            Source(self._columns, self._numbers, known, title, time.time(), self._redactor, reader),
+            out,
+        )
+
+    async def _extras(self, numbers: Sequence[int]) -> dict[int, Extra]:
+        """Findings and comments, which only the recording knows; most entries have none."""
+        found: dict[int, Extra] = {}
+        columns, began = self._columns, time.perf_counter()
+        for number in numbers:
+            flags = columns.flags[number - columns.first]
+            if not flags & _RARE:
+                continue
+            entry = self._recording.entry(number)
+            comment = self._recording.comment_on(number) if flags & bits.COMMENTED else ""
+            found[number] = Extra(entry.findings if entry else (), comment)
+            if time.perf_counter() - began > _SLICE:
+                await asyncio.sleep(0)
+                began = time.perf_counter()
+        return found
+
+
+def _kept(numbers: Iterable[int] | None, first: int, end: int) -> Sequence[int]:
+    """The chosen ones, ascending, once each, as far as they are there."""
+    if numbers is None:
+        return range(first, end)
+    if isinstance(numbers, range) and numbers.step == 1:
+        return range(max(first, numbers.start), min(end, numbers.stop))
+    known = array("I", numbers)
+    if any(one >= other for one, other in pairwise(known)):
+        known = array("I", sorted(set(known)))
+    return known[bisect_left(known, first) : bisect_left(known, end)]
+
+
+def _end(writer: Writer, out: IO[bytes]) -> None:
+    writer.end()
+    out.flush()
+
+
+async def _patiently(waiting: asyncio.Future[None]) -> None:
+    """Wait to the end of something short, even while cancelled."""
+    try:
+        await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait((waiting,))
+        raise
