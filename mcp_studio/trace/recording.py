@@ -41,11 +41,20 @@ class Reader(Protocol):
 class Recording(Protocol):
     """Entries numbered without gaps; index 0 is the entry with the number `first_number`."""
 
-    columns: Columns
-    total: int
-    """The number of the newest entry."""
-    revision: int
-    """Changes with everything that changes."""
+    @property
+    def columns(self) -> Columns:
+        """What is known of every entry; to be asked for again rather than kept."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """The number of the newest entry."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """Changes with everything that changes."""
+        ...
 
     @property
     def first_number(self) -> int:

@@ -39,7 +39,7 @@ _BY_ITSELF = "sqlite_sequence"
 CONVERTERS: dict[int, Callable[[sqlite3.Connection], None]] = {}
 """From each older version to the next one."""
 _PAGE = 4_096
-_BUSY = 2.0
+_BUSY, _BUSY_WRITER = 2.0, 30.0
 """Seconds that one statement waits for another process."""
 _PATIENCE = 10.0
 """Seconds for one connection, where it is said so, after which a file that was made to waste time is given up."""
@@ -52,7 +52,7 @@ def create(path: Path) -> sqlite3.Connection:
         sqlite3.Error, OSError: it cannot be made.
     """
     path.touch(0o600, exist_ok=False)
-    db = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, timeout=_BUSY_WRITER, isolation_level=None, check_same_thread=False)
     # A killed process loses nothing that was committed. NORMAL lets a power failure take the last moments, not more.
     for pragma in (f"page_size={_PAGE}", "journal_mode=WAL", "synchronous=NORMAL", "trusted_schema=OFF"):
         db.execute(f"PRAGMA {pragma}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import zlib
 from array import array
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ class DiskReader:
         self._path = path
         self._most = most
         self._db: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
         self._block = Block(0, array("I"), b"")
         self.problem = ""
         """What could not be read, in a sentence."""
@@ -87,10 +89,11 @@ class DiskReader:
     # ------------------------------------------------------------------ inside
 
     def _connected(self) -> sqlite3.Connection:
-        if self._db is None:
-            self._db = format.connect(self._path)
-            format.unhurried(self._db)
-        return self._db
+        with self._lock:
+            if self._db is None:
+                self._db = format.connect(self._path)
+                format.unhurried(self._db)
+            return self._db
 
     def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
         try:
