@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.redact import MARK
 from mcp_studio.trace.diff_align import align
 from mcp_studio.trace.diff_ignore import At, Ignore, Step
 
@@ -24,6 +25,7 @@ _TEXT = 1_000_000
 """Characters of a text that is looked into where it is JSON."""
 _ALIGNED = 100_000
 """Items of two arrays that are put together; in larger arrays the first belongs to the first, and so on."""
+_SECRETS = 1_000
 Path = tuple[Step, ...]
 _Pair = tuple[Json, Json, At, At]
 """Two values that belong together, and where each of them is."""
@@ -45,7 +47,8 @@ class Difference(NamedTuple):
 def diff(before: Json, after: Json, ignore: Ignore = USUAL) -> tuple[Difference, ...]:
     """All places where two values differ, in their order; texts that are JSON are looked into.
 
-    Numbers count by their value: `1` and `1.0` are the same. The time is about linear in the size of both.
+    Numbers count by their value: `1` and `1.0` are the same. `‹redacted›` in a text stands for anything.
+    The time is about linear in the size of both.
     """
     found: list[Difference] = []
     for one in _Walk(ignore).differences(before, after):
@@ -105,6 +108,8 @@ class _Walk:
         elif kind is list:
             many = len(old) + len(new) > _ALIGNED
             yield from (self._by_place if many else self._items)(old, new, was, at)
+        elif kind is str and (_alike(old, new) or _alike(new, old)):
+            return
         elif kind is str and (inner := _inner(old, new)) is not None:
             self._kept += inner  # so that no later value has their place in memory, and with it their mark
             self._measure(inner[0], was)
@@ -196,6 +201,19 @@ class _Walk:
 
 def _kind(value: Json) -> type:
     return float if type(value) is int or isinstance(value, float) else type(value)
+
+
+def _alike(hidden: str, text: str) -> bool:
+    """Whether a text is one with secrets taken out, or could be it with some of them left in."""
+    first, *parts = hidden.split(MARK, _SECRETS)
+    if not parts or not text.startswith(first):
+        return False
+    place = len(first)
+    for part in parts[:-1]:
+        if (found := text.find(part, place)) < 0:
+            return False
+        place = found + len(part)
+    return len(text) - place >= len(parts[-1]) and text.endswith(parts[-1])
 
 
 def _inner(old: str, new: str) -> tuple[Json, Json] | None:

@@ -139,6 +139,19 @@ def test_texts_that_are_json_are_looked_into() -> None:
     assert kinds(old, {"text": '{"took":6,"a":2}'}, Ignore()) == [("changed", "text.a")]
 
 
+@pytest.mark.parametrize(
+    ("hidden", "text", "same"),
+    [
+        ("key ‹redacted› end", "key abc end", True), ("‹redacted›", "", True), ("‹redacted›, ‹redacted›", "a, b", True),
+        ("key ‹redacted› end", "key abc", False), ("a‹redacted›a", "a", False), ("x ‹redacted›", "y abc", False),
+        ('{"a": "‹redacted›", "b": 1}', '{"b": 1, "a": "abc"}', True),
+    ],
+)  # fmt: skip
+def test_what_was_taken_out_may_be_anything(hidden: str, text: str, same: bool) -> None:
+    assert (diff({"t": hidden}, {"t": text}, ALL) == ()) is same
+    assert (diff([text], [hidden], ALL) == ()) is same
+
+
 def test_more_differences_than_can_be_told_are_not_told() -> None:
     found = diff([0] * 300_000, [], ALL)
     assert len(found) == MOST + 1 and found[-1].kind == "more"
