@@ -57,6 +57,8 @@ class Writer:
         self._thread: threading.Thread | None = None
         self.written = 0
         """The number of the newest entry that is on disk."""
+        self.batches = 0
+        """How many batches are on disk."""
         self.trimmed = 0
         """The number of the newest entry of this session that had to go again; the ones before it went too."""
         self.lost = 0
@@ -133,6 +135,7 @@ class Writer:
         self._done += size
         self.written = max(self.written, file.newest)
         self.trimmed = max(self.trimmed, file.first - 1)
+        self.batches += len(batches)
 
     def _told(self, work: Callable[[], None]) -> None:
         """Do it; what goes wrong becomes a sentence."""
