@@ -1,0 +1,185 @@
+"""The keys of the language: what each takes, and what it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from mcp_studio.config.nearest import nearest
+from mcp_studio.trace.columns import BY_HAND, COMMENTED, MARKED, PROBE
+from mcp_studio.trace.message import DIRECTIONS, KINDS
+from mcp_studio.trace.query.errors import QueryError
+from mcp_studio.trace.query.lexer import Token
+from mcp_studio.trace.query.names import Status, TextTest, Whole, name_test
+from mcp_studio.trace.query.needle import Needle
+from mcp_studio.trace.query.nodes import (
+    All,
+    Any,
+    Comment,
+    Compare,
+    Flag,
+    Id,
+    Kind,
+    Name,
+    Node,
+    Outcome,
+    Severe,
+    Text,
+)  # fmt: skip
+from mcp_studio.trace.query.regex import Regex
+from mcp_studio.trace.query.values import BYTES, MS, amount, moment
+
+_FAILED = Outcome(frozenset({"tool error", "error", "lost"}))
+FAILED = Any((_FAILED, Kind(frozenset({"error", "invalid", "stray"}))))
+"""`status:error`, `error`: what went wrong, in whatever way."""
+FLAGS = {"marked": MARKED, "commented": COMMENTED, "probe": PROBE, "by-hand": BY_HAND}
+LEVELS = {"any": 1, "hint": 1, "note": 1, "warning": 2, "error": 3}
+"""`finding:` -> the least severity."""
+STATUSES = ("ok", "error", "tool error", "open", "cancelled", "lost")
+_OUTCOMES = ("ok", "tool error", "open", "cancelled", "lost")
+_ANSWERS = {"response": ("result", "error"), "answer": ("result", "error")}
+
+
+class Key(NamedTuple):
+    """One key."""
+
+    what: str
+    """What it asks, for help and completion."""
+    example: str
+    values: tuple[str, ...]
+    """All values that it may have; empty where there is no end of them."""
+    make: Callable[[Token, float], Node]
+    """The question; gets the moment that relative times count from."""
+    compared: bool = False
+    """Whether `>` and the like may stand before the value."""
+
+
+def value_error(token: Token, message: str, known: tuple[str, ...] = ()) -> QueryError:
+    """The value of a token is wrong."""
+    hint = nearest(token.value, known) if known else ""
+    return QueryError(message, token.at, token.end, hint=hint or (f"There are: {', '.join(known)}." if known else ""))
+
+
+def regex_of(token: Token) -> Regex:
+    """The regex that a token is."""
+    return Regex(token.value, token.flags.lower(), token.at + 1)
+
+
+def _test(token: Token) -> TextTest:
+    if token.form == "regex":
+        return regex_of(token)
+    return Whole(frozenset({token.value.casefold()})) if token.form == "quoted" else name_test(token.value)
+
+
+def _name(column: str, *methods: str) -> Callable[[Token, float], Node]:
+    def make(token: Token, now: float) -> Node:
+        asked = Name(column, _test(token))  # type: ignore[arg-type]
+        return All((Name("method", Whole(frozenset(methods))), asked)) if methods else asked
+
+    return make
+
+
+def _one_of(token: Token, what: str, known: tuple[str, ...]) -> str:
+    wanted = token.value.casefold()
+    if wanted not in known or token.form == "regex":
+        raise value_error(token, f"There is no {what} `{token.value}`.", known)
+    return wanted
+
+
+def _kind(token: Token, now: float) -> Node:
+    kind = _one_of(token, "kind", (*KINDS, *_ANSWERS))
+    return Kind(frozenset(_ANSWERS.get(kind, (kind,))))
+
+
+def _direction(token: Token, now: float) -> Node:
+    return Kind(frozenset(KINDS), frozenset({_one_of(token, "direction", DIRECTIONS)}))
+
+
+def _status(token: Token, now: float) -> Node:
+    text = token.value.casefold().replace("-", " ").replace("_", " ")
+    code = text.replace("*", "xx") if len(text) == 2 else text
+    if len(code) == 3 and code[0].isdecimal() and code.isascii() and all(c.isdecimal() or c == "x" for c in code):
+        return All((Kind(frozenset({"http"}), frozenset({"in"})), Name("method", Status(code))))
+    if text in ("error", "failed"):
+        return FAILED
+    if text not in _OUTCOMES:
+        raise value_error(token, f"There is no status `{token.value}`.", (*STATUSES, "404", "5xx"))
+    return Outcome(frozenset({text}))
+
+
+def _compared(column: str, units: dict[str, float], bare: str, example: str) -> Callable[[Token, float], Node]:
+    def make(token: Token, now: float) -> Node:
+        limit = None if token.form == "regex" else amount(token.value, units, bare)
+        if limit is None:
+            what = f"`{token.value}` is no amount" if token.value else "An amount is missing"
+            raise value_error(token, f"{what}: such as {example}.")
+        return Compare(column, token.compare or ">=", limit)  # type: ignore[arg-type]
+
+    return make
+
+
+def compare_of(token: Token) -> Node:
+    """`>500ms` or `>1MB` without a key: the unit says what it is."""
+    ms, size = amount(token.value, MS), amount(token.value, BYTES)
+    if ms is None and size is None:
+        hint = 'Units are us, ms, s, m, h and B, kB, MB, GB. Put quotes around text: "<b>".'
+        raise QueryError(f"`{token.compare}{token.value}` is no time and no size.", token.start, token.end, hint=hint)
+    if ms is not None:
+        return Compare("ms", token.compare, ms)
+    return Compare("size", token.compare, size or 0.0)
+
+
+def _moment(sign: str) -> Callable[[Token, float], Node]:
+    def make(token: Token, now: float) -> Node:
+        found = moment(token.value, now)
+        if found is None:
+            raise value_error(token, f"`{token.value}` is no time: write 10m, 12:01, 2026-11-20 or 2026-11-20T12:01.")
+        return Compare("time", sign, found)
+
+    return make
+
+
+def _finding(token: Token, now: float) -> Node:
+    return Severe(LEVELS[_one_of(token, "severity", tuple(LEVELS))])
+
+
+def _flag(token: Token, now: float) -> Node:
+    return Flag(FLAGS[_one_of(token, "such property", tuple(FLAGS))])
+
+
+def _comment(token: Token, now: float) -> Node:
+    return Comment(_test(token) if token.form == "regex" else name_test(token.value))
+
+
+def _text(token: Token, now: float) -> Node:
+    return Text(regex_of(token) if token.form == "regex" else Needle(token.value), False)
+
+
+KEYS: dict[str, Key] = {
+    "server": Key("the server's name", "server:github", (), _name("server")),
+    "method": Key("the method of a message, of an answer that of its request", "method:tools/*", (), _name("method")),
+    "tool": Key("the tool of a call", "tool:read_file", (), _name("target", "tools/call")),
+    "prompt": Key("the prompt that is got", "prompt:review", (), _name("target", "prompts/get")),
+    "resource": Key(
+        "the address of a resource", "resource:file://*", (),
+        _name("target", "resources/read", "resources/subscribe", "resources/unsubscribe"),
+    ),
+    "target": Key("tool, prompt or address that a message is about", "target:report", (), _name("target")),
+    "kind": Key("what an entry is", "kind:request", (*KINDS, "response"), _kind),
+    "direction": Key("which way it went", "direction:in", DIRECTIONS, _direction),
+    "status": Key("what came of a request; of HTTP answers the number", "status:error", STATUSES, _status),
+    "id": Key("the id of a request or answer", "id:17", (), lambda token, now: Id(token.value)),
+    "ms": Key("milliseconds from request to answer", "ms:>500", (), _compared("ms", MS, "ms", "ms:>500, ms:<2s"), True),
+    "size": Key("bytes on the wire", "size:>1MB", (), _compared("size", BYTES, "b", "size:>1MB, size:<200"), True),
+    "since": Key("at this time or later", "since:10m", (), _moment(">=")),
+    "until": Key("at this time or earlier", "until:12:30", (), _moment("<=")),
+    "finding": Key("the lint found something at least so bad", "finding:error", tuple(LEVELS), _finding),
+    "is": Key("marked, commented, part of finding the era, or written by hand", "is:marked", tuple(FLAGS), _flag),
+    "comment": Key("a person's comment on it", "comment:odd", (), _comment),
+    "text": Key("the body alone", 'text:"not found"', (), _text),
+}  # fmt: skip
+"""By their names, in the order of the help."""
+ALIASES = {"dir": "direction", "duration": "ms", "took": "ms", "uri": "resource"}
+"""Other names."""
+SIGNS = {"~s": "server", "~m": "method", "~t": "target"}
+"""Short signs with a value after a space."""

@@ -1,0 +1,104 @@
+"""Our end of the process that slow regexes run in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+
+from mcp_studio.trace.query.errors import TooSlow
+
+PATIENCE = 1.0
+"""Seconds that a regex may take for some texts of up to `_BATCH` bytes; more for larger ones."""
+_BATCH = 1 << 18
+_START = (
+    "import sys, runpy; "
+    "runpy.run_path(sys.argv[1])['main'](bytes.fromhex(sys.argv[2]).decode('utf-8', 'surrogatepass'), int(sys.argv[3]))"
+)
+_FILE = str(Path(__file__).with_name("worker.py"))
+
+
+class Worker:
+    """Starts the process when it is needed first. To be used by one thread at a time; any may close it."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._arguments = pattern.encode("utf-8", "surrogatepass").hex(), str(int(flags))
+        self._process: subprocess.Popen[bytes] | None = None
+        self._finalizer: weakref.finalize[..., Worker] | None = None
+
+    def which(self, texts: Sequence[str]) -> bytes:
+        """1 for each text that the pattern is found in, 0 for the others.
+
+        Raises:
+            TooSlow: it takes longer than it may, or was closed meanwhile.
+        """
+        found: list[bytes] = []
+        batch: list[bytes] = []
+        size = 0
+        for text in texts:
+            data = text.encode("utf-8", "replace")
+            if batch and size + len(data) > _BATCH:
+                found.append(self._ask(batch))
+                batch, size = [], 0
+            batch.append(data)
+            size += len(data)
+        return b"".join((*found, self._ask(batch)))
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if self._finalizer is not None:
+            self._finalizer.detach()
+            self._finalizer = None
+        if process is not None:
+            _end(process)
+
+    def _ask(self, batch: list[bytes]) -> bytes:
+        process = self._process or self._started()
+        slow = threading.Event()
+        size = sum(map(len, batch))
+
+        def give_up() -> None:
+            slow.set()
+            process.kill()
+
+        timer = threading.Timer(PATIENCE + size / 5_000_000, give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            assert process.stdin and process.stdout
+            process.stdin.write(" ".join(str(len(data)) for data in batch).encode() + b"\n" + b"".join(batch))
+            process.stdin.flush()
+            found = process.stdout.read(len(batch))
+        except (OSError, ValueError):
+            found = b""
+        finally:
+            timer.cancel()
+        if len(found) < len(batch):
+            self.close()
+            what = "takes too long" if slow.is_set() else "could not be looked for"
+            raise TooSlow(f"The regex {what}.", hint="Fewer `*` and `+`, above all inside each other, make it faster.")
+        return found
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _START, _FILE, *self._arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self._process = process
+        self._finalizer = weakref.finalize(self, _end, process)
+        return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            try:
+                stream.close()
+            except (OSError, ValueError):
+                continue
+    process.wait()

@@ -1,0 +1,156 @@
+"""Which entries a query asks for: one by one and over columns and blocks the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_studio.trace.lint.finding import Finding
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
+from mcp_studio.trace.query import worker_client
+from mcp_studio.trace.query.errors import TooSlow
+from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.query.select import select
+from tests.trace.query.kit import Fake, entry, span
+
+NOW = 1_000_050.0
+ALPHABET = 'ab É\u00e9"\\ß\nT/xK'
+FINDINGS = {level: (Finding(level, "rule", "text", "section"),) for level in ("hint", "warning", "error")}
+TERMS = [
+    "a", "É", "straße", r'"\""', "server:s", "server:=S", "server:*2", "server:=s*", "tool:a", "target:*",
+    "kind:request", "kind:response", "direction:in", "status:ok", "error", "status:tool-error", "status:open",
+    "status:lost", "status:404", "status:4xx", "id:1", "id:x", ">1500ms", "<=1s", "ms:>=0", "size:>40", "<1KB",
+    "since:40s", "method:tools/*",    "until:20s", "finding:any", "finding:warning", "finding:error", "marked", "is:commented", "is:probe", "comment:odd",
+    "comment:*", "text:a", "/a./", "/^a|b$/", "text:/A[bx]/i", "server:/^S/i", "request", '""',
+]  # fmt: skip
+
+
+@st.composite
+def recordings(draw: st.DrawFn) -> Fake:
+    texts = st.text(ALPHABET, max_size=6)
+    first = draw(st.sampled_from([1, 5]))
+    count = draw(st.integers(0, 24))
+    entries = []
+    for number in range(first, first + count):
+        kind = draw(st.sampled_from(KINDS))
+        more: dict[str, Any] = {"server": draw(st.sampled_from(["s", "S2", "é"]))}
+        more["method"] = draw(st.sampled_from(["", "tools/call", "ping", "404 Not Found", "4040"]))
+        more["target"] = draw(texts)
+        more["direction"] = draw(st.sampled_from(DIRECTIONS))
+        more["probe"] = draw(st.booleans())
+        body: Any = draw(texts).encode()
+        if kind in ("request", "result", "error"):
+            more["id"] = draw(st.sampled_from([1, "x", "1", 17]))
+            inside = {"text": draw(texts), "id": 1}
+            body = json.dumps({"id": more["id"], "params": inside}, ensure_ascii=draw(st.booleans())).encode()
+        if draw(st.integers(0, 9)) == 0:
+            body = b"b" * draw(st.sampled_from([300, 70_000])) + "aÉ".encode()
+            more.pop("id", None)
+        if finding := draw(st.sampled_from(["", "", *FINDINGS])):
+            more["findings"] = FINDINGS[finding]
+        entries.append(entry(number, kind, body, **more))
+    waiting = [one for one in entries if one.kind == "request"]
+    for answer in [one for one in entries if one.kind in ("result", "error")]:
+        earlier = [one for one in waiting if one.number < answer.number and one.span is None]
+        if earlier:
+            span(earlier[-1], answer, draw(st.sampled_from(["ok", "error", "tool error"])))
+    for request in waiting:
+        if request.span is None:
+            span(request, None, draw(st.sampled_from(["open", "cancelled", "lost"])))
+    recording = Fake(entries, block=draw(st.integers(1, 9)), large=200)
+    for one in entries:
+        if draw(st.integers(0, 5)) == 0:
+            recording.mark(one.number, True)
+        if draw(st.integers(0, 5)) == 0:
+            recording.comment(one.number, draw(st.sampled_from(["odd", "even"])))
+    return recording
+
+
+QUERIES = st.recursive(
+    st.sampled_from(TERMS),
+    lambda inner: st.one_of(
+        inner.map(lambda one: f"not ({one})"),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: "(" + " and ".join(parts) + ")"),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: "(" + " or ".join(parts) + ")"),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(recordings(), QUERIES)
+def test_entry_by_entry_and_over_the_columns_is_the_same(recording: Fake, text: str) -> None:
+    query = parse(text, NOW)
+    meant = [one.number for one in recording.entries if query.matches(one, recording)]
+    assert list(select(recording, query)) == meant
+    assert recording.closed == (1 if query.cost > 1 else 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("CAFÉ", True), ("café git", True), ("cafe", False), ("issue nowhere", False), ("request", True),
+        ("server:hub", True), ("server:=hub", False), ("server:*hub", True), ('server:"git"', False),
+        ("tool:create*", True), ("prompt:create*", False), ("text:git", False), ("~t create", True), ("line two", True),
+        (r'"\nline"', True), ("ms:>1", False), ('"Title"', True), (r'"say \"hi\""', True), ("naïve", True),
+        ("/T.tle/", True), ("/t.tle/", False), ("/t.*Caf/i", True), ("since:1s", False),
+    ],
+)  # fmt: skip
+def test_what_a_query_means(text: str, found: bool) -> None:
+    body = '{"Title": "CafÉ", "more": "say \\"hi\\" na\\u00efve\\nline two"}'.encode()
+    one = entry(1, body=body, server="GitHub", method="tools/call", target="create_issue")
+    query = parse(text, 2_000_000)
+    try:
+        assert query.matches(one) is found
+        assert list(select(Fake([one]), query)) == [1] * found
+    finally:
+        query.close()
+
+
+def test_failures_are_found_whatever_kind_they_are() -> None:
+    asked, answer = entry(1), entry(2, "result")
+    span(asked, answer, "tool error")
+    lost = entry(3)
+    span(lost, None, "lost")
+    good = entry(4)
+    span(good, None, "open")
+    recording = Fake([asked, answer, lost, good, entry(5, "invalid"), entry(6, "stray"), entry(7, "stderr")])
+    assert list(select(recording, parse("error"))) == [1, 2, 3, 5, 6]
+    assert list(select(recording, parse("status:tool-error"))) == [1, 2]
+
+
+def test_every_outcome_has_its_status() -> None:
+    for outcome in OUTCOMES:
+        one = entry(1)
+        span(one, None, outcome)
+        assert parse(f'status:"{outcome}"').matches(one)
+
+
+def test_only_blocks_that_can_have_it_are_read() -> None:
+    recording = Fake([entry(n, server="rare" if n == 50 else "s", body=b"foo") for n in range(1, 2_000)], block=10)
+    assert list(select(recording, parse("server:rare foo"))) == [50]
+    assert recording.read == 1
+    assert list(select(recording, parse("server:nobody foo"))) == [] and recording.read == 1
+
+
+def test_a_regex_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_client, "PATIENCE", 0.2)
+    query = parse("/(a+)+$/")
+    assert query.cost == 4
+    with pytest.raises(TooSlow):
+        query.matches(entry(1, body=b"a" * 60 + b"b"))
+    assert query.matches(entry(2, body=b"aaa"))
+    query.close()
+
+
+def test_a_large_body_is_looked_through_in_slices() -> None:
+    body = b"x" * ((1 << 18) - 3) + b"NEEDLE" + b"x" * 600_000
+    recording = Fake([entry(1, body=body)])
+    for text in ("needle", "/N[E]{2}DL/", "text:/E.LE/"):
+        query = parse(text)
+        assert list(select(recording, query)) == [1], text
+        query.close()
