@@ -53,6 +53,8 @@ SCOPES = {
     "json": "In every editor of JSON",
     "when": "Choosing a date or a time",
     "file": "Putting a file into a field",
+    "mortem": "How a server ended",
+    "stray": "What a server printed besides the protocol",
     "paste": "Pasting into a field",
     "approval": "When a call needs approval",
     "confirm": "Yes or no",

@@ -17,6 +17,7 @@ from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.caching import Hint
 from mcp_studio.protocol.events import Answered
+from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.record import record
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.session.connection import DeadlinePassed, Reply
@@ -62,6 +63,8 @@ class Call:
     task: asyncio.Task[None] | None = None
     fresh: bool = False
     """The server is to be asked, whatever is kept of an earlier answer."""
+    unchecked: bool = False
+    """Its result is not compared with the tool's outputSchema: it is one of very many."""
     sendings: int = 0
     """Requests that were sent for it: more than one where the server wanted input first."""
     timeouts: Timeouts = Timeouts()
@@ -74,6 +77,8 @@ class Call:
     """The task that it has become, as it is now."""
     let_go: bool = False
     """Nobody waits for the task any more, and it is not to be cancelled."""
+    request: RequestId | None = None
+    """The id of the newest request that was sent for it."""
     left: Signal[Call] = field(default_factory=lambda: Signal[Call]())
     """Somebody let go of it."""
 
@@ -119,6 +124,10 @@ class Call:
         if task is not self.as_task:
             self.as_task = task
             self.changed.emit(self)
+
+    def on_id(self, identity: RequestId) -> None:
+        """Learn from the session under which id it is about to be sent."""
+        self.request = identity
 
     def on_sent(self) -> None:
         """Learn from the session that it has left."""
@@ -192,7 +201,7 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
     except StudioError as error:
         # Unreachable, but not lost: the transport found nobody to send it to.
         nobody = isinstance(error, Unreachable) and not isinstance(error, ConnectionLost)
-        call.finish(Lost(ms=ms(), error=error, sent=call.sent and not nobody))
+        call.finish(Lost(ms=ms(), request_id=call.request, error=error, sent=call.sent and not nobody))
         return
     outcome = outcome_of(call.method, reply, ms())
     if more := _of_task(call):

@@ -98,14 +98,16 @@ class _Sending:
         reply = await self._connection.request(
             call.method, {**params, **self._as_task} if self._as_task else params,
             idle=call.timeouts.idle or timeouts.idle, total=call.timeouts.total or timeouts.total,
-            on_progress=call.on_progress, on_sent=call.on_sent, headers=self._headers, follows=self._earlier,
+            on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id, headers=self._headers,
+            follows=self._earlier,
         )  # fmt: skip
         self._earlier = reply.request_id
         return reply
 
     async def _listed_anew(self) -> Headers | None:
         """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
-        found = await fetch("tool", asker(self._connection), self._limits)
+        number = self._supervisor.tap.number_of(self._earlier)
+        found = await fetch("tool", asker(self._connection, number), self._limits)
         self._manager.refresh(self._call.ref.server)
         for item in found.items:
             if isinstance(item, dict) and item.get("name") == self._call.ref.name:

@@ -71,8 +71,10 @@ def of_words(text: str, status: int = 0) -> Ending:
     """What the sentence of a failure over the network means."""
     if not status and (found := _STATUS.search(text[:400])):
         status = int(found[1])
-    how: How = next((how for how, words in _REMOTE if words.search(text[:400])), "status" if status else "other")
-    return Ending(how, status, text)
+    for how, words in _REMOTE:
+        if words.search(text[:400]):
+            return Ending(how, status, text)
+    return Ending("status" if status else "other", status, text)
 
 
 def _number(name: str) -> int:

@@ -15,6 +15,7 @@ from mcp_studio.tui import (
     console_keys,
     copy_keys,
     dialog_keys,
+    ending_keys,
     form_keys,
     log_keys,
     memory_keys,
@@ -27,6 +28,7 @@ Scope = Literal[
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
     "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
+    "mortem", "stray",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -106,6 +108,7 @@ ACTIONS: tuple[Action, ...] = (
         ("server-logs", "l", "logs", "Its log messages, and their level", "Logs"),
         ("server-roots", "f", "roots", "Roots: the folders that it is told of", ""),
         *console_keys.SERVERS,
+        *ending_keys.SERVERS,
     ),
     *_scope(
         "catalog",
@@ -188,6 +191,8 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("example", *aid_keys.EXAMPLE),
     *_scope("json", *aid_keys.JSON),
     *_scope("when", *aid_keys.WHEN),
+    *_scope("mortem", *ending_keys.MORTEM),
+    *_scope("stray", *ending_keys.STRAY),
     *_scope("file", *aid_keys.FILE),
     *_scope("paste", *aid_keys.PASTE),
     *_scope(

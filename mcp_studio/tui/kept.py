@@ -21,6 +21,11 @@ class Kept:
         """The newest call of an entry."""
         return self._calls.get(key)
 
+    @property
+    def newest_first(self) -> tuple[Call, ...]:
+        """All that are kept."""
+        return tuple(reversed(self._calls.values()))
+
     def put(self, key: str, call: Call) -> None:
         """Keep a call in the place of an older one; results that nobody has looked at for long go."""
         self._calls.pop(key, None)

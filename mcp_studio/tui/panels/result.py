@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -13,11 +13,11 @@ from textual.widget import AwaitMount, Widget
 from textual.widgets import Static
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import CallOutcome, Rejected, Succeeded, ToolFailed
+from mcp_studio.call.outcome import CallOutcome, Lost, Rejected, Succeeded, ToolFailed
 from mcp_studio.protocol.apps import app_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe, late, task_words
+from mcp_studio.tui import describe, late, late_trace, task_words
 from mcp_studio.tui.bindings import key_for
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
@@ -69,6 +69,8 @@ class ResultPanel(Pane, scope="result"):
         """The newest viewer, until it is there."""
         self.news: Callable[[], str] = str
         """What is to be said of changes since the result came, or an empty string."""
+        self.ending: Callable[[Call], Sequence[str | tuple[str, str]] | None] = lambda call: None
+        """What is known of how the connection ended that a call was lost with."""
 
     def compose(self) -> ComposeResult:
         """A line on how it ended, above the body."""
@@ -97,10 +99,13 @@ class ResultPanel(Pane, scope="result"):
         tabs = [Tab("text", "Text"), Tab("structured", "Structured", "Struct"), Tab("raw", "Raw")]
         self.show_tabs(tabs if has_tabs else [], self.tab)
         self.tick()
-        self._body.display = has_tabs
-        self._head.can_focus = not has_tabs
+        card = self.ending(call) if call is not None and isinstance(outcome, Lost) else None
+        self._body.display = has_tabs or card is not None
+        self._head.can_focus = not self._body.display
         if has_tabs:
             self._fill(outcome)
+        elif card is not None:
+            self._show_view("ending", late_trace.mortem_card).put(card)
 
     def _keep_focus(self) -> None:
         """What had the focus may be hidden now."""
@@ -145,15 +150,19 @@ class ResultPanel(Pane, scope="result"):
         views = late.result_views()
         app = self._app(outcome)
         kind = views.kind_for(self.tab if self.tab in _TABS else "text", outcome, app)
-        if kind not in self._views:
-            self._views[kind] = views.make(kind)
-            self.mounting = self._body.mount(self._views[kind])
-        for name, view in self._views.items():
-            view.display = name == kind
+        view = self._show_view(kind, lambda: views.make(kind))
         stamp = (id(self._call), id(views.raw_of(outcome)))
         if self._filled.get(kind) != stamp:
             self._filled[kind] = stamp
-            views.put(self._views[kind], kind, outcome, app)
+            views.put(view, kind, outcome, app)
+
+    def _show_view(self, kind: str, make: Callable[[], Any]) -> Any:
+        if kind not in self._views:
+            self._views[kind] = make()
+            self.mounting = self._body.mount(self._views[kind])
+        for name, view in self._views.items():
+            view.display = name == kind
+        return self._views[kind]
 
     def _app(self, outcome: CallOutcome) -> str:
         """The page of the tool that was called, where it has one."""

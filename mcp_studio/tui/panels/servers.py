@@ -17,7 +17,7 @@ from mcp_studio.tui import describe
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, fit, spread
+from mcp_studio.tui.views.line import Line, Piece, cut, fit, spread, width_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 EMPTY = (
@@ -38,6 +38,10 @@ class Server(NamedTuple):
     unit: str = "t"
     wrong: bool = False
     """It does something wrong, which its details say."""
+    ended: str = ""
+    """How it ended, until somebody has looked at that."""
+    stray: int = 0
+    """Lines on its standard output that were no protocol."""
 
 
 class _Row(NamedTuple):
@@ -59,7 +63,7 @@ class ServersPanel(Pane, scope="servers"):
     number = 1
 
     class Wanted(Message):
-        """The person wants something done: `open toggle restart add edit delete copy roots logs`, to which server."""
+        """The person wants something done: `open toggle restart add edit delete copy roots logs ending stray`."""
 
         def __init__(self, what: str, server: str) -> None:
             super().__init__()
@@ -127,8 +131,8 @@ class ServersPanel(Pane, scope="servers"):
         for server in self._servers:
             rows.append(_Row(server, "", 0))
             status = server.status
-            if status.error and status.state in ("failed", "retrying", "needs_auth"):
-                reason = safe(status.error.message, 400)
+            failed = status.error is not None and status.state in ("failed", "retrying", "needs_auth")
+            if reason := safe(status.error.message, 400) if failed and status.error else safe(server.ended, 200):
                 lines = wrap(
                     reason, width, max_lines=_REASON_LINES, placeholder=glyphs().more, break_on_hyphens=False
                 ) or [reason]
@@ -142,10 +146,11 @@ class ServersPanel(Pane, scope="servers"):
         tone = describe.tone(status)
         words = _words(row.server)
         warned = [(f" {signs.warning}", "warn")] if row.server.wrong else []
+        warned += [(f" {signs.stray}{min(row.server.stray, 999)}", "warn")] if row.server.stray else []
         sign: Piece = (f"{getattr(signs, _SIGNS[tone])} ", _LOOKS[tone])
         longest = max((len(server.status.server) for server in self._servers), default=0)
         states = max((len(_words(server)) for server in self._servers), default=0)
-        room = width - states - len("●  ")
+        room = width - states - width_of(warned) - len("●  ")
         # Where names would be cut, the transport gives way: it stands in the details too.
         kind = f"{_SHORT.get(row.server.kind, row.server.kind):<5} " if longest + len("stdio ") <= room else ""
         names = max(6, min(longest, room - len(kind)))
@@ -190,6 +195,14 @@ class ServersPanel(Pane, scope="servers"):
     def action_console(self) -> None:
         """Send any message to it by hand."""
         self._ask("console")
+
+    def action_ending(self) -> None:
+        """Show how it ended."""
+        self._ask("ending")
+
+    def action_stray(self) -> None:
+        """Show what it printed besides the protocol."""
+        self._ask("stray")
 
     def action_copy(self) -> None:
         """Copy its name."""

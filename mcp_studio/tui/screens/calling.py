@@ -211,21 +211,30 @@ class Calling:
 
     def start(self, opened: Opened, fresh: bool = False, hidden: frozenset[str] = frozenset()) -> None:
         """Run an entry as it is; a value with secrets of which the form knows nothing (`hidden`) becomes no draft."""
-        call = self._patience.start(opened, fresh)
-        self._calls.put(opened.key, call)
-        call.changed.connect(self._call_changed)
         secret = opened.secrets | hidden
         value = None if opened.entry.ref.kind == "resource" else opened.value
-        self._studio.memory.history.follow(call, opened.entry.ref, value, origin="studio", hidden=secret)
+        self.follow(opened, self._patience.start(opened, fresh), value, secret)
         if not hidden:
             self._studio.memory.drafts.put(opened.key, opened.value, hidden=secret)
+
+    def follow(self, opened: Opened, call: Call, value: Json, secret: frozenset[str]) -> None:
+        """Show a call of an entry from its beginning on, and remember it with the value that it was begun with."""
+        self._calls.put(opened.key, call)
+        call.changed.connect(self._call_changed)
+        self._studio.memory.history.follow(call, opened.entry.ref, value, origin="studio", hidden=secret)
         self._show_result()
+
+    @property
+    def kept(self) -> tuple[Call, ...]:
+        """The newest call of each entry, newest first."""
+        return self._calls.newest_first
 
     def wanted(self, what: str) -> None:
         """Do what the call or the result pane asks for."""
         match what:
             case "again":
-                self.run(fresh=True)
+                if not self._screen.serving.ending.again(self.call):
+                    self.run(fresh=True)
             case "cancel":
                 self.cancel()
             case "command" | "as" | "paste":

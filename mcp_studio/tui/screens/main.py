@@ -25,7 +25,7 @@ from mcp_studio.tui.panels.trace import DetailPane, TracePanel
 from mcp_studio.tui.screens.arranging import Arranging
 from mcp_studio.tui.screens.asking import Asking
 from mcp_studio.tui.screens.calling import Calling
-from mcp_studio.tui.screens.facts import catalog_entries, server_rows, status_facts, teach
+from mcp_studio.tui.screens.facts import catalog_entries, status_facts, teach
 from mcp_studio.tui.screens.frame import Frame
 from mcp_studio.tui.screens.handling import Handling
 from mcp_studio.tui.screens.looking import Looking
@@ -124,7 +124,7 @@ class MainScreen(Frame):
     def refresh_servers(self) -> None:
         """Show every server as it is now."""
         self.status.show(status_facts(self.studio))
-        self.servers.show(server_rows(self.studio))
+        self.serving.show()
         self.arranging.servers_changed()
 
     def refresh_catalog(self, kind: EntryKind) -> None:

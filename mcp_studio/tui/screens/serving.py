@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe, late
+from mcp_studio.tui.screens.ending import Endings
+from mcp_studio.tui.screens.facts import server_rows
 
 if TYPE_CHECKING:
     from mcp_studio.config.model import ServerConfig, Untrusted
@@ -20,6 +22,11 @@ class Serving:
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
         self._studio = screen.studio
+        self.ending = Endings(screen)
+
+    def show(self) -> None:
+        """Show every server as it is now, and what has ended since."""
+        self._screen.servers.show(self.ending.marked(server_rows(self._studio)))
 
     @property
     def _app(self) -> StudioApp:
@@ -44,6 +51,10 @@ class Serving:
                 self._app.push_screen(late.roots_dialog(self._studio, name))
             case "console":
                 self._app.push_screen(late.console(self._studio, name))
+            case "ending":
+                self.ending.open(name)
+            case "stray":
+                self.ending.stray(name)
             case "logs":
                 self._app.push_screen(late.log_view(self._studio, name))
             case _:

@@ -34,6 +34,7 @@ class Glyphs:
     gone: str = "-"
     watched: str = "◉"
     follows: str = "↳"
+    stray: str = "≠"
 
 
 UNICODE = Glyphs()
@@ -60,6 +61,7 @@ ASCII = Glyphs(
     changed="~",
     watched="@",
     follows="\\",
+    stray="#",
 )
 
 _chosen = UNICODE

@@ -265,6 +265,17 @@ class TraceTable(VirtualView):
         self._look_at_store()
         self._tell()
 
+    def go_to_number(self, number: int) -> bool:
+        """Put the cursor on an entry, and follow no longer; False where it is filtered out or not kept any more."""
+        self._look_at_store()
+        place = self._place(number)
+        if not 0 <= place < self.row_count or self._number(place) != number:
+            return False
+        self._kept, self._above = number, None
+        self._set_following(place == self.row_count - 1)
+        self.move_to(place, center=True)
+        return True
+
     def row_highlighted(self, index: int) -> None:
         """The person moved the cursor: only on the last row it follows."""
         self._kept, self._above = self._number(index), None

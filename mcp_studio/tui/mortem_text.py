@@ -1,0 +1,117 @@
+"""The card on the end of a connection, as pieces of text. Pure functions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from mcp_studio.safetext import safe
+from mcp_studio.session.state import Status
+from mcp_studio.trace import mortem_words as words
+from mcp_studio.trace.ending import headline
+from mcp_studio.trace.postmortem import Flight, Frame, Mortem, Printed
+from mcp_studio.tui import describe
+from mcp_studio.tui.tracing import clock
+from mcp_studio.tui.views.glyphs import glyphs
+
+Part = str | tuple[str, str]
+_HEAD = "b $accent"
+_LINE = 500
+
+
+def card(one: Mortem, status: Status | None, *, lines: int = 20) -> list[Part]:
+    """All of it.
+
+    Args:
+        status: how the server is now; None in a past session.
+        lines: of standard error, at most.
+    """
+    return [
+        *_first(one),
+        *_state(one, status),
+        *_flights(one.flights),
+        *_printed("Last on standard error", one.stderr[-lines:], len(one.stderr) > lines),
+        *_stray(one),
+        *_frames(one.frames),
+    ]
+
+
+def _first(one: Mortem) -> list[Part]:
+    sign = glyphs().off if one.ending.how == "closed" else glyphs().bad
+    parts: list[Part] = [(f"{sign} {safe(one.server, 80)} {headline(one.ending)}", "b $state-failed"), "\n"]
+    if text := words.means(one):
+        parts += [text, "\n"]
+    if one.message and one.ending.how not in ("exit", "signal", "guard", "closed"):
+        parts += [(safe(one.message, 600), "$quiet"), "\n"]
+    return parts
+
+
+def _state(one: Mortem, status: Status | None) -> list[Part]:
+    parts: list[Part] = []
+    if one.uptime is not None:
+        ready = "" if one.ready else ", not ready yet"
+        parts.append(f"  ran      {words.span_text(one.uptime)}{ready}, since {clock(one.began)}\n")
+    parts.append(f"  ended    {clock(one.time)}, {words.span_text(max(0.0, time.time() - one.time))} ago\n")
+    if status is not None:
+        parts.append(("  now      ", ""))
+        parts.append((f"{now(status)}\n", {"ok": "$text-success", "bad": "$text-error"}.get(describe.tone(status), "")))
+    return parts
+
+
+def now(status: Status) -> str:
+    """How the server is now, in few words."""
+    match status.state:
+        case "ready":
+            return "it is connected" + (" again" if status.pid else "")
+        case "retrying":
+            left = max(0.0, status.retry_at - time.monotonic())
+            return f"it starts again in {left:.0f} s (attempt {status.attempt})"
+        case "failed":
+            hint = safe(status.error.hint, 200) if status.error else ""
+            return f"it is not started again by itself. {hint}".rstrip()
+        case "needs_auth":
+            return "it wants a sign-in"
+        case "disabled":
+            return "it is off"
+        case state:
+            return f"it is {'connecting' if state == 'connecting' else 'waiting to be started'}"
+
+
+def _flights(flights: Sequence[Flight]) -> list[Part]:
+    if not flights:
+        return [("\nNothing was in flight\n", _HEAD)]
+    parts: list[Part] = [("\nIn flight\n", _HEAD)]
+    for one in flights:
+        sign = glyphs().sent if one.direction == "out" else glyphs().received
+        what = f"{safe(one.method, 80)} {safe(one.target, 200)}".rstrip()
+        number = f", request {safe(one.id, 40)}" if one.id is not None else ""
+        parts += [f"  {sign} {what}", (f"  for {words.span_text(one.ms / 1000)}{number}\n", "$quiet")]
+    return parts
+
+
+def _printed(title: str, lines: Sequence[Printed], more: bool) -> list[Part]:
+    if not lines:
+        return [(f"\n{title}: nothing\n", _HEAD)]
+    count = f", the last {len(lines)} lines" if more else ""
+    return [(f"\n{title}{count}\n", _HEAD), *(f"  {safe(line.text, _LINE)}\n" for line in lines)]
+
+
+def _stray(one: Mortem) -> list[Part]:
+    if not one.stray_count:
+        return []
+    title = f"On standard output, besides the protocol: {describe.plural(one.stray_count, 'line')}"
+    return [(f"\n{title}\n", _HEAD), *((f"  {safe(line.text, _LINE)}\n", "$text-warning") for line in one.stray)]
+
+
+def _frames(frames: Sequence[Frame]) -> list[Part]:
+    if not frames:
+        return []
+    parts: list[Part] = [("\nLast messages\n", _HEAD)]
+    for one in frames:
+        sign = {"out": glyphs().sent, "in": glyphs().received}.get(one.direction, " ")
+        what = " ".join(filter(None, (safe(one.method, 60), safe(one.target, 60)))) or one.kind
+        kind = "" if one.kind in ("request", "notification") else f" {one.kind}"
+        parts += [f"  {clock(one.time)} {sign} {what}{kind}", (f"  {describe.size(one.size)}\n", "$quiet")]
+        if one.kind != "http" and one.head:
+            parts.append((f"      {safe(one.head, 160)}\n", "$quiet"))
+    return parts
