@@ -86,8 +86,9 @@ class TaskCalls:
         """
         ref = call.ref
         task = self._tasks.begin(
-            ref.server, held.kind, held.raw, ref=ref, arguments=call.params.get("arguments"), method=call.method
-        )
+            ref.server, held.kind, held.raw, ref=ref, arguments=call.params.get("arguments"), method=call.method,
+            number=self._manager.supervisor(ref.server).tap.number_of(held.request_id),
+        )  # fmt: skip
         total = total or self._limits.call_longest
         if held.kind == "core":
             connection.waiting.last(held.request_id, call.on_progress)

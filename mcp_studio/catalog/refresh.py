@@ -212,11 +212,14 @@ def _state(found: Fetched) -> ListingState:
     return "failed" if found.error and not found.items else "fresh"
 
 
-def asker(connection: Connection) -> Ask:
-    """Sends over a connection; a refusal is an error, but no templates are no mistake."""
+def asker(connection: Connection, under: int = 0) -> Ask:
+    """Sends over a connection, on behalf of the request with the number `under` if there is one.
+
+    A refusal is an error, but no templates are no mistake.
+    """
 
     async def ask(method: str, params: dict[str, Json]) -> Json:
-        reply = await connection.request(method, params or None)
+        reply = await connection.request(method, params or None, under=under)
         event = reply.event
         if not isinstance(event, Refused):
             if event.problems:

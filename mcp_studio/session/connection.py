@@ -144,13 +144,14 @@ class Connection:
         on_id: Callable[[RequestId], None] | None = None,
         headers: tuple[tuple[str, str], ...] = (),
         follows: RequestId | None = None,
+        under: int = 0,
     ) -> Reply:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
         Args:
-            follows: the request whose answer asked for what this one brings (the next round of a conversation).
-            on_sent: called when the request is written or under way.
-            on_id: told the request's id before it is sent.
+            follows: the request whose answer asked for what this one brings, or which is sent once more.
+            under: the request, by its number in the trace, on behalf of which this one is sent.
+            on_sent, on_id: called when it is written or under way; told its id before that.
 
         Raises:
             DeadlinePassed: no answer in time.
@@ -160,6 +161,7 @@ class Connection:
         if self.ended.done():
             raise self._lost()
         limits = self._limits
+        params = self._tap.continued(params, follows, under)
         out = self.core.request(method, params, progress=on_progress is not None, headers=headers)
         assert out.id is not None
         if on_id is not None:
@@ -169,7 +171,7 @@ class Connection:
         try:
             async with deadline.scope:
                 self.waiting.begin(deadline)
-                await self._send(out, follows)
+                await self._send(out, follows, under)
                 if on_sent is not None:
                     on_sent()
                 return await waiter.answer
@@ -245,8 +247,8 @@ class Connection:
                 self._tap.withdrawn(event.id)
             self._on_event(event)
 
-    async def _send(self, out: Outgoing, follows: RequestId | None = None) -> None:
-        self._tap.expect(out, follows)
+    async def _send(self, out: Outgoing, follows: RequestId | None = None, under: int = 0) -> None:
+        self._tap.expect(out, follows, under)
         await self._transport.send(out)
 
     def _put(self, out: Outgoing | None) -> None:

@@ -201,7 +201,7 @@ class Supervisor:
             return None
         opened, life = False, None
         self.first, self._cut = self.tap.store.total + 1, False
-        self.tap.begins()
+        self.tap.begins(again=self._legacy_next or self.status.attempt > 0)
         self.set_status(state="connecting", error=None, warnings=(), steps=())
         try:
             remembered = "legacy" if self._legacy_next else self._owner.era_of(self.config)

@@ -80,6 +80,10 @@ class Follower:
     def _task(self) -> Task | None:
         return self._store.get(*self._key)
 
+    @property
+    def _number(self) -> int:
+        return task.number if (task := self._task) is not None else 0
+
     async def _pause(self, task: Task) -> bool:
         """Wait until it is time to ask; False when something else came first."""
         if not self._now:
@@ -97,7 +101,7 @@ class Follower:
 
     async def _ask(self) -> None:
         try:
-            reply = await self._connection.request("tasks/get", {"taskId": self._key[1]})
+            reply = await self._connection.request("tasks/get", {"taskId": self._key[1]}, under=self._number)
         except ConnectionLost:
             raise
         except StudioError as error:
@@ -157,6 +161,7 @@ class Follower:
         request = self._connection.request(
             "tasks/result", {"taskId": self._key[1]},
             idle=self._limits.call_longest, total=self._limits.call_longest, on_progress=_ignore,
+            under=self._number,
         )  # fmt: skip
         self._result = asyncio.get_running_loop().create_task(request)
         self._result.add_done_callback(lambda _: self._wake.set())

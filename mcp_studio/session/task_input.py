@@ -64,7 +64,9 @@ class TaskInput:
             answers: dict[str, Json] = {key: answer for key, answer in given.items() if answer is not None}
             if not answers:
                 return
-            reply = await self._connection.request("tasks/update", {"taskId": self._key[1], "inputResponses": answers})
+            task = self._store.get(*self._key)
+            params: dict[str, Json] = {"taskId": self._key[1], "inputResponses": answers}
+            reply = await self._connection.request("tasks/update", params, under=task.number if task else 0)
         except StudioError as error:
             self._answered -= asked.keys()
             self._note(f"The answer could not be given: {error.message}")

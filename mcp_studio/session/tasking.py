@@ -50,8 +50,10 @@ class Tasks(TaskStore):
         self.changed.connect(self._keep)
         self.removed.connect(self._forget)
 
-    def begin(self, server: str, kind: TaskKind, raw: Json, *, ref: Ref, arguments: Json, method: str) -> Task:
-        """A call became a task: follow it.
+    def begin(
+        self, server: str, kind: TaskKind, raw: Json, *, ref: Ref, arguments: Json, method: str, number: int = 0
+    ) -> Task:
+        """A call, which has this number in the trace, became a task: follow it.
 
         Raises:
             ProtocolError: the server gave no task id.
@@ -63,7 +65,8 @@ class Tasks(TaskStore):
         if old is not None and not old.done:
             task = old.wrong(("The server gave the id of this task to another call.",))
         else:
-            task = Task(server, state.id, kind, ref=ref, arguments=arguments, method=method).heard(state, raw)
+            task = Task(server, state.id, kind, ref=ref, arguments=arguments, method=method, number=number)
+            task = task.heard(state, raw)
             if old is not None:
                 self.remove(server, old.id)
                 task = task.wrong(("The server used the id of an earlier task again.",))
@@ -140,7 +143,7 @@ class Tasks(TaskStore):
         connection = self._manager.connection(server)
         if task.kind == "core" and not has(self._manager.status(server).capabilities, "tasks", "cancel"):
             raise ProtocolError(f"{server} does not offer to cancel tasks.")
-        reply = await connection.request("tasks/cancel", {"taskId": identity})
+        reply = await connection.request("tasks/cancel", {"taskId": identity}, under=task.number)
         if not isinstance(reply.event, Answered):
             raise ProtocolError(f"The server refused to cancel it: {reply.event.message} ({reply.event.code}).")
         task = self._known(server, identity)

@@ -78,6 +78,8 @@ class Task:
     """Bytes of the frame that held the result."""
     request_id: int | str | None = None
     """The request that the result answered."""
+    number: int = 0
+    """Where the call that became it stands in the trace; 0 where it is of another run, or was listed."""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -1,40 +1,72 @@
-"""Conversations: requests that a server answers with a question, and the requests that bring it what it asked for.
+"""What belongs together: conversations, and what is sent on behalf of what.
 
+A conversation is requests that a server answers with a question, and the requests that bring it what it asked for.
 Specification 2026-07-28, basic/patterns/mrtr: each round is a request of its own, with a new id. The same holds for a
 call that is tried again after pages were opened (-32042, 2025-11-25, client/elicitation).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import cast
 
 from mcp_studio.protocol.message import Failure, Response
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.versions import URL_ELICITATION_REQUIRED
-from mcp_studio.trace.message import Span
+from mcp_studio.trace.message import Span, WireMessage
 
+GREETINGS = ("initialize", "server/discover")
+"""Requests that open a connection: the first of them may be tried in vain."""
+_CALLS = frozenset(("tools/call", "prompts/get", "resources/read", "tasks/result", "tasks/get", "completion/complete"))
+"""Requests for which servers ask something."""
 _ANSWERED = 100
 _ASKING = 500
 
 
 class Rounds:
-    """The newest answered requests of one connection, for whoever comes back to them."""
+    """The newest answered requests of one connection, for whoever comes back to them, and what is on whose behalf.
 
-    def __init__(self) -> None:
+    Args:
+        entry: finds an entry by its number.
+    """
+
+    def __init__(self, entry: Callable[[int], WireMessage | None]) -> None:
+        self._entry = entry
         self._answered: dict[RequestId, Span] = {}
         self._asking: dict[RequestId, Span] = {}
         self._follows: dict[RequestId, RequestId] = {}
+        self._under: dict[RequestId, int] = {}
+        self._greeting: Span | None = None
 
-    def expect(self, identity: RequestId | None, follows: RequestId | None) -> None:
-        """The request with this id will be the next round after another."""
+    def begins(self, again: bool) -> None:
+        """Another connection is about to be opened; `again` where the one before has failed."""
+        if not again:
+            self._greeting = None
+
+    def expect(self, identity: RequestId | None, follows: RequestId | None, under: int = 0) -> None:
+        """The request with this id will come after another: as its next round, or as the same once more.
+
+        Or it is sent on behalf of the one with the number `under`.
+        """
         if identity is not None and follows is not None:
             self._follows[identity] = follows
+        elif identity is not None and under:
+            self._under[identity] = under
 
     def opened(self, identity: RequestId, span: Span) -> None:
-        """A request goes out: link it to the round before."""
-        earlier = self._asking.pop(self._follows.pop(identity, ""), None) if self._follows else None
-        if earlier is not None:
-            span.follows, earlier.followed, span.round = earlier, span, earlier.round + 1
+        """A request goes out: link it to the round before, or to what it is sent for."""
+        if self._follows and (follows := self._follows.pop(identity, None)) is not None:
+            earlier = self._asking.pop(follows, None)
+            if earlier is not None:
+                span.follows, earlier.followed, span.round = earlier, span, earlier.round + 1
+            else:
+                span.parent = self._answered.get(follows)
+        elif self._under and (under := self._under.pop(identity, 0)):
+            entry = self._entry(under)
+            span.parent = entry.span if entry is not None else None
+        elif span.method in GREETINGS:
+            span.parent = self._greeting
+            self._greeting = self._greeting or span
 
     def answered(self, identity: RequestId, span: Span, message: Response | Failure) -> None:
         """A request is answered."""
@@ -52,6 +84,21 @@ class Rounds:
         self._answered.clear()
         self._asking.clear()
         self._follows.clear()
+        self._under.clear()
+
+
+def asker(open: Collection[Span], exchange: int) -> Span | None:
+    """For which of our open requests a server asks something, as far as can be known.
+
+    Over HTTP it is the one on whose exchange the question came; else the newest call, or the newest of all.
+    """
+    newest: Span | None = None
+    for span in reversed(tuple(open)):
+        if exchange and span.request.exchange == exchange:
+            return span
+        if newest is None or (newest.method not in _CALLS and span.method in _CALLS):
+            newest = span
+    return newest
 
 
 def conversation(span: Span) -> tuple[Span, ...]:

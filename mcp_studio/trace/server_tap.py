@@ -10,6 +10,7 @@ from mcp_studio.jsontext import dumps
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.message import Failure, Notification, Parsed, Request, Response
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.trace_context import Params, continued
 from mcp_studio.protocol.versions import NAMED
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
@@ -19,7 +20,7 @@ from mcp_studio.trace.lint.finding import worst
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Linter
 from mcp_studio.trace.message import Span, WireMessage
-from mcp_studio.trace.rounds import Rounds
+from mcp_studio.trace.rounds import Rounds, asker
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse
 
@@ -52,7 +53,7 @@ class ServerTap:
         self._last: WireMessage | None = None
         self._current: WireMessage | None = None
         self._beginning = b""
-        self._rounds = Rounds()
+        self._rounds = Rounds(store.entry)
         self._lint = Linter(ledger or store.ledger(server), redactor.text, store.revised)
         self.stderr_lines = Lines(limits.stderr)
         self.stray_lines: list[str] = []
@@ -129,8 +130,9 @@ class ServerTap:
 
     # ------------------------------------------------------------------ told by the session
 
-    def begins(self) -> None:
-        """Another connection is about to be opened: what the earlier one printed is no longer counted."""
+    def begins(self, *, again: bool = False) -> None:
+        """Another connection is about to be opened, after one that failed `again`: what was printed counts anew."""
+        self._rounds.begins(again)
         self.stray_lines = []
         self.stray_count = 0
         self._lint.begins(self.store.total + 1)
@@ -145,15 +147,26 @@ class ServerTap:
         error.args = (error.message,)
         return error
 
-    def expect(self, out: Outgoing, follows: RequestId | None = None) -> None:
+    def expect(self, out: Outgoing, follows: RequestId | None = None, under: int = 0) -> None:
         """This message is about to be sent: the next frame with the same bytes is it.
 
         Args:
             out: the message.
-            follows: the request that asked for what this one brings, when it is the next round of a conversation.
+            follows: the request that asked for what this one brings, or that is sent once more.
+            under: the number of the request on behalf of which this one is sent.
         """
         self._coming[out.frame] = out
-        self._rounds.expect(out.id, follows)
+        self._rounds.expect(out.id, follows, under)
+
+    def number_of(self, identity: RequestId | None) -> int:
+        """Where a request of ours stands that is open, or was answered not long ago; 0 where it is not known."""
+        span = None if identity is None else self._open.get(identity) or self._rounds.get(identity)
+        return span.number if span else 0
+
+    def continued(self, params: Params, follows: RequestId | None, under: int) -> Params:
+        """The parameters of a request, in the trace context of the one that it goes on with."""
+        earlier = self.store.entry(self.number_of(follows) or under) if follows is not None or under else None
+        return params if earlier is None else continued(params, earlier.body)
 
     def expect_by_hand(self, frame: bytes, parsed: Parsed, told: Callable[[WireMessage], None]) -> None:
         """The next frame with these bytes was written by hand; `told` gets its entry."""
@@ -181,7 +194,7 @@ class ServerTap:
             entry.kind, entry.id, entry.method = "request", clean_id(first.id, self._label), self._label(first.method)
             subject = first.params.get(NAMED[first.method]) if first.method in NAMED else ""
             entry.target = self._label(subject) if isinstance(subject, str) else ""
-            self._ask(first.id, self.store.opened(entry, self._newest()))
+            self._ask(first.id, self.store.opened(entry, asker(self._open.values(), entry.exchange)))
         elif isinstance(first, Notification):
             entry.kind, entry.method = "notification", self._label(first.method)
         for message in messages:
@@ -278,9 +291,6 @@ class ServerTap:
     def _label(self, text: str) -> str:
         """Foreign text beside the body: short, and without secrets."""
         return self._redactor.text(text[:_LABEL]) if text else ""
-
-    def _newest(self) -> Span | None:
-        return next(reversed(self._open.values()), None)
 
     def _headers(self, headers: Headers) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self._redactor.headers(headers))
