@@ -120,7 +120,7 @@ class Caller:
         for secret in self._secret.of(tool, call.params["arguments"]):
             self._manager.learn(secret)
         await run(call, self._sender.send(call, tool))
-        call.found(await structured_problems(call, tool, tap, self._checker))
+        call.found(() if call.unchecked else await structured_problems(call, tool, tap, self._checker))
 
     async def _approve(self, call: Call, origin: Origin, approved: bool) -> Denied | None:
         """None when it may run; a rule that denies holds also for what was approved."""

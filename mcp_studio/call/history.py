@@ -66,11 +66,16 @@ class History:
                     ref, arguments, began, origin, OUTCOMES.get(type(one.outcome), ""), round(one.outcome.ms, 1),
                     one.outcome.size, self._keeper.redact(said_of(one.outcome)), id=os.urandom(6).hex(),
                 )  # fmt: skip
-                self._add(_New(past, hidden))
+                self.put(past, hidden)
 
         disconnect = call.changed.connect(changed)
         if call.outcome is not None:
             changed(call)
+
+    def put(self, past: Past, hidden: Collection[str] = ()) -> None:
+        """Keep what has ended; `hidden` as `follow` has it."""
+        if self.keep > 0:
+            self._add(_New(past, hidden))
 
     async def of(self, ref: Ref) -> tuple[Past, ...]:
         """The calls of an entry, newest first."""

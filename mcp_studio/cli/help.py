@@ -59,6 +59,10 @@ EXAMPLE = """\
                        edge (at the edge of what is allowed) or invalid (one thing wrong, sent all the same)
   --seed NUMBER        with --example, another one; 0 is the first
 """
+REPEATING = """\
+  --repeat N           call it N times, and print counts, errors, rates and times instead of the results
+  --concurrency C      with --repeat, C of them at once (1); what is asked about is asked once for all of them
+"""
 COPYING = """\
   --as FORM            print the call instead of making it: command, standalone (the same with the server in it),
                        python, pytest, curl, json-rpc, json or literal; secrets are left out
@@ -101,7 +105,7 @@ mcp-studio call --saved NAME [variable=value…] [options] [-- COMMAND ARGS…]
 Calls a tool and prints its result. With one server, `SERVER.` can be left out. Only the first dot divides:
 --server NAME and --tool NAME name them apart, also a tool that the server does not list.
 
-{ARGUMENTS}{MEMORY}{SAVED}{EXAMPLE}{COPYING}  --yes, -y            approve what would be asked about
+{ARGUMENTS}{MEMORY}{SAVED}{EXAMPLE}{REPEATING}{COPYING}  --yes, -y            approve what would be asked about
   --task               as a task, where the tool leaves that to us (one that must be a task always is)
   --ttl SECONDS        ask the server to keep the task that long
   --detach             do not wait for the task: print its id; `mcp-studio tasks result` fetches what came of it

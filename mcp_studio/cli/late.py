@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcp_studio.catalog.ref import Ref
     from mcp_studio.cli.asking import Asker
+    from mcp_studio.cli.given_call import Given
     from mcp_studio.cli.lines import Lines
     from mcp_studio.cli.options import Options
     from mcp_studio.cli.output import Output
@@ -61,6 +62,13 @@ def save_call(studio: Studio, name: str, ref: Ref, arguments: Json, form: Form, 
     from mcp_studio.cli import saved_call
 
     saved_call.save_call(studio, name, ref, arguments, form, out)
+
+
+async def run_load(studio: Studio, given: Given, options: Options, out: Output, asker: Asker, task: bool) -> int:
+    """See `loading.run`."""
+    from mcp_studio.cli import loading
+
+    return await loading.run(studio, given, options, out, asker, task)
 
 
 def list_remembered(plan: Plan, out: Output) -> int:

@@ -21,7 +21,7 @@ ALLOWED = {
     "": f"--config --url --transport --header --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
     "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach"
-    " --last --save --saved --set --example --seed --as --with-secrets --from",
+    " --last --save --saved --set --example --seed --as --with-secrets --from --repeat --concurrency",
     "tasks": f"{_COMMON} --answer",
     "read": f"{_COMMON} --output --args --fresh --answer --log-level --last --save --as --with-secrets --from",
     "get": f"{_COMMON} --prompt --args --answer --log-level --last --save --example --seed --as --with-secrets --from",
@@ -102,6 +102,19 @@ class Options:
         if not 0 < seconds < float("inf"):
             raise UsageError(f"{name}: `{text}` is no number of seconds above 0.")
         return seconds
+
+    def count(self, name: str, most: int) -> int | None:
+        """The value of an option that counts something, or None where it was not given.
+
+        Raises:
+            UsageError: it is no whole number from 1 to `most`.
+        """
+        text = self.value(name)
+        if not text:
+            return None
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= most):
+            raise UsageError(f"{name}: `{text}` is no whole number from 1 to {most:,}.")
+        return int(text)
 
     @property
     def headers(self) -> list[tuple[str, str]]:

@@ -65,6 +65,11 @@ class Output:
         if not self.quiet:
             _write(sys.stderr, safe(self.redactor.text(str(text))) + "\n")
 
+    def passing(self, text: str) -> None:
+        """Say on a terminal how far something is, in the place of what was said so before; an empty text ends it."""
+        if not self.quiet and sys.stderr.isatty():
+            _write(sys.stderr, f"\r\x1b[K{safe(text)}")
+
     def warn(self, text: object) -> None:
         """Say on standard error what is wrong, though it goes on; also with `--quiet`."""
         self._say("warning", "33", text)

@@ -59,6 +59,8 @@ def make(options: Options, config: Config) -> Plan:
     if options.flag("--from"):
         late.take_pasted(options, config)
     plan = late.saved_plan(options, config) if options.flag("--saved") else _of_verb(options, config)
+    if options.value("--repeat") and plan.verb not in ("", "call"):
+        raise UsageError("--repeat is for tools; this saved call is of something else.")
     return late.without_calling(plan, options) if options.flag("--as") else plan
 
 

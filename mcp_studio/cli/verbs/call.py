@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.call.call import Call
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.cli import late
 from mcp_studio.cli.arguments import refuse_wrong
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
@@ -25,6 +26,10 @@ from mcp_studio.studio import Studio
 
 def run(plan: Plan, options: Options, out: Output) -> int:
     """Call, and return the exit code."""
+    if options.value("--concurrency") and not options.value("--repeat"):
+        raise UsageError("--concurrency is for --repeat.")
+    if options.value("--repeat") and options.flag("--detach"):
+        raise UsageError("--repeat waits for every answer, and --detach for none: one of them only.")
     out.server = plan.server
     asker = Asker(options.values("--answer"))
     return execute(plan, out, lambda studio: _call(studio, plan, options, out, asker), asker=asker)
@@ -45,6 +50,8 @@ async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker
         await _refuse_inner(studio, form, arguments, str(ref))
     wish = _task_wish(studio, ref, view, options, out)
     save(studio, options, what, out)
+    if options.value("--repeat"):
+        return await late.run_load(studio, what, options, out, asker, wish)
     call = studio.call_tool(ref, arguments, approved=options.flag("--yes"), task=wish, ttl=options.duration("--ttl"))
     what.begun(studio, call)
     if options.flag("--detach"):

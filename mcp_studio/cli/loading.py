@@ -1,0 +1,126 @@
+"""`call --repeat`: the same call many times, and the figures of that."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from functools import partial
+
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
+from mcp_studio.call.secret_fields import secret_places
+from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.ending import ToolError, end
+from mcp_studio.cli.given_call import Given
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.errors import StudioError
+from mcp_studio.studio import Studio
+from mcp_studio.trace.numbers.durations import Bar
+
+_INTERRUPTED = 130
+_TOLD = 0.1
+"""Seconds between two lines about how far it is."""
+_BAR = 40
+_SHOWN = 10
+
+
+async def run(studio: Studio, given: Given, options: Options, out: Output, asker: Asker, task: bool) -> int:
+    """Make the calls and print how they went.
+
+    Returns:
+        0 where all calls were a success, 5 where tools failed and nothing worse happened, 130 where it was
+        interrupted, 6 where it was not approved, else 1.
+
+    Raises:
+        UsageError: one of the numbers is none, or too large.
+    """
+    total = options.count("--repeat", MOST) or 1
+    at_once = options.count("--concurrency", MOST_AT_ONCE) or 1
+    ref, arguments = given.ref, given.arguments
+    denied = await consent(
+        studio.inbox, ref, studio.catalog.find(ref), arguments, total, at_once,
+        trusted=studio.manager.config(ref.server).trust, rules=studio.config.settings.policy,
+        approved=options.flag("--yes"),
+    )  # fmt: skip
+    if denied is not None:
+        return end(denied, out, asker, str)
+    gc.enable()  # it is off while small verbs run, which end before there is much to collect
+    ttl = options.duration("--ttl")
+    load = Load(partial(studio.call_tool, ref, arguments, approved=True, task=task, ttl=ttl), total, at_once)
+    began = time.time()
+    interrupted = await _watched(load, out)
+    _remember(studio, given, load, began)
+    return _end(load, out, asker, interrupted)
+
+
+async def _watched(load: Load, out: Output) -> bool:
+    """Run it and tell how far it is; whether somebody interrupted it."""
+    running = asyncio.ensure_future(load.run())
+    try:
+        while not running.done():
+            await asyncio.wait((running,), timeout=_TOLD)
+            out.passing(load.line())
+        running.result()
+    except asyncio.CancelledError:
+        load.stop("interrupted")
+        await asyncio.wait((running,))
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        return True
+    finally:
+        out.passing("")
+    return False
+
+
+def _remember(studio: Studio, given: Given, load: Load, began: float) -> None:
+    """One entry of the history for the whole run."""
+    hidden = given.hidden | secret_places(given.form, given.arguments)
+    studio.memory.history.put(remembered(load, given.ref, given.arguments, began, "command line"), hidden)
+
+
+def _end(load: Load, out: Output, asker: Asker, interrupted: bool) -> int:
+    out.ms = load.seconds * 1000
+    for problem in load.problems:
+        out.warn(problem)
+    if asker.refused:
+        out.warn(f"{len(asker.refused):,} questions had no answer: {asker.refused[0].error.message}")
+    figures = load.figures()
+    out.data(text_of(load))
+    if interrupted:
+        out.note("interrupted")
+        if out.json:
+            error = {"kind": "interrupted", "message": "Interrupted.", "result": figures}
+            out.envelope({"ok": False, "error": error})
+        return _INTERRUPTED
+    if not load.wrong and not load.why:
+        return out.done(figures)
+    out.flush()
+    words = f"{load.wrong:,} of {load.done:,} calls failed"
+    words += f"; it ended early: {load.why}" if load.why else ""
+    only_tools = load.wrong == load.outcomes["tool error"] and not load.why
+    return out.fail(ToolError(f"{words}.") if only_tools else StudioError(f"{words}."), {"result": figures})
+
+
+def text_of(load: Load) -> str:
+    """The figures as lines."""
+    times = load.durations
+    lines = [f"{load.done:,} calls, {load.at_once:,} at once, in {load.seconds:.2f} s: {load.rate:,.1f} a second", ""]
+    lines += [f"  {name:<12}{count:>12,}" for name, count in load.outcomes.most_common()]
+    lines.append(f"  {'bytes':<12}{load.bytes:>12,}")
+    shares = zip(("p50", "p95", "p99"), times.percentiles(0.5, 0.95, 0.99), strict=True)
+    some = (*shares, ("min", times.least), ("mean", times.mean), ("max", times.most)) if times.count else ()
+    lines += ["", *(f"  {name:<12}{value:>12,.2f} ms" for name, value in some if value is not None)] if some else []
+    bars = times.histogram()
+    if bars:
+        most = max(bar.height for bar in bars)
+        lines += ["", *(_bar(bar, most) for bar in bars)]
+    if errors := load.errors:
+        lines += ["", *(f"  {count:>8,}x  {text}" for count, text in errors[:_SHOWN])]
+        lines += [f"  and {len(errors) - _SHOWN:,} more" if len(errors) > _SHOWN else ""]
+    return "\n".join(lines).rstrip()
+
+
+def _bar(bar: Bar, most: int) -> str:
+    long = "#" * max(bool(bar.height), bar.height * _BAR // most)
+    return f"  {f'{bar.begin:.4g}':>8} to {f'{bar.end:.4g}':<8} ms {bar.height:>10,}  {long}".rstrip()
