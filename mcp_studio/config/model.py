@@ -158,6 +158,8 @@ class Settings:
     """How many calls of each entry are remembered; 0 remembers none."""
     calls: str = ""
     """The folder of saved calls that is read first; empty means that of the project."""
+    traceparent: bool = False
+    """Say in every request which trace it belongs to (W3C Trace Context)."""
     redact: tuple[str, ...] = ()
     """Further header names, key names or regular expressions whose values are secret."""
 

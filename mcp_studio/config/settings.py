@@ -41,6 +41,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         answers=(*base.answers, *read_answers(table)),
         history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
         calls=_folder(table, base.calls),
+        traceparent=trace.take_flag("traceparent", base.traceparent),
         redact=(*base.redact, *_patterns(trace)),
     )
     history.refuse_rest()

@@ -70,6 +70,8 @@ class ClientCore:
         self.modern = False
         self.log_level = ""
         """The level of log messages to ask for with every request of the stateless era; empty asks for none."""
+        self.traced = False
+        """Say in every request which trace it belongs to, see `trace_context`."""
         self.overtaken: RequestId = 0
         """The negotiation's other request, whose answer no longer matters; 0 when there is none."""
 
@@ -121,7 +123,7 @@ class ClientCore:
             self._stamp(meta, self.version)
         if meta:
             body["_meta"] = meta
-        return request_out(identity, method, body, self.version, self.modern, headers)
+        return request_out(identity, method, body, self.version, self.modern, headers, self.traced)
 
     def notify(self, method: str, params: dict[str, Json] | None = None) -> Outgoing:
         """A notification."""
@@ -273,7 +275,8 @@ class ClientCore:
             params["_meta"] = self._stamp({}, version)
         else:
             params = {"protocolVersion": version, "capabilities": self.capabilities, "clientInfo": self.info}
-        self._outbox.append(request_out(identity, method, params, version if modern else "", modern))
+        out = request_out(identity, method, params, version if modern else "", modern, traced=self.traced)
+        self._outbox.append(out)
         return identity
 
     def _stamp(self, meta: dict[str, Json], version: str) -> dict[str, Json]:

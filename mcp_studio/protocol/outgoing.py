@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.protocol.trace_context import begun
 from mcp_studio.protocol.versions import NAMED
 
 RequestId = int | str
@@ -40,8 +41,11 @@ def request_out(
     version: str,
     modern: bool,
     headers: tuple[tuple[str, str], ...] = (),
+    traced: bool = False,
 ) -> Outgoing:
-    """A request as it goes out, with what it is about."""
+    """A request as it goes out, with what it is about; `traced` begins a trace where it is in none."""
+    if traced:
+        params = begun(params)
     message: dict[str, Json] = {"jsonrpc": "2.0", "id": identity, "method": method}
     if params:
         message["params"] = params

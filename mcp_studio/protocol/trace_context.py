@@ -58,6 +58,12 @@ def of_frame(frame: bytes) -> dict[str, Json]:
     return {key: meta[key] for key in KEYS if isinstance(meta.get(key), str)}
 
 
+def begun(params: dict[str, Json]) -> dict[str, Json]:
+    """The parameters of a request in a trace: the one that they name, else a new one."""
+    meta = mapping(params.get("_meta"))
+    return params if "traceparent" in meta else {**params, "_meta": {**meta, "traceparent": fresh().text}}
+
+
 def continued(params: Params, earlier: bytes) -> Params:
     """The parameters of a request that goes on with an earlier one: in the same trace, where that was in one."""
     context = read(of_frame(earlier).get("traceparent")) if _KEY in earlier else None

@@ -45,6 +45,7 @@ class Life:
             streams=config.kind == "http",
             stateless=answerer.stateless,
         )
+        core.traced = owner.traced
         self.connection = Connection(
             transport,
             core,

@@ -62,6 +62,7 @@ class ConnectionManager:
         self.rules = rules
         self.inflight = InFlight()
         self.can_ask = can_ask
+        self.traced = settings.traceparent
         self.client_info = client_info
         self.changed: Signal[str] = Signal()
         """The name of a server whose status, or whose presence, changed."""

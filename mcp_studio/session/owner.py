@@ -49,6 +49,8 @@ class Owner(Protocol):
     inbox: Inbox
     can_ask: bool
     client_info: Json
+    traced: bool
+    """Requests say which trace they belong to."""
     rules: AnswerRules
     inflight: InFlight
 

@@ -47,6 +47,7 @@ message = "2 MB"
 [trace]
 max_bytes = "1.5 MB"
 redact = ["x-mine", "(?i)pass"]
+traceparent = true
 """
 
 
@@ -58,7 +59,7 @@ def test_everything_that_a_file_can_say() -> None:
     assert settings.keys == {"call": "ctrl+j,alt+enter"}
     assert settings.policy == (PolicyRule("*.delete_*", "ask"),)
     assert (settings.limits.connect, settings.limits.message, settings.limits.trace_bytes) == (4, 2 << 20, 3 << 19)
-    assert settings.redact == ("x-mine", "(?i)pass")
+    assert settings.redact == ("x-mine", "(?i)pass") and settings.traceparent
     assert (files.command, files.args, files.env) == ("mcp-files", ("--root", "."), {"LEVEL": "3", "FAST": "true"})
     assert (files.inherit_env, files.era, files.enabled, files.trust) == (("DISPLAY",), "legacy", False, True)
     assert (files.group, files.priority, files.timeouts) == ("g", 1, Timeouts(2, 3.5))

@@ -8,6 +8,7 @@ import pytest
 
 from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.trace_context import of_frame, read
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
@@ -124,3 +125,22 @@ def test_a_question_with_nobody_to_ask_for_is_under_nothing(identity: bytes) -> 
     wire = Wire()
     wire.hear(b'{"jsonrpc":"2.0","id":%b,"method":"roots/list"}' % identity)
     assert wire.parents == {}
+
+
+@BOTH
+def test_where_it_is_wished_a_task_and_its_call_are_one_trace(era: tuple[str, ...]) -> None:
+    async def main() -> None:
+        async with served(*era) as studio:
+            studio.manager.traced = True
+            studio.manager.restart("s")
+            await studio.manager.settle("s")
+            begin = studio.trace.total
+            await start(studio, "work", task=True).wait()
+            sent = [entry for entry in studio.trace if entry.number > begin and entry.kind == "request"]
+            call = next(entry for entry in sent if entry.method == "tools/call")
+            mine = [entry for entry in sent if entry is call or entry.method in ("tasks/get", "tasks/result")]
+            contexts = [read(of_frame(entry.body)["traceparent"]) for entry in mine]
+            assert len(contexts) > 1 and len({context.trace for context in contexts if context}) == 1
+            assert len({context.span for context in contexts if context}) == len(contexts)
+
+    run(main())
