@@ -56,6 +56,7 @@ class SessionFile:
         self.first = 0
         """The number of the oldest entry kept."""
         self.newest = 0
+        self._sound = True
         self._tail: list[int] = []
         self._tail_count = self._tail_bytes = 0
         self._changes = self._changes_since = 0
@@ -71,6 +72,7 @@ class SessionFile:
                 self._write(batch)
             db.execute("COMMIT")
         except BaseException:
+            self._sound = False
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
@@ -84,7 +86,8 @@ class SessionFile:
         try:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("BEGIN IMMEDIATE")
-                self._merge()
+                if self._sound:
+                    self._merge()
                 self._put_meta({"ended": time.time(), **meta})
                 self._db.execute("COMMIT")
             with contextlib.suppress(sqlite3.Error):  # somebody is reading it

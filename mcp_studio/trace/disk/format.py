@@ -100,7 +100,8 @@ def told(path: Path) -> Generator[None]:
         yield
     except FileNotFoundError:
         raise StudioError(f"There is no session {path}.") from None
-    except sqlite3.Error as problem:
+    except (sqlite3.Error, UnicodeDecodeError) as problem:
+        # The latter is what SQLite's own message may be when it quotes a file that is damaged.
         if "not a database" in str(problem):
             raise _foreign(path) from None
         raise StudioError(f"The session {path.name} cannot be read: {problem}.") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +75,11 @@ class Loader:
 
     def _load_blocks(self) -> None:
         columns = self.columns
-        for first, count in self._keys():
+        keys = self._keys()
+        for place, (first, said) in enumerate(keys):
             after = columns.first + len(columns) if self._began else first
-            if first < 1 or not 0 < count <= _BLOCK or first + count > _HIGHEST or not self._fill(first - after):
+            count = min(said, _BLOCK, keys[place + 1][0] - first if place + 1 < len(keys) else _BLOCK)
+            if first < 1 or count < 1 or first + count > _HIGHEST or not self._fill(first - after):
                 self._damaged()
                 return
             if not self._began:
@@ -90,23 +91,26 @@ class Loader:
                 self.problem = f"The session {self._path.name} is too long: only its beginning is read."
                 return
 
-    def _keys(self) -> Iterator[tuple[int, int]]:
+    def _keys(self) -> list[tuple[int, int]]:
         """The blocks in which there is something new, the oldest first."""
         last = self.columns.first + len(self.columns) - 1 if self._began else 0
         # One block may begin among what is known, and reach beyond.
-        query = "SELECT first, count FROM block WHERE first >= ? ORDER BY first"
+        query = "SELECT first, count, length(columns) FROM block WHERE first >= ? ORDER BY first"
         keys: list[tuple[int, int]] = []
         try:
             with format.told(self._path):
                 row = self._db.execute("SELECT max(first) FROM block WHERE first <= ?", (last + 1,)).fetchone()
-                for first, count in self._db.execute(query, (row[0] or 0,)):
+                for first, count, size in self._db.execute(query, (row[0] or 0,)):
                     if not isinstance(first, int) or not isinstance(count, int) or (keys and first <= keys[-1][0]):
                         self._damaged()
                         break
+                    if isinstance(size, int) and size >= WIDTH and size != count * WIDTH:
+                        self._damaged()
+                        count = size // WIDTH
                     keys.append((first, count))
         except StudioError as error:
             self.problem = error.message
-        return iter(keys)
+        return keys
 
     def _take(self, first: int, count: int, known: int) -> None:
         """Append the rows of one block but the first `known`."""

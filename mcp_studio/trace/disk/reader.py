@@ -163,7 +163,7 @@ class DiskReader:
 
 def _checked(row: tuple[Any, ...]) -> tuple[int, array[int], bytes] | None:
     first, raw, data = row
-    if not isinstance(first, int) or first < 1 or not isinstance(data, bytes):
+    if not isinstance(first, int) or not 0 < first < 1 << 32 or not isinstance(data, bytes):
         return None
     ends = ends_of(raw, len(data))
     return (first, ends, data) if ends else None

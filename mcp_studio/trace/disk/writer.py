@@ -146,6 +146,9 @@ class Writer:
             self._fail("the disk is full" if full else f"{self._folder}: {problem.strerror}")
         except late.disk_errors() as problem:
             self._fail("the disk is full" if "full" in str(problem) else str(problem))
+        except (ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as problem:
+            # Nobody waits for this thread: what was not foreseen must not end it unsaid.
+            self._fail(f"{type(problem).__name__}: {problem}")
 
     def _fail(self, why: str) -> None:
         self.failed = f"The trace is not kept on disk any more: {why}."

@@ -1,0 +1,167 @@
+"""What was written is read again as it was: entries, spans, bodies, what became known later, marks and comments."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+from mcp_studio.trace.columns import MARKED
+from mcp_studio.trace.disk.batch import Batch, Change, Extra
+from mcp_studio.trace.disk.session import open_session
+from tests.support import run
+from tests.trace.disk.batches import batch, bodies, body, kind, write
+
+
+def test_entries_and_spans_come_back_with_what_became_known_later(tmp_path: Path) -> None:
+    asked = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search"}}'
+    answer = b'{"jsonrpc":"2.0","id":7,"result":{}}'
+    first = batch(1, [asked], kind=[kind("request")], outcome=[1])
+    second = batch(
+        2,
+        [answer, b"note"],
+        names=(),
+        kind=[kind("result", "in"), kind("note", "none")],
+        outcome=[2, 0],
+        link=[1, 0],
+        changes=(Change(1, "outcome", 2), Change(1, "link", 2)),
+        extras=(Extra(2, "findings", [["warning", "rule", "It is odd.", "server/tools", ""]]),),
+    )
+    writer = write(tmp_path, first, second._replace(columns={**second.columns, "flags": bytes([2 << 5, 0])}))
+    assert writer.path
+    session = open_session(writer.path)
+    request, result, note = session[0], session[1], session[2]
+    assert (request.server, request.method, request.target, request.body) == ("files", "tools/call", "search", asked)
+    assert request.span is not None and request.span is result.span
+    assert request.span.response is result and request.span.outcome == "ok"
+    assert request.span.ms is not None and abs(request.span.ms - 100) < 0.01
+    assert (request.id, result.id, note.kind, note.span) == (7, 7, "note", None)
+    assert [finding.text for finding in result.findings] == ["It is odd."] and note.findings == ()
+    assert (session.total, len(session), session.first_number, session.problem) == (3, 3, 1, "")
+    session.close()
+
+
+def test_many_small_batches_become_large_blocks_and_stay_the_same_entries(tmp_path: Path) -> None:
+    count = 5_000
+    writer = write(tmp_path, *(batch(n, [body(n)], names=None if n == 1 else ()) for n in range(1, 100)), close=False)
+    for number in range(100, count + 1):
+        changes = (Change(number - 50, "link", number),)
+        writer.put(batch(number, [body(number)], names=(), changes=changes))
+    assert writer.close(20) and writer.written == count
+    assert writer.path
+    session = open_session(writer.path)
+    assert session.total == count and session.problem == ""
+    rows = session._db.execute("SELECT count(*), (SELECT count(*) FROM change) FROM block").fetchone()
+    assert rows[0] <= 5 and rows[1] <= 25
+    found: list[bytes] = []
+    reader = session.reader()
+    for block in reader.blocks(count + 1):
+        ends = [0, *block.ends]
+        assert block.first + len(block.ends) - 1 + len(found) == count
+        found += reversed([block.data[a:b] for a, b in pairwise(ends)])
+    assert found[::-1] == bodies(1, count)
+    assert [reader.body(n) for n in (1, 2_500, count)] == [body(1), body(2_500), body(count)]
+    assert reader.body(0) == reader.body(count + 1) == b""
+    assert list(session.columns.link[:4_950]) == [0] * 49 + list(range(100, 5_001))
+    reader.close()
+    session.close()
+
+
+def test_blocks_end_below_the_number_that_is_given(tmp_path: Path) -> None:
+    path = write(tmp_path, batch(1, bodies(1, 100)), batch(101, bodies(101, 3), names=())).path
+    assert path
+    reader = open_session(path).reader()
+    (block,) = reader.blocks(60)
+    assert (block.first, len(block.ends), block.ends[-1]) == (1, 59, len(block.data))
+    assert block.data.endswith(body(59)) and list(reader.blocks(1)) == []
+
+
+def test_large_bodies_stand_once_compressed_and_are_read_when_looked_at(tmp_path: Path) -> None:
+    large = b'{"text":"' + b"abcdefgh" * 20_000 + b'"}'
+    later = b"late " * 10_000
+    writer = write(
+        tmp_path,
+        batch(1, [b"a", large, b"b", large, b""]),
+        batch(6, [large], names=(), late=((5, later),)),
+    )
+    assert writer.path and writer.path.stat().st_size < 200_000
+    session = open_session(writer.path)
+    reader = session.reader()
+    (block,) = reader.blocks(7)
+    assert block.data == b"ab" and block.large == (2, 4, 5, 6)
+    assert reader.body(2) == reader.body(4) == reader.body(6) == large
+    assert reader.body(5) == later and reader.body(3) == b"b"
+    assert run(session.body(session[1])) == large
+    assert session._db.execute("SELECT count(*) FROM body").fetchone() == (2,)
+    session.close()
+
+
+def test_marks_and_comments_are_added_to_a_session_that_is_over(tmp_path: Path) -> None:
+    path = write(tmp_path, batch(1, bodies(1, 3))).path
+    assert path
+    session = open_session(path, lambda text: text.replace("hunter2", "‹redacted›"))
+    revision = session.revision
+    session.mark(2, True)
+    session.comment(3, "why hunter2?")
+    session.comment(1, "gone again")
+    session.comment(1, "")
+    session.mark(99, True)
+    assert session.revision > revision and session.comment_on(3) == "why ‹redacted›?"
+    session.close()
+    again = open_session(path)
+    assert [bool(flags & MARKED) for flags in again.columns.flags] == [False, True, False]
+    assert [again.comment_on(n) for n in (1, 2, 3, 4)] == ["", "", "why ‹redacted›?", ""]
+    assert again.problem == ""
+    again.mark(2, False)
+    again.close()
+    assert open_session(path).columns.flags[1] & MARKED == 0
+
+
+def test_a_session_that_cannot_be_written_is_read_and_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path, batch(1, bodies(1, 3))).path
+    assert path
+    session = open_session(path)
+    path.unlink()
+    session.mark(2, True)
+    session.close()
+    assert session.columns.flags[1] & MARKED and "no session" in session.problem
+
+
+def test_what_a_running_writer_adds_is_followed(tmp_path: Path) -> None:
+    writer = write(tmp_path, batch(1, bodies(1, 10), extras=(Extra(3, "comment", "one"),)), close=False)
+    assert writer.path
+    session = open_session(writer.path)
+    assert session.info.state == "running" and session.total == 10 and not session.refresh()
+    seen = session.columns.revised_since(0)[0]
+    entry = session.entry(3)
+    assert entry and entry.body == body(3) and entry.target == "search"
+    for number in range(11, 5_000):  # more than one block is made of them
+        more = {"changes": (Change(3, "target", 3), Change(3, "flags", 16))} if number == 2_000 else {}
+        writer.put(batch(number, [body(number)], names=(("target", 3, "other"),) if number == 11 else (), **more))
+        if number in (500, 4_500):
+            assert writer.wait(20) and session.refresh() and session.total == number
+    assert writer.close(20)
+    assert session.refresh() and session.total == 4_999 and session.problem == ""
+    assert set(session.columns.revised_since(seen)[1]) == {3}
+    assert session[2].target == "other" and session[2].body == body(3) and session.comment_on(3) == "one"
+    newest = session.entry(4_999)
+    assert newest and newest.body == body(4_999)
+    assert (session.info.state, session.info.entries) == ("ended", 4_999)
+    session.close()
+
+
+def test_numbers_that_were_never_handed_over_leave_empty_places(tmp_path: Path) -> None:
+    path = write(tmp_path, batch(1, bodies(1, 3)), batch(10, bodies(10, 2), names=())).path
+    assert path
+    session = open_session(path)
+    assert len(session) == 11 and session.problem == ""
+    assert (session[5].kind, session[5].body, session[9].body) == ("note", b"", body(10))
+    session.close()
+
+
+def test_an_empty_batch_only_changes(tmp_path: Path) -> None:
+    changes = Batch(4, {}, (), (), (Change(1, "flags", 8),))
+    path = write(tmp_path, batch(1, bodies(1, 3)), changes).path
+    assert path
+    session = open_session(path)
+    assert (len(session), session.columns.flags[0]) == (3, 8)
+    session.close()
