@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import compress
 from typing import NamedTuple
 
@@ -59,20 +59,33 @@ def scan(taken: Taken, query: Query, reader: Reader | None, above: int = 0) -> I
     Raises:
         TooSlow: a regex takes too long.
     """
-    first, tables = taken.columns.first, Tables()
-    source = _Source(reader) if reader is not None else None
-    bottom = max(0, above + 1 - first)
+    tables, source = Tables(), _Source(reader) if reader is not None else None
+    bottom = max(0, above + 1 - taken.columns.first)
     high, step = taken.rows, _FIRST_STEP
     while high > bottom:
         low = max(bottom, high - step)
         step = min(_STEP, step * 2)
-        rows = Rows(taken, tables, low, high)
-        sure, may = rows.ask(query.root, rows.all)
-        if sure == may or source is None:
-            yield Slice(_numbers(sure, low + first, high - low), low + first)
-        else:
-            yield from _open(taken, query, tables, source, low, high, may)
+        yield from _step(taken, query, tables, source, low, high)
         high = low
+
+
+def scan_some(taken: Taken, query: Query, reader: Reader | None, numbers: Iterable[int]) -> Iterator[Slice]:
+    """The same for some entries, a step for each; what is not kept is left out."""
+    tables, source = Tables(), _Source(reader) if reader is not None else None
+    for number in sorted(numbers, reverse=True):
+        row = number - taken.columns.first
+        if 0 <= row < taken.rows:
+            yield from _step(taken, query, tables, source, row, row + 1)
+
+
+def _step(taken: Taken, query: Query, tables: Tables, source: _Source | None, low: int, high: int) -> Iterator[Slice]:
+    rows = Rows(taken, tables, low, high)
+    first = taken.columns.first
+    sure, may = rows.ask(query.root, rows.all)
+    if sure == may or source is None:
+        yield Slice(_numbers(sure, low + first, high - low), low + first)
+    else:
+        yield from _open(taken, query, tables, source, low, high, may)
 
 
 def _open(

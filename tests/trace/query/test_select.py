@@ -24,7 +24,8 @@ TERMS = [
     "a", "É", "straße", r'"\""', "server:s", "server:=S", "server:*2", "server:=s*", "tool:a", "target:*",
     "kind:request", "kind:response", "direction:in", "status:ok", "error", "status:tool-error", "status:open",
     "status:lost", "status:404", "status:4xx", "id:1", "id:x", ">1500ms", "<=1s", "ms:>=0", "size:>40", "<1KB",
-    "since:40s", "method:tools/*",    "until:20s", "finding:any", "finding:warning", "finding:error", "marked", "is:commented", "is:probe", "comment:odd",
+    "since:40s", "method:tools/*", "until:20s", "finding:any", "finding:warning", "finding:error", "marked",
+    "is:commented", "is:probe", "comment:odd",
     "comment:*", "text:a", "/a./", "/^a|b$/", "text:/A[bx]/i", "server:/^S/i", "request", '""',
 ]  # fmt: skip
 

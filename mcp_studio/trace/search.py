@@ -1,0 +1,206 @@
+"""Finding entries of a recording while one looks at it: in a thread, the newest first, and then what comes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from mcp_studio.errors import StudioError
+from mcp_studio.trace.found import Found
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.query.parser import Query
+from mcp_studio.trace.query.rows import Taken, take
+from mcp_studio.trace.query.select import Slice, scan, scan_some
+from mcp_studio.trace.recording import Reader, Recording
+
+_BESIDE = 3_000
+"""More new entries than so many are looked at in the thread, fewer on the event loop."""
+_REST = 0.25
+"""Seconds between two threads for what is new, where the loop may not look at it."""
+_LARGE = 1 << 20
+"""Bodies with more bytes come after their entries."""
+_AWAITED = 500
+"""Newest entries whose large bodies are waited for."""
+
+
+class _Pass:
+    """One run through entries, in a thread: `all` there were, those that are `new`, or some `again`."""
+
+    def __init__(self, steps: Iterable[Slice], reader: Reader | None, newest: int, kind: str) -> None:
+        self._steps = steps
+        self._reader = reader
+        self.newest = newest
+        self.kind = kind
+        self.parts: deque[Slice] = deque()
+        self.stopped = False
+        self.error = ""
+        self.ended = threading.Event()
+        threading.Thread(target=self._run, name="trace-search", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            for step in self._steps:
+                if self.stopped:
+                    return
+                self.parts.append(step)
+        except StudioError as error:
+            self.error = error.message
+        finally:
+            if self._reader is not None:
+                self._reader.close()
+            self.ended.set()
+
+
+class Search:
+    """The entries that a query asks for, as far as they are found. Everything but the searching is for one thread: on
+    the event loop where the recording grows. `pull` takes over what has been found; nothing happens without it.
+
+    Args:
+        recording: where to look; it may grow meanwhile, and forget its oldest entries.
+        query: what for. It is closed with the search.
+    """
+
+    def __init__(self, recording: Recording, query: Query) -> None:
+        self.query = query
+        self.found = Found()
+        """The numbers of the entries, ascending."""
+        self.error = ""
+        """Why nothing further is looked for."""
+        self._recording = recording
+        self._done = 0.0
+        self._rested = 0.0
+        self._again: dict[int, None] = {}
+        columns = recording.columns
+        self._place, _ = columns.revised_since(0)
+        self._seen = recording.total
+        self._awaited = list(_awaited(recording, max(recording.first_number, self._seen - _AWAITED), self._seen))
+        self._pass: _Pass | None = self._begin(0)
+
+    @property
+    def done(self) -> float:
+        """How much has been looked at, 0 to 1."""
+        return self._done
+
+    def cancel(self) -> None:
+        """Look no further; what is found stays."""
+        if self._pass is not None:
+            self._pass.stopped = True
+            self._pass = None
+        self.query.close()
+
+    def pull(self, budget: float = 0.008) -> bool:
+        """Take over what was found, and look at what is new for about `budget` seconds; True when that is all of it."""
+        recording = self._recording
+        self.found.forget(recording.first_number)
+        if self._pass is not None and not self._take_over(self._pass):
+            return False
+        if self.error:
+            self._done = 1.0
+            return True
+        self._place, changed = recording.columns.revised_since(self._place)
+        self._again.update(dict.fromkeys(changed))
+        self._again.update(dict.fromkeys(self._arrived()))
+        behind = recording.total - self._seen
+        if self.query.slow or behind > _BESIDE:
+            self._look_beside(behind)
+        else:
+            self._look(time.perf_counter() + budget)
+        through = self._seen >= recording.total and not self._again and self._pass is None
+        self._done = 1.0 if through else min(self._done, 0.99)
+        return self._done == 1.0
+
+    # ------------------------------------------------------------------ in the thread
+
+    def _begin(self, above: int) -> _Pass:
+        taken, reader = self._taken()
+        self._seen = max(self._seen, taken.newest)
+        return _Pass(scan(taken, self.query, reader, above), reader, taken.newest, "new" if above else "all")
+
+    def _taken(self) -> tuple[Taken, Reader | None]:
+        reader = self._recording.reader() if self.query.cost > 1 else None
+        return take(self._recording, self.query.root), reader
+
+    def _take_over(self, running: _Pass) -> bool:
+        """True when the thread is through."""
+        ended = running.ended.is_set()
+        first = self._recording.first_number
+        while running.kind == "all" and running.parts:
+            part = running.parts.popleft()
+            self.found.put_before(part.numbers)
+            self._done = min(0.99, (running.newest + 1 - part.down_to) / max(1, running.newest + 1 - first))
+        if not ended:
+            return False
+        for part in reversed(running.parts):
+            if running.kind == "new":
+                self.found.put_behind(part.numbers)
+            else:
+                for number in part.numbers:
+                    self.found.add(number)
+        self.found.forget(first)
+        self.error, self._pass = running.error, None
+        return True
+
+    def _look_beside(self, behind: int) -> None:
+        """Look in the thread at what is new; where a regex may take long, at what has changed too."""
+        now = time.monotonic()
+        if now - self._rested < _REST:
+            return
+        if behind:
+            self._rested = now
+            self._pass = self._begin(self._seen)
+        elif self._again:
+            self._rested = now
+            numbers, self._again = list(self._again), {}
+            taken, reader = self._taken()
+            for number in numbers:
+                self.found.discard(number)
+            self._pass = _Pass(scan_some(taken, self.query, reader, numbers), reader, self._seen, "again")
+
+    # ------------------------------------------------------------------ on the loop
+
+    def _look(self, stop: float) -> None:
+        """Look at what is new, then at what has changed, one by one until it is time."""
+        recording = self._recording
+        for number in range(max(self._seen + 1, recording.first_number), recording.total + 1):
+            entry = recording.entry(number)
+            if entry is not None:
+                self._judge(entry)
+                if _is_awaited(entry):
+                    self._awaited.append(number)
+            self._seen = number
+            if not number & 15 and time.perf_counter() > stop:
+                return
+        self._seen = max(self._seen, recording.total)
+        while self._again and time.perf_counter() <= stop:
+            number = next(iter(self._again))
+            del self._again[number]
+            entry = recording.entry(number)
+            if entry is not None:
+                self._judge(entry)
+
+    def _judge(self, entry: WireMessage) -> None:
+        if self.query.matches(entry, self._recording):
+            self.found.add(entry.number)
+        else:
+            self.found.discard(entry.number)
+
+    def _arrived(self) -> list[int]:
+        """Of the large bodies that are waited for, those that are there now."""
+        arrived = [number for number in self._awaited if not _is_awaited(self._recording.entry(number))]
+        for number in arrived:
+            self._awaited.remove(number)
+        return arrived
+
+
+def _awaited(recording: Recording, first: int, last: int) -> Iterator[int]:
+    """The entries whose large bodies are not there yet."""
+    columns = recording.columns
+    for number in range(first, last + 1):
+        if columns.size[number - columns.first] > _LARGE and _is_awaited(recording.entry(number)):
+            yield number
+
+
+def _is_awaited(entry: WireMessage | None) -> bool:
+    return entry is not None and entry.held == b"" and entry.size > _LARGE

@@ -1,0 +1,121 @@
+"""Searching beside the event loop: what is found, what comes, what changes, what goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from mcp_studio.limits import Limits
+from mcp_studio.redact import Redactor
+from mcp_studio.trace import search as searching
+from mcp_studio.trace.query import worker_client
+from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.search import Search
+from mcp_studio.trace.store import TraceStore
+from tests.trace.query.kit import Fake, entry, span
+
+
+def numbers(search: Search) -> list[int]:
+    return [search.found[index] for index in range(len(search.found))]
+
+
+def through(search: Search, done: Callable[[], bool] | None = None) -> list[int]:
+    """Pull until all is looked at."""
+    end = time.monotonic() + 20
+    while not search.pull() or (done is not None and not done()):
+        assert time.monotonic() < end
+        if search._pass is not None:
+            search._pass.ended.wait(0.01)
+    return numbers(search)
+
+
+def bodies(count: int, first: int = 1) -> list[object]:
+    return [entry(n, body=b"foo" if n % 3 == 0 else b"bar") for n in range(first, first + count)]
+
+
+@pytest.mark.parametrize("text", ["foo", "/foo/", "/fo+/"])
+def test_what_comes_is_found_too(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "_REST", 0.0)
+    recording = Fake(bodies(5_000))  # type: ignore[arg-type]
+    search = Search(recording, parse(text))
+    assert through(search) == list(range(3, 5_000, 3)) and search.done == 1
+    recording.add(*bodies(10, 5_001))  # type: ignore[arg-type]
+    assert through(search) == list(range(3, 5_011, 3))
+    recording.add(*bodies(9_000, 5_011))  # type: ignore[arg-type]
+    assert through(search) == list(range(3, 14_011, 3))
+    assert search.pull() and numbers(search) == list(range(3, 14_011, 3))
+    search.cancel()
+
+
+@pytest.mark.parametrize("text", ["status:open", "status:open /^x/m or status:open"])
+def test_what_changes_comes_and_goes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "_REST", 0.0)
+    asked = [entry(n) for n in range(1, 6)]
+    for one in asked:
+        span(one, None, "open")
+    recording = Fake(asked)
+    search = Search(recording, parse(text))
+    assert through(search) == [1, 2, 3, 4, 5]
+    answer = entry(6, "result")
+    span(asked[1], answer, "ok")
+    recording.add(answer)
+    recording.changed(asked[1])
+    assert through(search) == [1, 3, 4, 5]
+    span(asked[1], None, "open")
+    recording.changed(asked[1])
+    assert through(search) == [1, 2, 3, 4, 5]
+    search.cancel()
+
+
+def test_marks_come_and_go() -> None:
+    recording = Fake([entry(n) for n in range(1, 4)])
+    search = Search(recording, parse("marked or comment:odd"))
+    assert through(search) == []
+    recording.mark(2, True)
+    recording.comment(3, "very odd")
+    assert through(search) == [2, 3]
+    recording.mark(2, False)
+    assert through(search) == [3]
+
+
+def test_a_ring_goes_round_under_it() -> None:
+    store = TraceStore(Redactor(), Limits(trace_entries=1_000))
+    search = Search(store, parse("even"))
+    for number in range(1, 5_001):
+        store.add("s", "out", "request", b"{}").method = "even" if number % 2 == 0 else "odd"
+        if number % 700 == 0:
+            search.pull(1)
+    assert through(search) == list(range(4_002, 5_001, 2))
+    store.clear()
+    assert through(search) == [] and search.done == 1
+    store.add("s", "out", "request", b"{}").method = "even"
+    assert through(search) == [5_001]
+
+
+def test_little_time_is_enough_in_the_end() -> None:
+    recording = Fake(bodies(100))  # type: ignore[arg-type]
+    search = Search(recording, parse("foo"))
+    through(search)
+    recording.add(*bodies(100, 101))  # type: ignore[arg-type]
+    shares = []
+    while not search.pull(0):
+        shares.append(search.done)
+    assert len(shares) > 3 and all(share < 1 for share in shares)
+    assert numbers(search) == list(range(3, 201, 3))
+
+
+def test_a_regex_without_end_ends_the_search_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_client, "PATIENCE", 0.1)
+    search = Search(Fake([entry(1, body=b"a" * 60 + b"b")]), parse("/(a+)+$/"))
+    assert through(search) == [] and "too long" in search.error and search.done == 1
+
+
+def test_a_cancelled_search_ends_its_process_at_once() -> None:
+    search = Search(Fake([entry(1, body=b"a" * 60 + b"b")]), parse("/(a+)+$/"))
+    running = search._pass
+    assert running is not None
+    search.cancel()
+    assert running.ended.wait(10) and not running.parts
+    search.query.close()
