@@ -158,6 +158,12 @@ class Settings:
     """How many calls of each entry are remembered; 0 remembers none."""
     calls: str = ""
     """The folder of saved calls that is read first; empty means that of the project."""
+    record: bool = True
+    """Keep on disk what crosses the wire."""
+    record_bytes: int = 256 << 20
+    """Bytes of all recorded sessions on disk; the oldest go first."""
+    record_age: float = 14 * 86_400.0
+    """Seconds after which a recorded session goes."""
     traceparent: bool = False
     """Say in every request which trace it belongs to (W3C Trace Context)."""
     redact: tuple[str, ...] = ()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from mcp_studio.config.answers import read_answers
 from mcp_studio.config.model import PolicyRule, Problem, Settings, Verdict
 from mcp_studio.config.table import LONGEST, Table, kind_of
 from mcp_studio.limits import Limits
 
+T = TypeVar("T")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgG]i?)?[bB]?\Z")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)?\Z", re.IGNORECASE)
+_TIMES = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 _MOST_CALLS = 1_000
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
@@ -26,8 +29,6 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     table.take("servers")
     trace, history = table.inner("trace"), table.inner("history")
     limits = _limits(table.inner("limits"), base.limits)
-    if (size := trace.take("max_bytes")) is not None:
-        limits = replace(limits, trace_bytes=_size(trace, "max_bytes", size) or limits.trace_bytes)
     settings = replace(
         base,
         theme=table.take_text("theme", base.theme),
@@ -41,6 +42,9 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         answers=(*base.answers, *read_answers(table)),
         history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
         calls=_folder(table, base.calls),
+        record=trace.take_flag("record", base.record),
+        record_bytes=_given(trace, "max_bytes", _size) or base.record_bytes,
+        record_age=_given(trace, "max_age", _age) or base.record_age,
         traceparent=trace.take_flag("traceparent", base.traceparent),
         redact=(*base.redact, *_patterns(trace)),
     )
@@ -77,6 +81,23 @@ def _size(table: Table, key: str, value: object) -> int | None:
         table.problem(key, f"must be a whole number above 0, or a size such as `64 MB`, not {_shown(value)}.")
         return None
     return value
+
+
+def _age(table: Table, key: str, value: object) -> float | None:
+    """Seconds; a bare number means days."""
+    found = _AGE.match(value) if isinstance(value, str) else None
+    number = float(found[1]) if found else value
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 < number < float("inf"):
+        table.problem(
+            key, f"must be a number of days above 0, or a time such as `14 days` or `12 h`, not {_shown(value)}."
+        )
+        return None
+    return float(min(number, LONGEST)) * _TIMES[(found[2] or "d")[0].lower() if found else "d"]
+
+
+def _given(table: Table, key: str, read: Callable[[Table, str, object], T | None]) -> T | None:
+    value = table.take(key)
+    return None if value is None else read(table, key, value)
 
 
 def _seconds(table: Table, key: str, value: object) -> float | None:

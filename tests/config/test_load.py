@@ -45,7 +45,9 @@ connect = 4
 message = "2 MB"
 
 [trace]
+record = false
 max_bytes = "1.5 MB"
+max_age = "12 h"
 redact = ["x-mine", "(?i)pass"]
 traceparent = true
 """
@@ -58,7 +60,8 @@ def test_everything_that_a_file_can_say() -> None:
     assert (settings.theme, settings.ascii, settings.start_processes, settings.start_remote) == ("nord", True, 3, 5)
     assert settings.keys == {"call": "ctrl+j,alt+enter"}
     assert settings.policy == (PolicyRule("*.delete_*", "ask"),)
-    assert (settings.limits.connect, settings.limits.message, settings.limits.trace_bytes) == (4, 2 << 20, 3 << 19)
+    assert (settings.limits.connect, settings.limits.message) == (4, 2 << 20)
+    assert (settings.record, settings.record_bytes, settings.record_age) == (False, 3 << 19, 43_200)
     assert settings.redact == ("x-mine", "(?i)pass") and settings.traceparent
     assert (files.command, files.args, files.env) == ("mcp-files", ("--root", "."), {"LEVEL": "3", "FAST": "true"})
     assert (files.inherit_env, files.era, files.enabled, files.trust) == (("DISPLAY",), "legacy", False, True)
@@ -68,6 +71,22 @@ def test_everything_that_a_file_can_say() -> None:
     assert github.headers == {"Authorization": "Bearer gh-secret-1"} and github.kind == "http"
     assert set(github.secrets) == {"gh-secret-1", "Bearer gh-secret-1"}
     assert config.files == (str(Paths.default().config_file),)
+
+
+@pytest.mark.parametrize(
+    ("age", "seconds"),
+    [
+        ("3", 259_200),
+        ('"14 days"', 1_209_600),
+        ('"1.5d"', 129_600),
+        ('"2 W"', 1_209_600),
+        ('"90 min"', 5_400),
+        ("0.5", 43_200),
+    ],
+)
+def test_how_long_sessions_are_kept_is_written_in_days_or_as_a_time(age: str, seconds: float) -> None:
+    config = load_user(f"[trace]\nmax_age = {age}\n")
+    assert config.problems == () and config.settings.record_age == seconds
 
 
 def test_nothing_there_is_no_problem() -> None:
@@ -133,6 +152,11 @@ def test_numbers_of_absurd_length_do_no_harm() -> None:
         ('[limits]\nmessage = "much"', "limits.message", "a size such as `64 MB`, not `much`."),
         ("[limits]\nmessage = true", "limits.message", "a size such as `64 MB`"),
         ('[trace]\nredact = ["("]', "trace.redact[0]", "`(` is no regular expression"),
+        ('[trace]\nmax_age = "soon"', "trace.max_age", "a time such as `14 days` or `12 h`, not `soon`."),
+        ("[trace]\nmax_age = 0", "trace.max_age", "must be a number of days above 0"),
+        ("[trace]\nmax_age = true", "trace.max_age", "must be a number of days above 0"),
+        ("[trace]\nmax_bytes = -1", "trace.max_bytes", "must be a whole number above 0"),
+        ("[trace]\nrecord = 1", "trace.record", "must be true or false"),
         ('[trace]\nmax_byte = "1"', "trace.max_byte", "Did you mean `max_bytes`?"),
         ('[[policy]]\ntools = "*"\nverdict = "alow"', "policy[0].verdict", "Did you mean `allow`?"),
         ('[[policy]]\ntools = "*"', "policy[0]", "needs `tools`"),
