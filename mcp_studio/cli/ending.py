@@ -15,6 +15,7 @@ from mcp_studio.call.outcome import (
     TimedOut,
     ToolFailed,
 )
+from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
 from mcp_studio.cli.output import Output
@@ -63,6 +64,8 @@ def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], 
         case TimedOut(limit=limit):
             return out.fail(StudioError(f"No answer within {limit}.", hint="--timeout SECONDS waits longer."))
         case Lost(error=error, sent=sent):
+            if out.ending is not None:
+                return late.lost(error, out.ending, sent, out)
             return out.fail(error, {"sent": sent})
         case Cancelled():
             return out.fail(StudioError("It was cancelled."))

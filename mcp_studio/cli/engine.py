@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import CallOutcome
+from mcp_studio.call.outcome import CallOutcome, Lost
+from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
@@ -43,7 +44,7 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
                 with suppress(NotImplementedError):  # Windows
                     loop.add_signal_handler(number, _end, task, ended, 128 + number)
         async with Studio.open(plan.config, Paths.default(), can_ask=asker is not None) as studio:
-            out.redactor = studio.redactor
+            out.redactor, out.manager = studio.redactor, studio.manager
             if out.log_level:
                 narrate_logs(studio, out)
             if asker is None:
@@ -123,7 +124,10 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
 
     disconnect = call.changed.connect(changed)
     try:
-        return await call.wait()
+        outcome = await call.wait()
+        if isinstance(outcome, Lost) and outcome.sent and out.manager is not None:
+            out.ending = await late.ending(out.manager, call)
+        return outcome
     except asyncio.CancelledError:
         call.cancel()
         if call.task is not None:

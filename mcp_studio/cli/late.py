@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mcp_studio.call.call import Call
     from mcp_studio.catalog.ref import Ref
     from mcp_studio.cli.asking import Asker
     from mcp_studio.cli.given_call import Given
@@ -13,11 +14,14 @@ if TYPE_CHECKING:
     from mcp_studio.cli.output import Output
     from mcp_studio.cli.plan import Plan
     from mcp_studio.config.model import Config
+    from mcp_studio.errors import StudioError
     from mcp_studio.jsontext import Json
     from mcp_studio.redact import Redactor
     from mcp_studio.schema.field import Form
     from mcp_studio.session.inbox import Inbox, InputRequest
+    from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.studio import Studio
+    from mcp_studio.trace.postmortem import Mortem
 
 
 async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -> None:
@@ -104,3 +108,17 @@ def copy_call(plan: Plan, options: Options, out: Output) -> int:
     from mcp_studio.cli import copying
 
     return copying.run(plan, options, out)
+
+
+async def ending(manager: ConnectionManager, call: Call) -> Mortem | None:
+    """See `interrupted.learned`."""
+    from mcp_studio.call import interrupted
+
+    return await interrupted.learned(manager, call)
+
+
+def lost(error: StudioError, ending: Mortem, sent: bool, out: Output) -> int:
+    """See `ended.lost`."""
+    from mcp_studio.cli import ended
+
+    return ended.lost(error, ending, sent, out)

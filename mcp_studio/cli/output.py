@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from mcp_studio.errors import InputNeeded, StudioError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
+
+if TYPE_CHECKING:
+    from mcp_studio.session.manager import ConnectionManager
+    from mcp_studio.trace.postmortem import Mortem
 
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
@@ -38,6 +42,10 @@ class Output:
         self.server = ""
         """The server that the verb is about, for the envelope."""
         self.result: Json = None
+        self.manager: ConnectionManager | None = None
+        """Once the studio is open: all connections."""
+        self.ending: Mortem | None = None
+        """How the server ended that a call was lost to."""
         self._began = time.perf_counter()
         self.ms: float | None = None
         """What the envelope says it took; the whole run where nothing is set."""

@@ -184,11 +184,11 @@ def explain(sort: Sort, language: Language, launcher: str = "") -> str:
     match sort:
         case "banner" if launcher:
             return (
-                f"It stands before the first message: a greeting of the server, or output of {launcher} that starts "
-                f"it. {usual}"
+                "It stands before the first message of the server: a greeting of its own, or output of "
+                f"{launcher} that starts it. {usual}"
             )
         case "banner":
-            return f"It stands before the first message: a greeting. {usual}"
+            return f"It stands before the first message of the server: a greeting. {usual}"
         case "log":
             cause = language.logging or language.cause
             return f"A log line on standard output. {within}the usual cause is {cause}; logs belong on standard error."

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import ModuleType
 
     from textual.screen import ModalScreen
 
+    from mcp_studio.call.call import Call
     from mcp_studio.config.model import ServerConfig
     from mcp_studio.session.state import Status
     from mcp_studio.trace.message import WireMessage
@@ -40,6 +41,13 @@ def mortem_words() -> ModuleType:
     from mcp_studio.trace import mortem_words as words
 
     return words
+
+
+def mortem_of(call: Call, known: Iterable[Mortem]) -> Mortem | None:
+    """The ending that a call was lost to."""
+    from mcp_studio.call import interrupted
+
+    return interrupted.mortem_of(call, known)
 
 
 def mortem_text() -> ModuleType:

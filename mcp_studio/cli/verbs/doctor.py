@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from mcp_studio import __version__
 from mcp_studio.catalog.ref import KINDS
+from mcp_studio.cli import ended
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.findings import exercise, findings, lines_of
@@ -102,6 +103,7 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
     if status.error is not None:
         by_hand = "Start the command by hand, in that folder, to see what it says." if server.command else ""
         report |= {"error": clean(status.error.message), "try": clean(status.error.hint) or by_hand}
+    report |= {"ending": ended.ending_of(studio, server.name), "stray": ended.stray_of(studio, server.name)}
     return report | {"stderr": list(studio.manager.stderr(server.name)[-_LAST:])}
 
 
@@ -152,6 +154,9 @@ def _text(report: dict[str, Json]) -> Iterator[str]:
         yield f"  protocol     {report['version']} ({report['era']} era{other})"
         yield f"  it declares  {_named(report['capabilities'])}"
         yield f"  we declare   {_named(report['clientCapabilities'])}"
+    if report["ending"]:
+        yield from ended.ending_lines(report["ending"])
+    yield from ended.stray_lines(report["stray"])
     for warning in report["warnings"]:
         yield f"  ! {warning}"
     if good or report["findings"]:

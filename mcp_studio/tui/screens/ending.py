@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from mcp_studio.tui.mortem_text import Part
     from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.mortem_dialog import Wish
-
-_TOGETHER = 10.0
-"""Seconds between the end of a call and that of its connection, at most."""
 
 
 class Endings:
@@ -133,16 +129,11 @@ class Endings:
 
     def _mortem(self, call: Call) -> Mortem | None:
         """The ending that a call was lost to."""
-        outcome, name = call.outcome, call.ref.server
-        if not isinstance(outcome, Lost) or not outcome.sent or name not in self._studio.manager.names():
+        name = call.ref.server
+        if not isinstance(call.outcome, Lost) or name not in self._studio.manager.names():
             return None
-        begun = time.time() - (time.monotonic() - call.started)
-        for one in reversed(self._studio.manager.supervisor(name).mortems):
-            if begun - 1 <= one.time <= begun + outcome.ms / 1000 + _TOGETHER and any(
-                flight.id == outcome.request_id and flight.method == call.method for flight in one.flights
-            ):
-                return one
-        return None
+        known = self._studio.manager.supervisor(name).mortems
+        return late_trace.mortem_of(call, reversed(known)) if known else None
 
     def _lost(self, one: Mortem) -> Call | None:
         """The call of the person that an ending interrupted, the newest of them."""

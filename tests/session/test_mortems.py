@@ -1,0 +1,147 @@
+"""What is known when a server has died: real children and a loopback server that end in every way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+import pytest
+
+from mcp_studio.call.call import Call
+from mcp_studio.call.interrupted import learned, mortem_of
+from mcp_studio.call.outcome import Lost
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.studio import Studio
+from mcp_studio.trace import mortem_words
+from mcp_studio.trace.postmortem import Mortem, endings
+from tests.servers.http_raw import RawServer, Reply, Request
+from tests.studio_support import http, opened, stdio
+from tests.support import python_server, run, wait_until
+
+
+async def lost(studio: Studio, call: Call) -> Mortem:
+    """Wait until a call is lost; the ending that it was lost to."""
+    assert isinstance(await call.wait(), Lost), call.outcome
+    found = await learned(studio.manager, call)
+    assert found is not None
+    return found
+
+
+def start(studio: Studio, tool: str = "echo", **arguments: Any) -> Call:
+    """Call a tool of the server `s`."""
+    return studio.call_tool(Ref("tool", "s", tool), arguments, approved=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(signal.SIGSEGV, "native code"), (signal.SIGKILL, "killed from outside")]
+)
+def test_a_signal_under_a_call_is_told_with_what_was_in_flight(number: int, words: str) -> None:
+    async def check() -> None:
+        async with opened(stdio(python_server("raw_server"), "s")) as studio:
+            call = start(studio, "wait", seconds=60)
+            await wait_until(lambda: call.sent)
+            os.kill(studio.manager.status("s").pid, number)
+            found = await lost(studio, call)
+            assert (found.ending.how, found.ending.code, found.ready) == ("signal", number, True)
+            assert [(one.method, one.target, one.id) for one in found.flights] == [("tools/call", "wait", call.request)]
+            assert found.flights[0].ms >= 0 and found.uptime is not None and found.uptime < 60
+            assert words in mortem_words.means(found)
+            assert [frame.method for frame in found.frames][-1] == "tools/call"
+            assert studio.trace[found.flights[0].number - studio.trace.first_number].method == "tools/call"
+            # The same can be read from what the trace says of it, as of a past session.
+            past = endings(studio.trace, "s")[0]
+            assert (past.ending, past.flights) == (found.ending, found.flights)
+
+    run(check())
+
+
+def test_an_exit_code_comes_with_the_last_words() -> None:
+    async def check() -> None:
+        async with opened(stdio(python_server("raw_faults", "--fault", "exits-mid-call"), "s")) as studio:
+            found = await lost(studio, start(studio, text="hi"))
+            assert mortem_words.first_line(found).startswith("s ended with exit code 7 after ")
+            assert [line.text for line in found.stderr] == ["panic: out of cheese"]
+            assert ("in flight", mortem_words.flight(found.flights[0])) in list(mortem_words.facts(found))
+            assert mortem_words.as_json(found)["inFlight"][0]["target"] == "echo"
+
+    run(check())
+
+
+@pytest.mark.parametrize(
+    ("argv", "how", "code"),
+    [
+        ([sys.executable, "-S", "-c", "print('hello')"], "exit", 0),
+        (python_server("raw_faults", "--fault", "dies-at-start"), "exit", 3),
+        (python_server("raw_faults", "--fault", "closed-stdout"), "stdout", 0),
+    ],
+)
+def test_a_server_that_never_got_ready_has_an_ending_too(argv: list[str], how: str, code: int) -> None:
+    async def check() -> None:
+        async with opened(stdio(argv, "s")) as studio:
+            supervisor = studio.manager.supervisor("s")
+            await wait_until(lambda: supervisor.status.state == "failed")
+            found = supervisor.mortems[-1]
+            assert (found.ending.how, found.ending.code, found.ready) == (how, code, False)
+            assert [one.method for one in found.flights] == ["initialize"]
+            assert found.stray_count == (1 if code == 0 and how == "exit" else 0)
+
+    run(check())
+
+
+def test_disconnecting_by_hand_is_an_ending_only_of_what_was_in_flight() -> None:
+    async def check() -> None:
+        async with opened(stdio(python_server("raw_server"), "s")) as studio:
+            await studio.manager.stop("s")
+            assert studio.manager.supervisor("s").mortems == []
+            studio.manager.start("s")
+            await studio.manager.settle("s")
+            call = start(studio, "wait", seconds=60)
+            await wait_until(lambda: call.sent)
+            studio.manager.restart("s")
+            assert (await lost(studio, call)).ending.how == "closed"
+
+    run(check())
+
+
+class Dropping:
+    """A server over HTTP that cuts the connection under calls."""
+
+    async def __call__(self, got: Request, reply: Reply) -> None:
+        """Answer one request, or not."""
+        method = got.json.get("method") if got.method == "POST" else ""
+        if method == "server/discover":
+            offer = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+            await reply.result({"supportedVersions": ["2026-07-28"], **offer})
+        elif method == "tools/list":
+            await reply.result(
+                {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}], "resultType": "complete"}
+            )
+        elif method == "tools/call" and got.json["params"]["arguments"].get("busy"):
+            await reply.body("503 Service Unavailable", b"later", kind="text/plain")
+        elif method == "tools/call":
+            reply.reset()
+        else:
+            await reply.body("405 Method Not Allowed", b"")
+
+
+def test_a_connection_over_http_that_drops_refuses_or_fails_is_told_while_the_server_stays() -> None:
+    async def check() -> None:
+        async with RawServer(Dropping()) as server, opened(http(server.url)) as studio:
+            call = start(studio)
+            found = await lost(studio, call)
+            assert found.ending.how == "dropped" and [one.target for one in found.flights] == ["echo"]
+            assert studio.manager.status("s").state == "ready"
+            studio.manager.supervisor("s").mortems.clear()
+            assert (await start(studio, busy=True).wait()) is not None
+            busy = studio.manager.supervisor("s").mortems[-1]
+            assert (busy.ending.how, busy.ending.code) == ("status", 503)
+            studio.manager.supervisor("s").mortems.clear()
+            await server.stop()
+            await start(studio).wait()
+            gone = studio.manager.supervisor("s").mortems[-1]
+            assert gone.ending.how in ("refused", "dropped") and gone.flights
+            assert mortem_of(call, [gone]) is None, "that call was lost to another ending"
+
+    run(check())
