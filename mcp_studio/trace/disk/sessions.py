@@ -15,6 +15,7 @@ from mcp_studio.trace.disk import format, lock
 _MOST = 1_000
 """Sessions that are kept at most, and listed."""
 _SERVERS = 100
+_MB, _DAY = 1 << 20, 86_400
 _LONGEST = 1_000
 """Characters of a name or title."""
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -106,6 +107,16 @@ def used(folder: Path) -> tuple[int, int]:
     """How many sessions there are, and their bytes on disk."""
     sizes = [size_of(path) for path in _files(folder)]
     return len(sizes), sum(sizes)
+
+
+def in_words(folder: Path, record: bool, most_bytes: int, max_age: float) -> str:
+    """How much is kept in a folder, and how much may be."""
+    count, total = used(folder)
+    days = max_age / _DAY
+    span = f"{days:,.4g} day{'s' if days != 1 else ''}" if days >= 1 else f"{max_age / 3_600:,.3g} h"
+    room = f"{total / _MB:,.1f} MB of at most {most_bytes / _MB:,.4g} MB, for {span}"
+    kept = f"{count:,} session{'s' if count != 1 else ''}, {room}"
+    return kept if record else f"nothing is recorded (trace.record is false); {kept}"
 
 
 def delete(path: Path) -> None:

@@ -14,6 +14,7 @@ from textual.widget import Widget
 import mcp_studio
 from mcp_studio.limits import KB, MB
 from mcp_studio.safetext import safe
+from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.hanging import Hanging
 
@@ -64,6 +65,9 @@ def _parts(studio: Studio) -> list[Part]:
     trace = studio.trace
     parts.append(("\nTrace\n", "b $accent"))
     parts.append(f"  {trace.total:,} entries, {len(trace):,} in memory, {trace.dropped:,} dropped\n")
+    folder, settings = paths.state / "trace", config.settings
+    on_disk = in_words(folder, settings.record, settings.record_bytes, settings.record_age)
+    parts.append(f"  on disk: {on_disk}\n  {folder}\n")
     parts.append(("\nLimits\n", "b $accent"))
     for field in dataclasses.fields(studio.limits):
         parts.append(f"  {field.name:<16} {_amount(getattr(studio.limits, field.name))}\n")
