@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 
 _SLICE = 1 << 18
 """Bytes of a large body that are looked at in one step: the interpreter is held for so long."""
+_MOST = 8
+"""Forms that are looked for one after the other."""
 Find = Callable[[bytes, int, int], int]
 
 
@@ -19,15 +21,9 @@ class Needle:
     def __init__(self, text: str) -> None:
         self.folded = text.casefold()
         """The text, to be looked for in `name.casefold()`."""
-        forms = list(dict.fromkeys((text.lower().encode("utf-8", "replace"), _escaped(text.lower()))))
-        self._longest = max(map(len, forms))
-        if text.isascii() and len(forms) == 1:
-            self.find: Find = _Plain(forms[0]).find
-            """Where it begins in lower-cased bytes, in `data[start:end]`; -1 where it is not."""
-            return
-        pattern = re.compile(b"|".join(map(re.escape, forms)) if text.isascii() else _any_case(text))
-        self._longest = max(self._longest, 12 * len(text) + 12)
-        self.find = _Pattern(pattern).find
+        forms = _forms(text)
+        self._longest = max(map(len, forms), default=12 * len(text))
+        self._finds: list[Find] = [_Plain(form).find for form in forms] or [_Pattern(_any_case(text)).find]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Needle) and other.folded == self.folded
@@ -39,13 +35,14 @@ class Needle:
         """Whether it occurs in a body."""
         for start in range(0, len(body), _SLICE):
             piece = body[start : start + _SLICE + self._longest].lower()
-            if self.find(piece, 0, len(piece)) >= 0:
+            if any(find(piece, 0, len(piece)) >= 0 for find in self._finds):
                 return True
         return False
 
     def rows(self, lowered: bytes, ends: array[int]) -> Iterator[int]:
-        """The places of the bodies in `lowered` that it occurs in; `ends`: see `recording.Block`."""
-        return hits(self.find, lowered, ends)
+        """The places of the bodies in `lowered` that it occurs in, maybe twice; `ends`: see `recording.Block`."""
+        for find in self._finds:
+            yield from hits(find, lowered, ends)
 
 
 def hits(find: Find, data: bytes, ends: array[int]) -> Iterator[int]:
@@ -88,15 +85,26 @@ def _escaped(text: str) -> bytes:
     return json.dumps(text)[1:-1].lower().encode("ascii")
 
 
-def _any_case(text: str) -> bytes:
-    """A pattern for lower-cased bytes: every character in each of its cases, as UTF-8 and as JSON escapes it."""
-    parts: list[bytes] = []
+def _cases(char: str) -> list[bytes]:
+    """All that a character may look like in lower-cased bytes: each of its cases, as UTF-8 and as JSON escapes it."""
+    cases = (char, char.lower(), char.upper(), char.casefold(), char.upper().lower(), char.lower().upper())
+    forms = (form for case in cases for form in (case.encode("utf-8", "replace").lower(), _escaped(case)))
+    return list(dict.fromkeys(forms))
+
+
+def _forms(text: str) -> list[bytes]:
+    """All that a text may look like in lower-cased bytes; nothing where that is more than some."""
+    if text.isascii():
+        return list(dict.fromkeys((text.lower().encode(), _escaped(text.lower()))))
+    forms = [b""]
     for char in text:
-        cases = dict.fromkeys(
-            (char.lower(), char.upper(), char.casefold(), char.upper().lower(), char.lower().upper(), char)
-        )
-        forms = dict.fromkeys(
-            form for case in cases for form in (case.encode("utf-8", "replace").lower(), _escaped(case))
-        )
-        parts.append(b"(?:" + b"|".join(map(re.escape, forms)) + b")")
-    return b"".join(parts)
+        cases = [char.lower().encode()] if char.isascii() else _cases(char)
+        if len(forms) * len(cases) > _MOST:
+            return []
+        forms = [form + case for form in forms for case in cases]
+    return forms
+
+
+def _any_case(text: str) -> re.Pattern[bytes]:
+    """The same as a pattern, which is slower."""
+    return re.compile(b"".join(b"(?:" + b"|".join(map(re.escape, _cases(char))) + b")" for char in text))

@@ -187,7 +187,7 @@ class Rows:
         table = self._tables.get((key, column), b"")
         if len(table) < len(texts):  # another thread may give further names meanwhile, at the end
             table = self._tables[key, column] = table + which(texts[len(table) :])
-        return _mask(map(table.__getitem__, self._slice(column)))
+        return _mask(map(table.__getitem__, self._slice(column))) if 1 in table else 0
 
     def _slice(self, column: str) -> array[int]:
         return getattr(self._taken.columns, column)[self.low : self.high]
