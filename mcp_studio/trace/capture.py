@@ -10,13 +10,14 @@ from mcp_studio.trace import columns as bits
 from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.disk.batch import Change, Column, Extra
 from mcp_studio.trace.lint.finding import SEVERITIES, worst
-from mcp_studio.trace.materialise import findings_to_json, id_stands_in
+from mcp_studio.trace.materialise import Recalled, findings_to_json, id_stands_in
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, WireMessage
 
 _KINDS = {(way, kind): n << 4 | m for n, way in enumerate(DIRECTIONS) for m, kind in enumerate(KINDS)}
 _OUTCOMES = {outcome: place for place, outcome in enumerate(OUTCOMES, 1)}
 _WORST = {severity: place for place, severity in enumerate(reversed(SEVERITIES), 1)}
 _BY_PERSON = bits.MARKED | bits.COMMENTED
+_NO_SEVERITY = 255 ^ 3 << bits.SEVERITY
 _MOST = (1 << 32) - 1
 _LINKS = 100_000
 """Requests that came under others, or are later rounds, that are remembered as such; the oldest are forgotten."""
@@ -37,7 +38,7 @@ class Capture:
         """The number of the newest captured entry."""
         self._noted = noted
         self._touched: dict[int, WireMessage] = {}
-        self._sent = [0, 0, 0]
+        self._sent = [2, 2, 2]  # the first two are everywhere
         self.changes: list[Change] = []
         self.extras: list[Extra] = []
 
@@ -113,6 +114,9 @@ class Capture:
         columns, number = self.columns, entry.number
         row = number - columns.first
         columns.revise(number)
+        if isinstance(entry, Recalled):  # an old one, looked at: only what was found on it is new
+            self._put("flags", number, row, columns.flags[row] & _NO_SEVERITY | self._found(entry))
+            return
         self._put("kind", number, row, _KINDS[entry.direction, entry.kind])
         self._put("method", number, row, columns.methods.number(entry.method))
         self._put("target", number, row, columns.targets.number(entry.target))
@@ -122,9 +126,7 @@ class Capture:
         """What most entries do not have."""
         number, span, columns = entry.number, entry.span, self.columns
         flags = columns.flags[row] & _BY_PERSON | entry.probe * bits.PROBE | entry.by_hand * bits.BY_HAND
-        if entry.findings:
-            flags |= _WORST[worst(entry.findings) or "hint"] << bits.SEVERITY
-            self.note(number, "findings", findings_to_json(entry.findings))
+        flags |= self._found(entry) if entry.findings else 0
         if entry.id is not None and not id_stands_in(entry):
             self.note(number, "id", entry.id)
         if span is not None:
@@ -138,6 +140,11 @@ class Capture:
             if asks and span.follows is not None:
                 self._above(columns.follows, "follows", number, span.follows.number)
         put("flags", number, row, flags)
+
+    def _found(self, entry: WireMessage) -> int:
+        """What the lint says about an entry, as bits."""
+        self.note(entry.number, "findings", findings_to_json(entry.findings))
+        return _WORST[worst(entry.findings) or "hint"] << bits.SEVERITY
 
     def _new(self, column: Column, number: int, row: int, value: int) -> None:
         getattr(self.columns, column)[row] = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from itertools import takewhile
 
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
 from mcp_studio.trace.names import Names
@@ -83,6 +84,7 @@ class Columns:
         """The same arrays for another thread: rows keep their places in it, whatever is trimmed meanwhile."""
         taken = Columns.__new__(Columns)
         taken.__dict__.update(self.__dict__)
+        taken.parents, taken.follows = dict(self.parents), dict(self.follows)
         return taken
 
     def trim(self, first: int) -> None:
@@ -94,7 +96,8 @@ class Columns:
             setattr(self, name, values[rows:])
         self.first = first
         for links in (self.parents, self.follows):
-            for number in [number for number in links if number < first]:
+            # Nearly in order: one that is not goes with those after it.
+            for number in list(takewhile(first.__gt__, links)):
                 del links[number]
 
     def revise(self, number: int) -> None:

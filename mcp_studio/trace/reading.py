@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from mcp_studio.trace.recording import Block, Reader
 
@@ -18,16 +18,13 @@ class LiveReader:
     Args:
         first: the number of the first body in memory.
         bodies: they are not copied before somebody reads them; None where one is on disk.
-        older: opens the disk's reader, in the thread that reads; None where nothing is on disk.
+        older: reads the disk; None where nothing is there.
     """
 
-    def __init__(
-        self, first: int, bodies: Sequence[bytes | None], older: Callable[[], Reader | None] | None = None
-    ) -> None:
+    def __init__(self, first: int, bodies: Sequence[bytes | None], older: Reader | None = None) -> None:
         self._first = first
         self._bodies = bodies
-        self._open = older
-        self._older: Reader | None = None
+        self._older = older
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
@@ -39,9 +36,8 @@ class LiveReader:
                 size += _length(self._bodies[start])
             yield self._block(start, stop)
             stop = start
-        older = self._disk()
-        if older is not None:
-            yield from older.blocks(min(below, self._first))
+        if self._older is not None:
+            yield from self._older.blocks(min(below, self._first))
 
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
@@ -49,20 +45,12 @@ class LiveReader:
         body = self._bodies[place] if 0 <= place < len(self._bodies) else None
         if body is not None:
             return body
-        older = self._disk()
-        return b"" if older is None else older.body(number)
+        return b"" if self._older is None else self._older.body(number)
 
     def close(self) -> None:
         """No more reading."""
-        self._open = None
         if self._older is not None:
             self._older.close()
-            self._older = None
-
-    def _disk(self) -> Reader | None:
-        if self._open is not None:
-            self._older, self._open = self._open(), None
-        return self._older
 
     def _block(self, start: int, stop: int) -> Block:
         ends, parts, large, end = array("I"), list[bytes](), list[int](), 0

@@ -17,36 +17,42 @@ from mcp_studio.trace.capture import Capture
 from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.lint.examine import Examiner, typical
 from mcp_studio.trace.lint.ledger import Ledger
-from mcp_studio.trace.materialise import Materialiser
+from mcp_studio.trace.materialise import Materialiser, Recalled
 from mcp_studio.trace.message import Direction, MessageKind, Outcome, Span, WireMessage
 from mcp_studio.trace.reading import LARGE, LiveReader
+from mcp_studio.trace.recorder import Disk, Recorder
 from mcp_studio.trace.recording import Reader
+from mcp_studio.trace.redacting import Redacting
+from mcp_studio.trace.window import Window
 
 _DURATIONS = 1_000
-_OVERHEAD = 200
-"""Bytes that an entry costs besides its body."""
 _GREETINGS = frozenset({"initialize", "server/discover", "subscriptions/listen"})
 """Requests whose time says how long a server takes to start, or stays open, not how long it takes to answer."""
-_PATIENCE = 0.3
-"""Seconds before a large body is redacted: the result in it is shown first, which needs the interpreter too."""
 
 
 class TraceStore:
-    """Implements `recording.Recording` for what is going on. Entries in memory up to a number and a size; the oldest go
-    first and are counted in `dropped`.
+    """Implements `recording.Recording` for what is going on.
 
-    Readers poll `total`, which only grows; index 0 is the entry with the number `first_number`.
+    With a disk all entries are kept there, the newest also in memory. Without one, or once it has failed, entries are
+    in memory up to a number and a size; the oldest go first and are counted in `dropped`.
+
+    Readers poll `total`, which only grows, or `revision`; index 0 is the entry with the number `first_number`.
     """
 
-    def __init__(self, redactor: Redactor, limits: Limits = DEFAULT) -> None:
+    def __init__(self, redactor: Redactor, limits: Limits = DEFAULT, disk: Disk | None = None) -> None:
         self._redactor = redactor
         self._limits = limits
-        self._kept: dict[int, WireMessage] = {}
-        self._bytes = 0
+        self._window = Window()
         self._comments: dict[int, str] = {}
-        self._redacting: dict[int, asyncio.Future[None]] = {}
-        self._capture = Capture(Columns())
-        self._materialiser = Materialiser(lambda: self.columns, self._read, self._extra, self._kept.get)
+        self._redacting = Redacting(redactor, self._redacted)
+        self._capture = Capture(Columns(), noted=disk is not None)
+        self._recorder: Recorder | None = None
+        if disk is not None:
+            self._recorder = Recorder(
+                disk, self._window, self._capture, catch_up=self._catch_up, forget=self._forget, failed=self._failed
+            )
+        self._recording = disk is not None
+        self._materialiser = Materialiser(lambda: self.columns, self._read, self._extra, self._window.entries.get)
         self.first_number = 1
         """The number of the oldest entry still kept."""
         self.total = 0
@@ -58,6 +64,8 @@ class TraceStore:
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
         """The server on which the lint has found its first error or warning."""
+        self.troubled: Signal[str] = Signal()
+        """Told once, in a sentence, that nothing is kept on disk any more."""
         self.examiner = Examiner(self.ledger, self.revised)
         """Checks messages more closely when somebody looks at them."""
 
@@ -92,23 +100,29 @@ class TraceStore:
             capture.columns.trim(self.first_number)
         return capture.columns
 
+    @property
+    def problem(self) -> str:
+        """What is not kept on disk, and why, in a sentence; empty where all is, or nothing is meant to be."""
+        return self._recorder.problem if self._recorder is not None else ""
+
     def entry(self, number: int) -> WireMessage | None:
         """The entry with a number, its span with it; None when it is not kept."""
-        entry = self._kept.get(number)
+        entry = self._window.entries.get(number)
         if entry is None and self.first_number <= number <= self.total:
             entry = self._materialiser.entry(number)
         return entry
 
     async def body(self, entry: WireMessage) -> bytes:
         """The whole body, also of what is large and on disk, without blocking the event loop."""
-        if (redacting := self._redacting.get(entry.number)) is not None:
-            await asyncio.wait((redacting,))
+        await self._redacting.finished(entry)
         return entry.held if isinstance(entry.held, bytes) else await asyncio.to_thread(entry.held)
 
     def reader(self) -> Reader:
         """For another thread; made on the event loop, it knows all entries up to that moment."""
-        bodies = [entry.held if isinstance(entry.held, bytes) else None for entry in self._kept.values()]
-        return LiveReader(self.total + 1 - len(bodies), bodies)
+        if self._recorder is not None:
+            return self._recorder.reader()
+        bodies = [body if isinstance(body := entry.held, bytes) else None for entry in self._window.entries.values()]
+        return LiveReader(self._window.oldest, bodies)
 
     def mark(self, number: int, on: bool) -> None:
         """Mark an entry, or no longer."""
@@ -121,6 +135,7 @@ class TraceStore:
             if not text:
                 del self._comments[number]
             self._capture.note(number, "comment", self._comments.get(number))
+            self._changed()
 
     def comment_on(self, number: int) -> str:
         """The comment on an entry, or nothing."""
@@ -132,25 +147,24 @@ class TraceStore:
         self, server: str, direction: Direction, kind: MessageKind, body: bytes, *, exchange: int = 0
     ) -> WireMessage:
         """Redact, number and keep one entry. The body of a large one is empty until it is redacted."""
+        size = len(body)
+        if self._recording and self._recorder is not None:
+            self._recorder.coming(size)
         self.total += 1
         self.revision += 1
-        size = len(body)
         clean = self._redactor.bytes(body) if size <= LARGE else b""
         entry = WireMessage(self.total, time.time(), server, direction, kind, clean, size, exchange=exchange)
-        if size > LARGE:
-            self._redact_later(entry, body)
-        kept = self._kept
-        kept[self.total] = entry
-        self._bytes += size + _OVERHEAD
-        while (len(kept) > self._limits.trace_entries or self._bytes > self._limits.trace_bytes) and len(kept) > 1:
-            self._bytes -= kept.pop(self.first_number).size + _OVERHEAD
-            self.first_number += 1
+        self._window.put(entry)
+        if size > LARGE and self._redacting.later(entry, body) and self._recorder is not None:
+            self._recorder.redacting(self.total)
+        if not self._recording:
+            self._make_room()
         return entry
 
     def revised(self, entry: WireMessage) -> None:
         """Something of an entry has changed since it was added, other than by the methods below."""
         self.revision += 1
-        self._capture.touch(entry)
+        self._touch(entry)
 
     def opened(self, request: WireMessage, parent: Span | None = None) -> Span:
         """Begin the span of a request."""
@@ -158,10 +172,10 @@ class TraceStore:
             request.number, request.server, request.direction, request.method, request.target, request, parent=parent
         )
         request.span = span
-        self._capture.touch(request)
+        self._touch(request)
         if parent is not None and not parent.asked:
             parent.asked = True
-            self._capture.touch(parent.request)
+            self._touch(parent.request)
         return span
 
     def settled(self, span: Span, response: WireMessage, failed: bool, *, tool: bool = False) -> None:
@@ -171,8 +185,8 @@ class TraceStore:
         span.outcome = "tool error" if tool else "error" if failed else "ok"
         response.span, response.method, response.target = span, span.method, span.target
         response.probe |= span.request.probe
-        self._capture.touch(span.request)
-        self._capture.touch(response)
+        self._touch(span.request)
+        self._touch(response)
         if span.direction == "out" and span.ms is not None and not span.asked and span.method not in _GREETINGS:
             self.durations.append(span.ms)
 
@@ -201,23 +215,68 @@ class TraceStore:
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
     def clear(self) -> None:
-        """Forget all entries; numbers go on."""
-        self._kept.clear()
-        self._comments.clear()
-        self._bytes = 0
+        """Forget all entries; numbers go on. What is on disk stays there."""
+        if self._recorder is not None:
+            self._recorder.flush()
         self.first_number = self.total + 1
+        self._window.clear(self.first_number)
+        self._comments.clear()
         self._capture.begin(self.first_number)
         self._materialiser.forget()
         self.revision += 1
 
+    async def close(self, timeout: float = 0.5) -> None:
+        """Write what is not on disk yet, in a bounded time."""
+        if self._recorder is not None:
+            await self._recorder.close(timeout)
+            self._recording = False
+
     # ------------------------------------------------------------------ inside
+
+    def _touch(self, entry: WireMessage) -> None:
+        if entry.number > self._capture.last:
+            return  # it will be captured as it is then
+        self._capture.touch(entry)
+        if entry.number < self._window.oldest and not isinstance(entry, Recalled):
+            self._materialiser.forget()
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._recording and self._recorder is not None:
+            self._recorder.wake()
 
     def _catch_up(self) -> None:
         """Bring the columns up to date. What has gone before it was captured is in none."""
-        capture = self._capture
+        capture, entries = self._capture, self._window.entries
         if capture.last < self.first_number - 1:
             capture.begin(self.first_number)
-        capture.take([self._kept[number] for number in range(capture.last + 1, self.total + 1)])
+        capture.take([entries[number] for number in range(capture.last + 1, self.total + 1)])
+
+    def _redacted(self, entry: WireMessage) -> None:
+        self.revision += 1
+        if self._recorder is not None:
+            self._recorder.redacted(entry)
+
+    def _make_room(self) -> None:
+        window, limits = self._window, self._limits
+        while (len(window) > limits.trace_entries or window.bytes > limits.trace_bytes) and len(window) > 1:
+            window.pop()
+            self.first_number = window.oldest
+
+    def _forget(self, first: int) -> None:
+        """Entries before this number are not kept any more."""
+        self.first_number = max(self.first_number, min(first, self.total + 1))
+        while self._window.oldest < self.first_number and len(self._window):
+            self._window.pop()
+        for number in [number for number in self._comments if number < self.first_number]:
+            del self._comments[number]
+        self.revision += 1
+
+    def _failed(self, why: str) -> None:
+        """The disk is full, or does not take anything: the trace goes on in memory."""
+        self._recording = False
+        self.revision += 1
+        self.troubled.emit(why)
 
     def _flag(self, number: int, bit: int, on: bool) -> bool:
         columns = self.columns
@@ -225,29 +284,11 @@ class TraceStore:
             return False
         self._capture.flag(number, bit, on)
         self.revision += 1
+        self._changed()
         return True
 
     def _read(self, number: int) -> bytes:
-        return b""
+        return b"" if self._recorder is None else self._recorder.read(number)
 
     def _extra(self, number: int, name: str) -> Json:
-        return None
-
-    def _redact_later(self, entry: WireMessage, body: bytes) -> None:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            entry.body = self._redactor.bytes(body)
-            return
-        self._redacting[entry.number] = loop.create_future()
-        loop.call_later(_PATIENCE, self._redact_beside, entry, body)
-
-    def _redact_beside(self, entry: WireMessage, body: bytes) -> None:
-        loop = asyncio.get_running_loop()
-        loop.run_in_executor(None, self._redactor.bytes, body).add_done_callback(partial(self._redacted, entry))
-
-    def _redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
-        if not future.cancelled():
-            entry.body = future.result()
-            self.revision += 1
-        self._redacting.pop(entry.number).set_result(None)
+        return None if self._recorder is None else self._recorder.extra(number, name)

@@ -66,7 +66,7 @@ def test_what_becomes_known_later_reaches_the_columns() -> None:
     columns = store.columns
     assert columns.outcome_of(0) == columns.outcome_of(3) == "tool error" and columns.outcome_of(1) == "cancelled"
     assert columns.link[0] == 4 and columns.link[3] == 1 and columns.ms(0) == columns.ms(3)
-    assert columns.parents == {3: 2} and columns.flags[1] & bits.ASKED
+    assert columns.parents == {3: 1} and columns.flags[0] & bits.ASKED
     assert columns.flags[4] >> bits.SEVERITY & 3 == 3
     assert set(columns.revised_since(place)[1]) == {1, 2}
 

@@ -49,7 +49,7 @@ def test_a_dropped_entry_is_really_gone() -> None:
     store = TraceStore(Redactor(), replace(DEFAULT, trace_entries=2))
     store.add("s", "in", "note", b"first")
     entry = Watched(1, 0.0, "s", "in", "note", b"first", 5)
-    store._kept[1] = entry  # pyright: ignore[reportPrivateUsage]
+    store._window.entries[1] = entry  # pyright: ignore[reportPrivateUsage]
     seen = weakref.ref(entry)
     del entry
     store.add("s", "in", "note", b"second")

@@ -51,7 +51,9 @@ class Examiner:
 
     def _wanted(self, entry: WireMessage) -> bool:
         kinds = ("request", "notification", "result")
-        return entry.kind in kinds and 0 < len(entry.body) <= SIZE and entry.number not in self._done
+        if entry.kind not in kinds or entry.size > SIZE or entry.number in self._done:
+            return False
+        return len(entry.body) > 0
 
     def _add(self, entry: WireMessage, spots: Sequence[Spot]) -> None:
         ledger = self._ledger(entry.server)

@@ -1,0 +1,247 @@
+"""Hands what is new in the running trace to the disk, and lets go of what is there."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from mcp_studio.jsontext import Json
+from mcp_studio.trace import late
+from mcp_studio.trace.capture import Capture
+from mcp_studio.trace.disk.batch import Batch, Change, Extra
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.reading import LARGE, LiveReader
+from mcp_studio.trace.recording import Reader
+from mcp_studio.trace.window import Window
+
+if TYPE_CHECKING:
+    from mcp_studio.trace.disk.reader import DiskReader
+
+_EVERY = 0.15
+"""Seconds after which what is new goes to the disk; with writing it, a quarter second at the most can be lost."""
+_BATCH = 512 * 1024
+"""Bytes after which it goes at once."""
+_ENTRY = 100
+_ENTRIES, _BYTES = 2_000, 8 << 20
+"""What stays in memory although it is on disk."""
+_INDEX = 2_000_000
+"""Entries whose columns are kept; older ones are on disk alone."""
+_FORGOTTEN = 1 << 17
+"""As many are forgotten at once."""
+
+
+class Disk(Protocol):
+    """What a recorder needs of `disk.writer.Writer`. Its values are set in another thread."""
+
+    written: int
+    """The number of the newest entry that is on disk."""
+    batches: int
+    """How many batches are on disk."""
+    trimmed: int
+    """The number of the newest entry that had to go again."""
+    lost: int
+    """Entries whose bodies were left out."""
+    failed: str
+    path: Path | None
+
+    def put(self, batch: Batch) -> None:
+        """Hand over."""
+        ...
+
+    def close(self, timeout: float) -> bool:
+        """Write what is left, blocking at most so many seconds."""
+        ...
+
+
+class Recorder:
+    """Writes a trace down while it goes on.
+
+    Args:
+        window: what is in memory; taken out of it is what is on disk.
+        catch_up: captures all entries.
+        forget: entries before this number are not to be had any more.
+        failed: nothing is written any more; told why, in a sentence.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        window: Window,
+        capture: Capture,
+        *,
+        catch_up: Callable[[], None],
+        forget: Callable[[int], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._disk, self._window, self._capture = disk, window, capture
+        self._catch_up, self._forget, self._on_failed = catch_up, forget, failed
+        self._timer: asyncio.TimerHandle | None = None
+        self._pending = 0
+        self._put = self._batches = 0
+        self._late: list[WireMessage] = []
+        self._large: deque[tuple[int, WireMessage]] = deque()
+        self._redacting: set[int] = set()
+        self._reader: DiskReader | None = None
+        self._home = threading.get_ident()
+        self.over = False
+        """Nothing is written any more."""
+
+    @property
+    def problem(self) -> str:
+        """What is not kept on disk, and why, in a sentence; empty where all is."""
+        lost = self._disk.lost
+        many = f"{lost:,} messages are" if lost > 1 else "One message is"
+        return self._disk.failed or (f"The disk is slow: {many} kept without content." if lost else "")
+
+    # ------------------------------------------------------------------ told by the store
+
+    def coming(self, size: int) -> None:
+        """An entry of this size is about to be added; what was before it is as it will be."""
+        self._pending += size + _ENTRY
+        if self._pending > _BATCH:
+            self.flush()
+        elif self._timer is None:
+            self.wake()
+
+    def wake(self) -> None:
+        """Something has changed, and goes to the disk soon."""
+        if self._timer is None and not self.over:
+            try:
+                self._timer = asyncio.get_running_loop().call_later(_EVERY, self.flush)
+            except RuntimeError:
+                return  # no loop: it goes with what comes, or at the end
+
+    def redacting(self, number: int) -> None:
+        """The body of a large entry will come later."""
+        self._redacting.add(number)
+
+    def redacted(self, entry: WireMessage) -> None:
+        """It is there."""
+        if entry.number <= self._put:
+            self._late.append(entry)
+            self.wake()
+        else:
+            self._redacting.discard(entry.number)
+
+    def flush(self) -> None:
+        """Hand over what is new."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._pending = 0
+        if self.over:
+            return
+        if self._disk.failed:
+            self.over = True
+            self._on_failed(self._disk.failed)
+            return
+        self._catch_up()
+        for batch in self._new():
+            self._disk.put(batch)
+            self._batches += 1
+        self._let_go()
+        if self._disk.batches < self._batches:
+            self.wake()
+
+    async def close(self, timeout: float = 0.5) -> None:
+        """Write what is left, in a bounded time."""
+        self.flush()
+        if self._timer is not None:
+            self._timer.cancel()
+        self.over = True
+        if self._reader is not None:
+            self._reader.close()
+        if self._batches:
+            await asyncio.to_thread(self._disk.close, timeout)
+
+    # ------------------------------------------------------------------ reading
+
+    def read(self, number: int) -> bytes:
+        """A body from the disk, in any thread; b"" where there is none."""
+        if self._disk.path is None:
+            return b""
+        if threading.get_ident() == self._home:
+            return self._opened(self._disk.path).body(number)
+        reader = late.disk_reader(self._disk.path)
+        try:
+            return reader.body(number)
+        finally:
+            reader.close()
+
+    def extra(self, number: int, name: str) -> Json:
+        """What an entry has besides, see `disk.batch.Extra`; None where it has none."""
+        return None if self._disk.path is None else self._opened(self._disk.path).extra(number, name)
+
+    def reader(self) -> Reader:
+        """What is on disk, and what is not there yet."""
+        path, entries = self._disk.path, self._window.entries
+        first = max(self._window.oldest, self._disk.written + 1)
+        last = self._window.oldest + len(entries)
+        bodies = [body if isinstance(body := entries[number].held, bytes) else None for number in range(first, last)]
+        return LiveReader(first, bodies, late.disk_reader(path) if path is not None else None)
+
+    def _opened(self, path: Path) -> DiskReader:
+        if self._reader is None:
+            self._reader = late.disk_reader(path)
+        return self._reader
+
+    # ------------------------------------------------------------------ writing
+
+    def _new(self) -> Iterator[Batch]:
+        """What the disk has not got yet, in batches of bounded size."""
+        capture, entries = self._capture, self._window.entries
+        names, extras, changes = capture.new_names(), tuple(capture.extras), tuple(capture.changes)
+        capture.extras, capture.changes = [], []
+        late, self._late = self._late, []
+        number, last = self._put + 1, capture.last
+        while number <= last or names or extras or changes or late:
+            first, size, bodies = number, 0, list[bytes]()
+            while number <= last and size < _BATCH:
+                body = entries[number].held
+                bodies.append(body if isinstance(body, bytes) else b"")
+                size += len(bodies[-1]) + _ENTRY
+                if len(bodies[-1]) > LARGE:
+                    self._large.append((self._batches + 1, entries[number]))
+                number += 1
+            yield self._batch(first, bodies, names, changes if number > last else (), extras, late)
+            self._put = number - 1
+            names, extras, late = (), (), []
+            changes = () if number > last else changes
+
+    def _batch(
+        self, first: int, bodies: list[bytes], names: tuple[tuple[str, int, str], ...], changes: tuple[Change, ...],
+        extras: tuple[Extra, ...], late: list[WireMessage],
+    ) -> Batch:  # fmt: skip
+        columns = self._capture.columns
+        start = first - columns.first
+        values = {name: column[start : start + len(bodies)].tobytes() for name, column in columns.arrays()}
+        bodies_late: list[tuple[int, bytes]] = []
+        for entry in late:
+            if isinstance(entry.held, bytes):
+                bodies_late.append((entry.number, entry.held))
+                self._large.append((self._batches + 1, entry))
+        return Batch(first, values, tuple(bodies), names, changes, extras, tuple(bodies_late))
+
+    def _let_go(self) -> None:
+        """What is on disk leaves the memory: large bodies at once, entries once newer ones have taken their place."""
+        disk, window = self._disk, self._window
+        while self._large and self._large[0][0] <= disk.batches:
+            entry = self._large.popleft()[1]
+            window.lighter(entry)
+            entry.held = partial(self.read, entry.number)
+            self._redacting.discard(entry.number)
+        while (len(window) > _ENTRIES or window.bytes > _BYTES) and window.oldest <= min(disk.written, self._put):
+            if window.oldest in self._redacting:
+                break
+            entry = window.pop()
+            entry.held = partial(self.read, entry.number)
+        columns = self._capture.columns
+        if len(columns) > _INDEX:
+            self._forget(columns.first + _FORGOTTEN)
+        if disk.trimmed >= columns.first:
+            self._forget(disk.trimmed + 1)
