@@ -48,13 +48,14 @@ def read(text: Json) -> Context | None:
 
 
 def of_frame(frame: bytes) -> dict[str, Json]:
-    """The trace context in the `_meta` of a request, the members that are texts; empty where there is none."""
+    """The trace context in the `_meta` of a message, the members that are texts; empty where there is none."""
     if not any(b'"%b"' % key.encode() in frame for key in KEYS) or len(frame) > _LARGE:
         return {}
     try:
-        meta = mapping(mapping(mapping(loads(frame)).get("params")).get("_meta"))
+        message = mapping(loads(frame))
     except (JsonProblem, LimitExceeded):
         return {}
+    meta = mapping(mapping(message.get("params", message.get("result"))).get("_meta"))
     return {key: meta[key] for key in KEYS if isinstance(meta.get(key), str)}
 
 

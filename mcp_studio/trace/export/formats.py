@@ -20,6 +20,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace import columns as bits
 from mcp_studio.trace.export.item import Extra, items
 from mcp_studio.trace.export.jsonl import Bundle, JsonLines
+from mcp_studio.trace.export.otlp import Otlp
 from mcp_studio.trace.export.servers import servers_in
 from mcp_studio.trace.export.writer import Source, Writer
 from mcp_studio.trace.recording import Reader, Recording
@@ -48,6 +49,7 @@ FORMATS: Mapping[str, Format] = {
     for one in (
         Format("bundle", "mcptrace", "everything, compressed: opens anywhere, and can be played", Bundle),
         Format("jsonl", "jsonl", "everything, one JSON object on each line", JsonLines),
+        Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", Otlp),
     )
 }
 """By their names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, NamedTuple, Protocol
 
@@ -27,6 +28,11 @@ class Source(NamedTuple):
     redactor: Redactor
     reader: Reader
     """For bodies of entries that were not chosen; those of the chosen come with them."""
+
+    def chosen(self, number: int) -> bool:
+        """Whether an entry is one of those that were chosen."""
+        at = bisect_left(self.numbers, number)
+        return at < len(self.numbers) and self.numbers[at] == number
 
 
 class Writer(Protocol):
