@@ -75,7 +75,8 @@ def test_a_frame_that_says_nothing_has_no_id(frame: bytes) -> None:
 
 def test_the_span_of_a_trace_that_runs_and_of_one_that_was_opened() -> None:
     talk = Talk()
-    talk.called("tools/call", text(), target="order")
+    talk.ask("tools/call", target="order")
+    talk.answer(text())
     entry = talk.newest
     assert entry.span and of_span(entry.span, STDIO).name == "tools/call order"
     asked = recorded(morning()).entry(5)
