@@ -22,6 +22,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
+from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.transport.environment import environment_names
 
 _LAST = 5
@@ -41,6 +42,10 @@ def _surroundings(plan: Plan, out: Output) -> None:
     config = plan.config
     out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")
     out.data(f"configuration  {', '.join(config.files) or f'none ({Paths.default().config_file})'}")
+    folder, settings = Paths.default().state / "trace", config.settings
+    out.data(
+        f"sessions       {in_words(folder, settings.record, settings.record_bytes, settings.record_age)} ({folder})"
+    )
     for problem in config.problems:
         out.data(f"✗ left out     {problem}")
     for question in config.untrusted:
