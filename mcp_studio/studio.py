@@ -39,6 +39,7 @@ from mcp_studio.session.state import Status
 from mcp_studio.session.task_file import TaskFile
 from mcp_studio.session.tasking import Tasks
 from mcp_studio.trace.lint.ledger import Ledger
+from mcp_studio.trace.recorder import disk_for
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.make import make
 
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from mcp_studio.call.skills import SkillReading
 
 log = logging.getLogger(__name__)
-
 _SERVERS = Timeouts()
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
@@ -68,7 +68,7 @@ class TestReport:
 class Studio:
     """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
 
-    def __init__(self, config: Config, paths: Paths, *, can_ask: bool) -> None:
+    def __init__(self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "") -> None:
         settings = config.settings
         self.config = config
         self.paths = paths
@@ -76,7 +76,7 @@ class Studio:
         self._tasks: set[asyncio.Task[None]] = set()
         self._bare: list[Bare] = []
         self.redactor = Redactor(settings.redact)
-        self.trace = TraceStore(self.redactor, settings.limits)
+        self.trace = TraceStore(self.redactor, settings.limits, disk_for(paths.state / "trace", settings, origin))
         self.inbox = Inbox(settings.limits)
         self.rules = AnswerRules(settings.answers)
         self.catalog = Catalog()
@@ -90,8 +90,8 @@ class Studio:
         )  # fmt: skip
         self.subscriptions = self.manager.news.subscriptions
         self.logs = self.manager.news.logs
-        tasks = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
-        self.tasks = Tasks(self.manager, settings.limits, tasks, self.spawn)
+        file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
+        self.tasks = Tasks(self.manager, settings.limits, file, self.spawn)
         self._caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self._checker, settings.limits, settings.policy,
             self.spawn,
@@ -99,15 +99,15 @@ class Studio:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, config: Config, paths: Paths, *, can_ask: bool) -> AsyncGenerator[Studio]:
+    async def open(cls, config: Config, paths: Paths, *, can_ask: bool, origin: str = "") -> AsyncGenerator[Studio]:
         """Start all enabled servers; on leaving, everything is closed in a bounded time, however it is left.
 
         Args:
-            config: what to run.
-            paths: where memories and drafts are kept.
+            paths: where memories, drafts and recorded sessions are kept.
             can_ask: whether somebody can answer what servers ask; without it nothing of that kind is advertised.
+            origin: which front end it is, as its recorded session will say; without it none is recorded.
         """
-        studio = cls(config, paths, can_ask=can_ask)
+        studio = cls(config, paths, can_ask=can_ask, origin=origin)
         try:
             for server in config.servers.values():
                 studio.manager.add(server)
@@ -124,6 +124,7 @@ class Studio:
 
     async def close(self) -> None:
         """Close servers, write what has to be written, end all tasks; any number of times."""
+        self.trace.flush()
         for question in self.inbox.pending:
             question.answer("cancel")
         try:
@@ -135,6 +136,7 @@ class Studio:
             finally:
                 await self._checker.close()
                 await self._end_tasks()
+                await self.trace.close()
 
     # ------------------------------------------------------------------ calls
 
@@ -201,8 +203,7 @@ class Studio:
             StudioError: it is not connected, or has no such skill or file.
         """
         await self.manager.listed(server)
-        read = partial(self.read_resource, fresh=True)
-        return await self._caller.skills.load(server, which, file, read)
+        return await self._caller.skills.load(server, which, file, partial(self.read_resource, fresh=True))
 
     async def list_page(self, server: str, kind: EntryKind, cursor: str | None = None) -> Page:
         """One page of a list from the wire, past the catalog; `cursor` is what the page before it named.
@@ -269,8 +270,7 @@ class Studio:
 
     async def test(self, server: ServerConfig) -> TestReport:
         """Connect a server that is not part of the studio, read its lists, and close it again."""
-        began = asyncio.get_running_loop().time()
-        trial = replace(server, enabled=True)
+        began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True)
         alone = replace(self.config, servers={trial.name: trial})
         async with Studio.open(alone, self.paths, can_ask=False) as studio:
             status = await studio.manager.settle(trial.name)

@@ -43,7 +43,9 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
             if task is not None and (number := getattr(signal, name, None)) is not None:
                 with suppress(NotImplementedError):  # Windows
                     loop.add_signal_handler(number, _end, task, ended, 128 + number)
-        async with Studio.open(plan.config, Paths.default(), can_ask=asker is not None) as studio:
+        async with Studio.open(
+            plan.config, Paths.default(), can_ask=asker is not None, origin="command line"
+        ) as studio:
             out.redactor, out.manager = studio.redactor, studio.manager
             if out.log_level:
                 narrate_logs(studio, out)

@@ -10,10 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from mcp_studio.config.model import Settings
 from mcp_studio.jsontext import Json
 from mcp_studio.trace import late
 from mcp_studio.trace.capture import Capture
 from mcp_studio.trace.disk.batch import Batch, Change, Extra
+from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.reading import LARGE, LiveReader
 from mcp_studio.trace.recording import Reader
@@ -245,3 +247,10 @@ class Recorder:
             self._forget(columns.first + _FORGOTTEN)
         if disk.trimmed >= columns.first:
             self._forget(disk.trimmed + 1)
+
+
+def disk_for(folder: Path, settings: Settings, origin: str) -> Disk | None:
+    """Where sessions are recorded; None where that is not wanted, or nobody is named whose session it is."""
+    if not (settings.record and origin):
+        return None
+    return Writer(folder, origin, max_bytes=settings.record_bytes, max_age=settings.record_age)

@@ -216,14 +216,18 @@ class TraceStore:
 
     def clear(self) -> None:
         """Forget all entries; numbers go on. What is on disk stays there."""
-        if self._recorder is not None:
-            self._recorder.flush()
+        self.flush()
         self.first_number = self.total + 1
         self._window.clear(self.first_number)
         self._comments.clear()
         self._capture.begin(self.first_number)
         self._materialiser.forget()
         self.revision += 1
+
+    def flush(self) -> None:
+        """Hand over what is not on disk yet."""
+        if self._recorder is not None:
+            self._recorder.flush()
 
     async def close(self, timeout: float = 0.5) -> None:
         """Write what is not on disk yet, in a bounded time."""

@@ -43,7 +43,7 @@ def _run(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redac
         from mcp_studio.studio import Studio
 
     async def main() -> tuple[int, BaseException | None, Redactor]:
-        async with Studio.open(config, paths, can_ask=True) as studio:
+        async with Studio.open(config, paths, can_ask=True, origin="studio") as studio:
             handler = logs.install(paths.state / "mcp-studio.log", studio.redactor)
             try:
                 # Importing takes longer than a server needs to answer: it is greeted first.

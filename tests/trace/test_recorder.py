@@ -207,7 +207,8 @@ class Slow:
 
     def __init__(self) -> None:
         self.written = self.batches = self.trimmed = self.lost = 0
-        self.failed, self.path = "", None
+        self.failed = ""
+        self.path: Path | None = None
         self.taken: list[Batch] = []
 
     def put(self, batch: Batch) -> None:
