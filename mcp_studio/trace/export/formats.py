@@ -18,8 +18,10 @@ from typing import IO, NamedTuple
 from mcp_studio.errors import UsageError
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import columns as bits
+from mcp_studio.trace.export.har import Har
 from mcp_studio.trace.export.item import Extra, items
 from mcp_studio.trace.export.jsonl import Bundle, JsonLines
+from mcp_studio.trace.export.markdown import Markdown
 from mcp_studio.trace.export.otlp import Otlp
 from mcp_studio.trace.export.servers import servers_in
 from mcp_studio.trace.export.writer import Source, Writer
@@ -50,6 +52,8 @@ FORMATS: Mapping[str, Format] = {
         Format("bundle", "mcptrace", "everything, compressed: opens anywhere, and can be played", Bundle),
         Format("jsonl", "jsonl", "everything, one JSON object on each line", JsonLines),
         Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", Otlp),
+        Format("har", "har", "HTTP exchanges, for what reads HTTP archives", Har),
+        Format("markdown", "md", "a report for people: numbers, failures, each request shortly", Markdown),
     )
 }
 """By their names."""

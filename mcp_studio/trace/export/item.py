@@ -82,7 +82,7 @@ class _Cleaned:
         return known
 
     def body(self, body: bytes, kind: str) -> bytes:
-        return _head(body, self.redactor) if kind == "http" else self.redactor.bytes(body)
+        return cleaned_head(body, self.redactor) if kind == "http" else self.redactor.bytes(body)
 
 
 def _item(columns: Columns, number: int, row: int, body: bytes, extra: Extra | None, cleaned: _Cleaned) -> Item:
@@ -101,19 +101,13 @@ def _item(columns: Columns, number: int, row: int, body: bytes, extra: Extra | N
     )  # fmt: skip
 
 
-def _head(body: bytes, redactor: Redactor) -> bytes:
+def cleaned_head(body: bytes, redactor: Redactor) -> bytes:
     """The head of an HTTP message: its address and its headers each have their own rules."""
-    first, _, rest = body.decode("utf-8", "surrogateescape").partition("\n")
-    lines = [line.partition(": ") for line in rest.split("\n")] if rest else []
-    known = redactor.headers((name, value) for name, _, value in lines)
-    told = [redactor.url(first), *(f"{name}: {value}" if name or value else "" for name, value in known)]
-    clean = "\n".join(told).encode("utf-8", "surrogateescape")
-    return clean if rest or not body.endswith(b"\n") else clean + b"\n"
-
-
-def is_(item: Item, flag: int) -> bool:
-    """Whether a bit of `columns` is set."""
-    return bool(item.flags & flag)
+    first, *rest = body.decode("utf-8", "surrogateescape").split("\n")
+    lines = [line.partition(": ") for line in rest]
+    clean = [value for _, value in redactor.headers((name, value) for name, _, value in lines)]
+    told = [f"{name}{colon}{value}" for (name, colon, _), value in zip(lines, clean, strict=True)]
+    return "\n".join((redactor.url(first), *told)).encode("utf-8", "surrogateescape")
 
 
 PROBE, BY_HAND, ASKED, MARKED, COMMENTED = bits.PROBE, bits.BY_HAND, bits.ASKED, bits.MARKED, bits.COMMENTED

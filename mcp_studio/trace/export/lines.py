@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import binascii
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
@@ -26,6 +25,8 @@ STEPS: tuple[Callable[[dict[str, Json]], dict[str, Json]], ...] = ()
 _FRAME = b',"frame":'
 _FLAGS = (("probe", PROBE), ("by_hand", BY_HAND), ("asked", ASKED), ("marked", MARKED))
 _MOST = 0xFFFFFFFF
+_LATEST = 253_402_300_800
+"""Seconds; from there on years have five digits."""
 _FINDINGS, _WORDS = 200, 4_000
 
 
@@ -141,7 +142,7 @@ def read_line(line: bytes, version: int = VERSION) -> Item:
     number, time = known.get("n"), known.get("time")
     if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= _MOST:
         raise BadLine("its number `n` is missing or makes no sense")
-    if isinstance(time, bool) or not isinstance(time, (int, float)) or not math.isfinite(time):
+    if isinstance(time, bool) or not isinstance(time, (int, float)) or not 0 <= time < _LATEST:
         raise BadLine("its `time` is missing or makes no sense")
     kind, direction, outcome = known.get("kind"), known.get("direction"), known.get("outcome", "")
     if kind not in KINDS or direction not in DIRECTIONS or outcome not in ("", *OUTCOMES):
