@@ -20,6 +20,7 @@ from mcp_studio.tui import (
     log_keys,
     memory_keys,
     task_keys,
+    trace_keys,
     view_keys,
 )
 
@@ -28,6 +29,7 @@ Scope = Literal[
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
     "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
+    "comment", "difference", "sessions", "path",
     "mortem", "stray",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
@@ -93,6 +95,7 @@ ACTIONS: tuple[Action, ...] = (
         ("refresh", "ctrl+r", "refresh", "List again what the server offers", ""),
         ("watch", "alt+s", "watch", "Watch the open resource, or no longer", ""),
         ("back", "escape", "back", "Step back", ""),
+        *trace_keys.MAIN,
         *task_keys.MAIN,
         *memory_keys.MAIN,
     ),
@@ -153,6 +156,7 @@ ACTIONS: tuple[Action, ...] = (
         ("trace-filter", "!slash", "filter", "Filter: words, ~s server, ~w findings", "Filter"),
         ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
+        *trace_keys.TRACE,
         *copy_keys.TRACE,
         *console_keys.TRACE,
     ),
@@ -193,11 +197,16 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("when", *aid_keys.WHEN),
     *_scope("mortem", *ending_keys.MORTEM),
     *_scope("stray", *ending_keys.STRAY),
+    *_scope("comment", *trace_keys.COMMENT),
+    *_scope("difference", *trace_keys.DIFFERENCE),
+    *_scope("sessions", *trace_keys.SESSIONS),
+    *_scope("path", *trace_keys.PATH),
     *_scope("file", *aid_keys.FILE),
     *_scope("paste", *aid_keys.PASTE),
     *_scope(
         "detail",
         ("part-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
+        *trace_keys.PART,
         *copy_keys.PART,
         *console_keys.PART,
     ),
@@ -206,6 +215,7 @@ ACTIONS: tuple[Action, ...] = (
         ("detail-next", "right_square_bracket,tab", "turn(1)", "Next tab", "Next tab"),
         ("detail-previous", "left_square_bracket,shift+tab", "turn(-1)", "Previous tab", ""),
         ("detail-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
+        *trace_keys.DETAIL,
         *copy_keys.DETAIL,
         *console_keys.DETAIL,
         ("detail-close", "escape,q", "close", "Back", "Close"),

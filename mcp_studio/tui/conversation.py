@@ -1,52 +1,20 @@
-"""The rounds of a conversation as text: what the server asked for in each, and how it was answered."""
+"""The rounds of a conversation in words: what the server asked for in each, and how it was answered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.safetext import safe
-from mcp_studio.trace.message import Span, WireMessage
-from mcp_studio.trace.rounds import conversation
+from mcp_studio.trace.message import WireMessage
 
 _READ = 256 * 1024
 _MOST = 20
 
 
-def place(span: Span) -> str:
-    """`round 2 of 3`; empty for a request that was answered at once."""
-    rounds = conversation(span)
-    return f"round {span.round} of {len(rounds)}" if len(rounds) > 1 else ""
-
-
-def text(
-    span: Span, between: Callable[[WireMessage, WireMessage], Iterable[WireMessage]], clock: Callable[[float], str]
-) -> str:
-    """All rounds in their order; `between` gives the entries between two, where answers by rule are noted."""
-    rounds = conversation(span)
-    if len(rounds) < 2:
-        return ""
-    lines = ["The server asked for input:"]
-    for one in rounds:
-        here = "  (this one)" if one is span else ""
-        took = "" if one.ms is None else f", {one.ms:.0f} ms"
-        lines.append(f"round {one.round}  request {safe(one.request.id, 40)}, {clock(one.request.time)}{took}{here}")
-        if one.follows is not None:
-            earlier = one.follows.response or one.follows.request
-            notes = [entry for entry in between(earlier, one.request) if entry.kind == "note"]
-            lines += [f"         {safe(note.body.decode('utf-8', 'replace'), 300)}" for note in notes[:_MOST]]
-            lines += [f"         answered  {answer}" for answer in _answers(one.request)]
-        lines += [f"         asked     {question}" for question in _questions(one.response)]
-        if one.response is None:
-            lines.append(f"         {one.outcome}")
-        elif one.followed is None and one.outcome != "open":
-            lines.append(f"         ended: {one.outcome}")
-    return "\n".join(lines)
-
-
-def _questions(entry: WireMessage | None) -> list[str]:
+def questions(entry: WireMessage | None) -> list[str]:
+    """What an answer asks for, one line each."""
     result = _part(entry, "result")
     asked = result.get("inputRequests")
     found: list[str] = []
@@ -63,7 +31,8 @@ def _questions(entry: WireMessage | None) -> list[str]:
     return found
 
 
-def _answers(entry: WireMessage) -> list[str]:
+def answers(entry: WireMessage | None) -> list[str]:
+    """What a request brings of that, one line each."""
     given = _mapping(_part(entry, "params").get("inputResponses"))
     found: list[str] = []
     for key, answer in list(given.items())[:_MOST]:
@@ -77,7 +46,7 @@ def _answers(entry: WireMessage) -> list[str]:
 
 
 def _part(entry: WireMessage | None, key: str) -> dict[str, Json]:
-    if entry is None or not 0 < len(entry.body) <= _READ:
+    if entry is None or entry.size > _READ:
         return {}
     try:
         return _mapping(_mapping(loads(entry.body)).get(key))

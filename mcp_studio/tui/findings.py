@@ -30,6 +30,11 @@ def mark(message: WireMessage) -> tuple[str, str]:
     return sign(found), {"error": "bad", "warning": "warn", "hint": "dim"}[found]
 
 
+def comment_sign() -> str:
+    """What stands in front of a person's comment."""
+    return glyphs().said
+
+
 def headline(messages: Sequence[WireMessage]) -> str:
     """The worst finding on some messages in one line, and how many more there are; empty without any."""
     findings = sorted(_all(messages), key=lambda finding: SEVERITIES.index(finding.severity))

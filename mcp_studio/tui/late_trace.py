@@ -16,21 +16,36 @@ if TYPE_CHECKING:
     from mcp_studio.trace.message import WireMessage
     from mcp_studio.trace.postmortem import Mortem
     from mcp_studio.trace.recording import Recording
-    from mcp_studio.trace.store import TraceStore
     from mcp_studio.tui.panels.mortem_card import MortemCard
+    from mcp_studio.tui.panels.trace import TracePanel
     from mcp_studio.tui.panels.trace_detail import TraceDetail
     from mcp_studio.tui.screens.mortem_dialog import Wish
 
 
-def trace_dialog(store: TraceStore, entry: WireMessage) -> ModalScreen[None]:
-    """One exchange of the trace."""
+def trace_dialog(recording: Recording, entry: WireMessage, panel: TracePanel | None = None) -> ModalScreen[None]:
+    """One exchange of the trace; with `panel` the person can go on from message to message."""
     from mcp_studio.tui.screens.trace_dialog import TraceDialog
 
-    return TraceDialog(store, entry)
+    return TraceDialog(recording, entry, panel)
+
+
+def acts() -> ModuleType:
+    """Marks, comments and comparing; see `trace_acts`."""
+    from mcp_studio.tui import trace_acts
+
+    return trace_acts
+
+
+def opening() -> ModuleType:
+    """Choosing sessions; see `screens.opening`."""
+    from mcp_studio.tui.screens import opening as module
+
+    return module
 
 
 def trace_detail() -> TraceDetail:
     """The same beside the trace, on a wide screen."""
+    from mcp_studio.tui.panels.trace import TracePanel
     from mcp_studio.tui.panels.trace_detail import TraceDetail
 
     return TraceDetail(id="trace-detail")

@@ -1,69 +1,101 @@
-"""One entry of the trace with all that belongs to it. Pure functions over the store."""
+"""One entry of a trace with all that belongs to it. Pure functions over a recording: cheap, whatever it holds.
+
+What is near is found in the columns; bodies are read of what is shown alone.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui import conversation, describe, findings
+from mcp_studio.trace.columns import SEVERITY, Columns
+from mcp_studio.trace.message import DIRECTIONS, KINDS, WireMessage
+from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.tree import Node, parent_of, request_of, tree, walk
+from mcp_studio.tui import describe, findings
+from mcp_studio.tui.views.trace_marks import rows_with
 
 AROUND = 5.0
 """Seconds before and after an exchange in which stderr lines are shown with it."""
-_SCANNED = 4_000
-_STDERR_MOST = 500
+_NEAR = 4_000
+"""Entries before and after an exchange in which its HTTP heads stand."""
+_WIDEST = 500_000
+"""Entries that are looked through at most for what a server printed."""
+_MOST_PRINTED = 300
+_MOST_HEADS = 40
 _DIRECTIONS = {"out": "sent", "in": "received", "none": ""}
+
+
+def codes(*kinds: str, direction: str = "") -> bytes:
+    """The values of the column `kind` that stand for some kinds, in one direction or in all."""
+    ways = [place for place, name in enumerate(DIRECTIONS) if direction in ("", name)]
+    return bytes(KINDS.index(kind) | way << 4 for kind in kinds for way in ways)  # type: ignore[arg-type]
+
+
+_PRINTED = codes("stderr", "stray", "note")
+_HTTP = codes("http")
 
 
 class Detail(NamedTuple):
     """What the detail view shows of one entry."""
 
     title: str
-    request: bytes
+    request: WireMessage
     """The frame that asked; for an entry that is no answer and no request, the entry itself."""
-    response: bytes
-    headers: str
-    stderr: str
-    timeline: str
-    findings: str = ""
+    response: WireMessage | None
+    heads: tuple[int, ...]
+    """The numbers of the HTTP heads that belong to it."""
+    printed: tuple[int, ...]
+    """The numbers of what the server printed, and of lifecycle events, around that time."""
+    family: Node
+    """The whole tree of requests that it belongs to."""
+    findings: str
     """What the lint says about the messages of the exchange."""
-    headline: str = ""
-    """The worst of it in one line."""
+    headline: str
+    """The worst of it, and the person's comments, in a few lines."""
+
+    @property
+    def relatives(self) -> int:
+        """How many other requests belong to it."""
+        return sum(1 for _, node in walk(self.family) if node.relation not in ("http", "note")) - 1
 
 
-def detail_of(store: TraceStore, entry: WireMessage) -> Detail:
+def detail_of(recording: Recording, entry: WireMessage) -> Detail:
     """Gather the exchange that an entry belongs to."""
-    entry = _frame_of(store, entry)
-    span = entry.span
-    request = span.request if span else entry
-    response = span.response if span else None
+    columns = recording.columns
+    request, response = exchange_of(recording, entry)
+    heads = _heads(columns, request, response)
+    parts = _parts(recording, request, response, heads)
+    family = tree(recording, request.number) or Node(request.number, "root")
+    said = (recording.comment_on(number) for number in dict.fromkeys((entry.number, *(one.number for _, one in parts))))
+    comments = [f"{findings.comment_sign()} {safe(text, 500)}" for text in said if text]
+    headline = findings.headline([part for _, part in parts])
     return Detail(
-        _title(entry), request.body, response.body if response else b"", _headers(store, request, response),
-        _stderr(store, request, response), _timeline(store, entry),
-        findings.text(_parts(store, request, response)),
-        findings.headline([part for _, part in _parts(store, request, response)]),
+        _title(recording, request, response, family), request, response, heads,
+        _printed(columns, request, response), family, findings.text(parts),
+        "\n".join([*comments, *([headline] if headline else [])]),
     )  # fmt: skip
 
 
-def messages_of(store: TraceStore, entry: WireMessage) -> list[WireMessage]:
+def exchange_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, WireMessage | None]:
+    """The request, or the entry itself, and its answer."""
+    columns = recording.columns
+    number = request_of(columns, entry.number)
+    if number is None or not 0 <= number - columns.first < len(columns):
+        return entry, None
+    request = entry if number == entry.number else recording.entry(number)
+    if request is None:
+        return entry, None
+    link = columns.link[number - columns.first] if request.kind == "request" else 0
+    return request, (entry if link == entry.number else recording.entry(link)) if link else None
+
+
+def messages_of(recording: Recording, entry: WireMessage) -> list[WireMessage]:
     """The messages of the exchange that an entry belongs to."""
-    span = _frame_of(store, entry).span
-    return [entry] if span is None else [end for end in (span.request, span.response) if end is not None]
-
-
-def _parts(store: TraceStore, request: WireMessage, response: WireMessage | None) -> list[tuple[str, WireMessage]]:
-    """The messages of an exchange that findings can be on, with their names."""
-    span = request.span
-    first = "Message" if span is None else "Request" if span.direction == "out" else "Request of the server"
-    found = [(first, request), *([("Answer", response)] if response else [])]
-    exchanges = {(end.server, end.exchange) for _, end in found if end.exchange}
-    if exchanges:
-        heads = (other for other in _near(store, request) if other.kind == "http" and other.findings)
-        found += [("HTTP", head) for head in heads if (head.server, head.exchange) in exchanges]
-    return found
+    return [end for end in exchange_of(recording, entry) if end is not None]
 
 
 def first_tab(entry: WireMessage) -> str:
@@ -72,62 +104,8 @@ def first_tab(entry: WireMessage) -> str:
         return "headers"
     if entry.kind in ("stderr", "stray", "note"):
         return "stderr"
-    return "response" if entry.span is not None and entry is entry.span.response else "request"
-
-
-def _frame_of(store: TraceStore, entry: WireMessage) -> WireMessage:
-    """For the head of an HTTP exchange: a request or answer that went with it."""
-    if entry.kind != "http" or not entry.exchange:
-        return entry
-    for other in _near(store, entry):
-        if other.exchange == entry.exchange and other.server == entry.server and other.span is not None:
-            return other
-    return entry
-
-
-def _title(entry: WireMessage) -> str:
-    span = entry.span
-    hand = "written by hand" if (span.request if span else entry).by_hand else ""
-    if span is None:
-        return " · ".join(
-            filter(None, (f"{entry.kind} {entry.number}", safe(entry.method, 80), safe(entry.server, 40), hand))
-        )
-    what = " ".join(filter(None, (safe(span.method, 80), safe(span.target, 80))))
-    took = span.outcome if span.ms is None else f"{describe.duration(span.ms)} · {span.outcome}"
-    which = " · ".join(filter(None, (f"request {safe(span.request.id, 40)}", conversation.place(span), hand)))
-    return f"{what} · {safe(span.server, 40)} · {which} · {took}"
-
-
-def _timeline(store: TraceStore, entry: WireMessage) -> str:
-    span = entry.span
-    if span is None:
-        return f"{clock(entry.time)}  {describe.size(entry.size)}"
-    begin = span.request.time
-    lines = [f"{clock(begin)}  asked, {describe.size(span.request.size)}"]
-    for inner in _children(store, entry):
-        lines.append(f"{describe.duration((inner.time - begin) * 1000):>12}  {safe(inner.method, 80)}")
-    if span.response is not None:
-        took = describe.duration((span.response.time - begin) * 1000)
-        lines.append(f"{took:>12}  answered, {describe.size(span.response.size)}")
-    rounds = conversation.text(span, lambda first, last: _between(store, first, last), clock)
-    return "\n".join([*lines, *(["", rounds] if rounds else [])])
-
-
-def _between(store: TraceStore, first: WireMessage, last: WireMessage) -> Iterator[WireMessage]:
-    """What the same server's trace has between two entries, at most some thousand."""
-    at = max(first.number, last.number - _SCANNED, store.first_number - 1)
-    for index in range(at + 1 - store.first_number, min(len(store), last.number - store.first_number)):
-        if store[index].server == first.server:
-            yield store[index]
-
-
-def _children(store: TraceStore, entry: WireMessage) -> Iterator[WireMessage]:
-    """Requests of the server that came while this one was open."""
-    if entry.span is None:
-        return
-    for other in _near(store, entry.span.request):
-        if other.span is not None and other.span.parent is entry.span and other is other.span.request:
-            yield other
+    answers = entry.kind in ("result", "error") and entry.span is not None
+    return "response" if answers else "request"
 
 
 def clock(seconds: float) -> str:
@@ -135,30 +113,87 @@ def clock(seconds: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(seconds)) + f".{int(seconds * 1000) % 1000:03}"
 
 
-def _headers(store: TraceStore, *ends: WireMessage | None) -> str:
-    exchanges = {(end.server, end.exchange) for end in ends if end is not None and end.exchange}
-    if not exchanges:
-        return ""
-    first = next(end for end in ends if end is not None)
+def _title(recording: Recording, request: WireMessage, response: WireMessage | None, family: Node) -> str:
+    hand = "written by hand" if request.by_hand else ""
+    server, what = safe(request.server, 40), " ".join((safe(request.method, 80), safe(request.target, 80))).strip()
+    if request.kind != "request":
+        return " · ".join(filter(None, (f"{request.kind} {request.number}", what, server, hand)))
+    columns = recording.columns
+    row = request.number - columns.first
+    known = 0 <= row < len(columns)
+    outcome = columns.outcome_of(row) if known else ""
+    ms = columns.ms(row) if known and response is not None else None
+    took = outcome if ms is None else f"{describe.duration(ms)} · {outcome}"
+    which = " · ".join(filter(None, (f"request {safe(request.id, 40)}", _round(columns, request.number, family), hand)))
+    return " · ".join((what, server, which, took))
+
+
+def _round(columns: Columns, number: int, family: Node) -> str:
+    """`round 2 of 3`; empty for a request that was answered at once."""
+    first = parent_of(columns, number) if number in columns.follows else number
+    for _, node in walk(family):
+        if node.number == first:
+            rounds = [first, *(child.number for child in node.children if child.relation == "round")]
+            if len(rounds) > 1 and number in rounds:
+                return f"round {rounds.index(number) + 1} of {len(rounds)}"
+    return ""
+
+
+def _parts(
+    recording: Recording, request: WireMessage, response: WireMessage | None, heads: Iterable[int]
+) -> list[tuple[str, WireMessage]]:
+    """The messages of an exchange that findings can be on, with their names."""
+    asks = request.kind == "request"
+    first = "Message" if not asks else "Request" if request.direction == "out" else "Request of the server"
+    found = [(first, request), *([("Answer", response)] if response else [])]
+    columns = recording.columns
+    wrong = (number for number in heads if columns.flags[number - columns.first] >> SEVERITY & 3)
+    return [
+        *found,
+        *(("HTTP", head) for head in map(recording.entry, wrong) if head is not None and head is not request),
+    ]
+
+
+def _heads(columns: Columns, request: WireMessage, response: WireMessage | None) -> tuple[int, ...]:
+    """HTTP heads of the exchanges on which a request and its answer went."""
+    wanted = {end.exchange for end in (request, response) if end is not None and end.exchange}
+    server = columns.servers.known(request.server)
+    if not wanted or server is None:
+        return ()
+    first, last = request.number - columns.first, (response or request).number - columns.first
+    spans = [(first - _NEAR, first + _NEAR)]
+    if last > first + _NEAR:
+        spans.append((max(first + _NEAR, last - _NEAR), last + _NEAR))
+    rows = (row for span in spans for row in rows_with(columns.kind, _HTTP, *span))
+    found = (row for row in rows if columns.exchange[row] in wanted and columns.server[row] == server)
+    return tuple(columns.first + row for row, _ in zip(found, range(_MOST_HEADS), strict=False))
+
+
+def _printed(columns: Columns, request: WireMessage, response: WireMessage | None) -> tuple[int, ...]:
+    """What the server printed around an exchange; of very much the end is left out."""
+    server = columns.servers.known(request.server)
+    begin = bisect_left(columns.time, request.time - AROUND)
+    end = min(bisect_left(columns.time, (response or request).time + AROUND), begin + _WIDEST)
+    rows = (row for row in rows_with(columns.kind, _PRINTED, begin, end) if columns.server[row] == server)
+    return tuple(columns.first + row for row, _ in zip(rows, range(_MOST_PRINTED), strict=False))
+
+
+# Texts of what is shown
+
+
+def headers(recording: Recording, heads: Iterable[int]) -> str:
+    """HTTP heads as text."""
     return "\n\n".join(
-        f"{_DIRECTIONS[other.direction]} {clock(other.time)}\n{other.body.decode('utf-8', 'replace')}"
-        for other in _near(store, first)
-        if other.kind == "http" and (other.server, other.exchange) in exchanges
+        f"{_DIRECTIONS[head.direction]} {clock(head.time)}\n{head.body.decode('utf-8', 'replace')}"
+        for head in map(recording.entry, heads)
+        if head is not None
     )
 
 
-def _stderr(store: TraceStore, request: WireMessage, response: WireMessage | None) -> str:
-    begin, end = request.time - AROUND, (response or request).time + AROUND
-    lines = [
-        f"{clock(other.time)}  {other.kind}  {other.body.decode('utf-8', 'replace')}"
-        for other in _near(store, request)
-        if other.kind in ("stderr", "stray", "note") and other.server == request.server and begin <= other.time <= end
-    ]
-    return "\n".join(lines[:_STDERR_MOST])
-
-
-def _near(store: TraceStore, entry: WireMessage) -> Iterator[WireMessage]:
-    """Entries around one, at most some thousand on both sides: a store may hold very many."""
-    at = entry.number - store.first_number
-    for index in range(max(0, at - _SCANNED), min(len(store), at + _SCANNED)):
-        yield store[index]
+def printed(recording: Recording, numbers: Iterable[int]) -> str:
+    """Lines of stderr, stray lines and lifecycle events as text."""
+    return "\n".join(
+        f"{clock(line.time)}  {line.kind}  {line.body.decode('utf-8', 'replace')}"
+        for line in map(recording.entry, numbers)
+        if line is not None
+    )

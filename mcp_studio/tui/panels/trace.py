@@ -1,4 +1,4 @@
-"""Pane 5: everything that crossed the wire, and beside it, where there is room, the exchange under the cursor."""
+"""Pane 5: everything that crossed the wire, now or in an earlier session."""
 
 from __future__ import annotations
 
@@ -7,24 +7,31 @@ from typing import TYPE_CHECKING, cast
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
+from textual.timer import Timer
 from textual.widget import Widget
 
+from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui import late, late_copy, late_trace, tracing
-from mcp_studio.tui.bindings import refuse
+from mcp_studio.trace.recording import Recording
+from mcp_studio.tui import late, late_copy, late_trace
+from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
-from mcp_studio.tui.views.messages import Copied
 from mcp_studio.tui.views.trace_header import TraceHeader
 from mcp_studio.tui.views.trace_table import TraceTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_studio.tui.app import StudioApp
-    from mcp_studio.tui.panels.trace_detail import TraceDetail
+    from mcp_studio.tui.screens.opening import Shelf
+    from mcp_studio.tui.trace_acts import Base
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
+_EMPTY_PAST = "Nothing was recorded in this session."
+_REFRESH = 0.5
+"""Seconds between two looks at what another studio writes."""
 _NONE = "No message has all of this; esc ends the filter."
 
 
@@ -51,16 +58,22 @@ class TracePanel(Pane, scope="trace"):
             """Only the newest one waiting matters."""
             return isinstance(message, TracePanel.Highlighted)
 
-    def __init__(self, store: TraceStore) -> None:
+    def __init__(self, store: Recording) -> None:
         super().__init__(id="trace")
-        self._store = store
+        self._store = self.recording = store
         self.filter = FilterLine("filter: words, ~s server, ~m method, ~t target, error, ~w findings")
+        self.header = TraceHeader()
         self.table = TraceTable(store, empty=_EMPTY)
+        self.base: Base | None = None
+        """The message that the next one is compared with."""
+        self.shelf: Shelf | None = None
+        """Files that are open."""
+        self._refreshing: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Column names above the table; the filter appears with `/`."""
         yield self.filter
-        yield TraceHeader()
+        yield self.header
         yield self.table
 
     def on_mount(self) -> None:
@@ -72,20 +85,77 @@ class TracePanel(Pane, scope="trace"):
         """The table."""
         return self.table
 
+    # What is shown
+
+    @property
+    def live(self) -> bool:
+        """Whether it shows what is being recorded now."""
+        return self.recording is self._store
+
+    async def show(self, recording: Recording, kind: str, title: str) -> None:
+        """Show an earlier session, or what came out of a file; recording goes on meanwhile.
+
+        Args:
+            recording: what is to be shown.
+            kind: what it is, such as `Past session`.
+            title: which one; foreign text.
+        """
+        await self._show(recording, Content.assemble((f"{kind} ", "b $state-busy"), safe(title, 120)))
+
+    async def go_live(self) -> None:
+        """Show what is being recorded now."""
+        await self._show(self._store, Content("Trace"))
+
+    async def _show(self, recording: Recording, title: Content) -> None:
+        await self.end_filter()
+        self.recording = recording
+        self.set_class(not self.live, "-past")
+        self.table.empty = _EMPTY if self.live else _EMPTY_PAST
+        self.table.show(recording)
+        self.show_title(title)
+        self.tell()
+        if self._refreshing is not None:
+            self._refreshing.stop()
+        refresh = getattr(recording, "refresh", None)
+        self._refreshing = self.set_interval(_REFRESH, lambda: self._refresh(refresh)) if refresh else None
+
+    def _refresh(self, refresh: Callable[[], bool]) -> None:
+        """Another studio may be writing the session that is shown."""
+        try:
+            refresh()
+        except StudioError as error:
+            self._app.fail(error)
+            if self._refreshing is not None:
+                self._refreshing.stop()
+
+    def on_unmount(self) -> None:
+        """Let files go."""
+        if self.shelf is not None:
+            self.shelf.close()
+
     def on_trace_table_changed(self, event: TraceTable.Changed) -> None:
         """Tell how much there is."""
         event.stop()
-        self._tell()
+        self.tell()
 
-    def _tell(self) -> None:
-        """In the border: the filter, how much is shown, and whether the newest is followed."""
-        shown, kept, dropped = self.table.row_count, len(self._store), self._store.dropped
+    def tell(self) -> None:
+        """In the border: the filter, how much is shown and new, and whether the newest is followed."""
+        table = self.table
+        self.header.show(table.longest)
+        shown, kept, dropped = table.row_count, len(self.recording), self.recording.first_number - 1
         parts = [f"{shown:,} of {kept:,}" if self.filter.text else f"{kept:,}"]
         if self.filter.text:
             parts.insert(0, safe(self.filter.text, 40))
         if dropped:
             parts.append(f"{dropped:,} dropped")
-        parts.append("following" if self.table.following else "f follows")
+        if self.base is not None:
+            parts.insert(0, f"{key_for(self, 'trace-compare')} compares with {self.base.entry.number}")
+        if table.new:
+            parts.append(f"{table.new:,} new")
+        if self.live:
+            parts.append("following" if table.following else f"{key_for(self, 'trace-follow')} follows")
+        else:
+            parts.append(f"{key_for(self, 'trace-live')} back to now")
         self.show_note(Content(" · ".join(parts)))
 
     def on_trace_table_highlighted(self, event: TraceTable.Highlighted) -> None:
@@ -98,12 +168,22 @@ class TracePanel(Pane, scope="trace"):
         event.stop()
         self.post_message(self.Opened(event.message))
 
+    def on_descendant_focus(self) -> None:
+        """The person looks here."""
+        self.table.look_again()
+
+    def on_descendant_blur(self) -> None:
+        """The person looks elsewhere: what comes now is new to them."""
+        self.call_after_refresh(self.table.look_again)
+
+    # Filter
+
     def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
         """Show only what the text wants."""
         event.stop()
         self.table.set_filter(event.text)
-        self.table.empty = _NONE if event.text else _EMPTY
-        self._tell()
+        self.table.empty = _NONE if event.text else _EMPTY if self.live else _EMPTY_PAST
+        self.tell()
 
     def on_filter_line_left(self, event: FilterLine.Left) -> None:
         """Back to the table."""
@@ -125,6 +205,12 @@ class TracePanel(Pane, scope="trace"):
         """While a filter is typed, enter and slash belong to its input."""
         return action not in ("open", "filter") or not self.filter.has_focus_within
 
+    # What the person does
+
+    @property
+    def _app(self) -> StudioApp:
+        return cast("StudioApp", self.app)
+
     def action_open(self) -> None:
         """Show the exchange under the cursor."""
         if self.table.message is None:
@@ -136,70 +222,68 @@ class TracePanel(Pane, scope="trace"):
         """Follow the newest, or stop that."""
         self.table.action_follow()
 
-    def action_copy(self) -> None:
+    async def action_copy(self) -> None:
         """Copy the message under the cursor."""
-        if self.table.message is None:
+        entry = self.table.message
+        if entry is None:
             refuse(self, "There is nothing to copy yet.")
         else:
-            self.app.copy_to_clipboard(self.table.message.body.decode("utf-8", "replace"))
+            self.app.copy_to_clipboard((await self.recording.body(entry)).decode("utf-8", "replace"))
 
     def action_by_hand(self) -> None:
         """Edit the message under the cursor and send it again."""
-        late.edit_by_hand(cast("StudioApp", self.app), self.table.message)
+        late.edit_by_hand(self._app, self.table.message)
 
     def action_copy_call(self, choose: bool) -> None:
         """Copy the call under the cursor as a command line, or as what the person chooses."""
-        late_copy.copy_message(cast("StudioApp", self.app), self.table.message, choose=choose)
+        late_copy.copy_message(self._app, self.table.message, choose=choose)
 
+    def action_mark(self) -> None:
+        """Mark the message under the cursor, or no longer."""
+        late_trace.acts().mark(self._app, self.recording, self.table.message)
 
-class DetailPane(Pane, scope="detail"):
-    """The exchange under the cursor of the trace; on wide screens only."""
+    def action_comment(self) -> None:
+        """Comment on the message under the cursor."""
+        late_trace.acts().comment(self._app, self.recording, self.table.message)
 
-    def __init__(self, store: TraceStore) -> None:
-        super().__init__(id="detail")
-        self._store = store
-        self._detail: TraceDetail | None = None
-        self._entry: WireMessage | None = None
+    def action_noted(self, step: int) -> None:
+        """Go to the next or last message with a mark or a comment."""
+        if not self.table.go_to_noted(step):
+            where = "below" if step > 0 else "above"
+            refuse(self, f"No message {where} has a mark or a comment; {key_for(self, 'trace-mark')} marks one.")
 
-    def show(self, entry: WireMessage | None) -> None:
-        """Show an entry, while the pane is on screen at all."""
-        if entry is None or not self.display:
-            return
-        self._entry = entry
-        if self._detail is None:
-            self._detail = late_trace.trace_detail()
-            self.mount(self._detail)
-            self.show_tabs(self._detail.tabs(), self._detail.tab)
-        self._detail.show(tracing.detail_of(self._store, entry))
+    def action_first_new(self) -> None:
+        """Go to the first message that came while the person was away."""
+        if not self.table.go_to_new():
+            refuse(self, "Nothing has come since you looked.")
 
-    def entry_point(self) -> Widget:
-        """The viewer that is seen."""
-        return self._detail.view if self._detail else self
+    def action_compare(self) -> None:
+        """Begin to compare the message under the cursor, or compare with it."""
+        self.compare(self.table.message)
 
-    def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
-        """Another part of the exchange."""
-        event.stop()
-        if self._detail is not None:
-            had_focus = self.has_focus_within
-            self._detail.show_tab(event.tab)
-            self.show_tabs(self._detail.tabs(), event.tab)
-            if had_focus:
-                self._detail.view.focus()
+    def compare(self, entry: WireMessage | None, recording: Recording | None = None) -> None:
+        """The first of two messages that are compared, or the second one."""
+        acts, base, recording = late_trace.acts(), self.base, recording or self.recording
+        if entry is None:
+            refuse(self, "There is nothing to compare yet.")
+        elif base is None:
+            self.base = acts.Base(recording, entry)
+            self._app.say(f"{acts.name_of(entry)}: {key_for(self, 'trace-compare')} on another one compares them.")
+        else:
+            self.base = None
+            if base.recording is recording and base.entry.number == entry.number:
+                self._app.say("Not compared.")
+            else:
+                self.run_worker(acts.compare(self._app, base, recording, entry), group="compare", exclusive=True)
+        self.tell()
 
-    def on_copied(self, event: Copied) -> None:
-        """Put it on the clipboard."""
-        event.stop()
-        self.app.copy_to_clipboard(event.text)
+    def action_sessions(self) -> None:
+        """Choose a session to be shown."""
+        self.run_worker(late_trace.opening().choose(self._app, self), group="sessions", exclusive=True)
 
-    def action_by_hand(self) -> None:
-        """Edit the message and send it again."""
-        late.edit_by_hand(cast("StudioApp", self.app), self._entry)
-
-    def action_copy_call(self, choose: bool) -> None:
-        """Copy the call as a command line, or as what the person chooses."""
-        late_copy.copy_message(cast("StudioApp", self.app), self._entry, choose=choose)
-
-    def action_copy(self) -> None:
-        """Copy the value under the cursor."""
-        if self._detail is not None:
-            self._detail.view.action_copy()
+    def action_live(self) -> None:
+        """Back to what is being recorded now."""
+        if self.live:
+            refuse(self, "This is what is being recorded now.")
+        else:
+            self.run_worker(self.go_live(), group="sessions", exclusive=True)

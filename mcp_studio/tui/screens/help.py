@@ -30,7 +30,9 @@ _WORDS: Mapping[str, str] = {
     "alt+h lists what else helps with a field: dates, files, your editor, pasting, examples.",
     "result": "What came back: as text, as structured JSON, and as it came over the wire.",
     "trace": "Every message in both directions, HTTP exchanges, stderr and stray output, in order. "
-    "{sent} is what we sent, {received} what came.",
+    "{sent} is what we sent, {received} what came, {by_hand} what was written by hand; {under} came under "
+    "the call above, {follows} is a later round of it. In front: {mark} is new since you looked, {marked} marked, "
+    "{said} commented, {marked_said} both; {bad} and {warning} are findings of the lint.",
 }
 _TITLES: Mapping[str, str] = {
     "servers": "Servers", "catalog": "Catalog", "tasks": "Tasks", "call": "Call", "result": "Result", "trace": "Trace",
@@ -75,6 +77,13 @@ class Help(Dialog[None], scope="dialog"):
                 "new",
                 "changed",
                 "gone",
+                "by_hand",
+                "under",
+                "follows",
+                "mark",
+                "marked",
+                "said",
+                "marked_said",
             )
             parts += [words.format(**{name: getattr(signs, name) for name in names}), "\n"]
         for title, scopes in self._sections():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.ref import EntryKind
-from mcp_studio.tui import describe, late
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.tui import describe, late, late_trace
 from mcp_studio.tui.screens.facts import freshness
 
 if TYPE_CHECKING:
@@ -31,6 +32,15 @@ class Looking:
                 self._screen.watching.switch_ref(ref)
             case _:
                 self.pages(kind, ref)
+
+    def exchange(self, entry: WireMessage) -> None:
+        """An exchange of the trace: beside it, or over everything."""
+        screen = self._screen
+        if screen.detail.display:
+            screen.detail.show(entry)
+            screen.go_to(screen.detail)
+        else:
+            screen.app.push_screen(late_trace.trace_dialog(screen.trace.recording, entry, screen.trace))
 
     def looked(self, kind: EntryKind) -> None:
         """The lists of a kind are on screen: those that are fresh no longer are read again."""

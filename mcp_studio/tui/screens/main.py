@@ -21,7 +21,8 @@ from mcp_studio.tui.panels.result import ResultPanel
 from mcp_studio.tui.panels.servers import ServersPanel
 from mcp_studio.tui.panels.status import StatusLine
 from mcp_studio.tui.panels.task_list import TaskList
-from mcp_studio.tui.panels.trace import DetailPane, TracePanel
+from mcp_studio.tui.panels.trace import TracePanel
+from mcp_studio.tui.panels.trace_beside import DetailPane
 from mcp_studio.tui.screens.arranging import Arranging
 from mcp_studio.tui.screens.asking import Asking
 from mcp_studio.tui.screens.calling import Calling
@@ -59,7 +60,7 @@ class MainScreen(Frame):
         self.call = CallPanel()
         self.result = ResultPanel()
         self.trace = TracePanel(studio.trace)
-        self.detail = DetailPane(studio.trace)
+        self.detail = DetailPane(self.trace)
         self.keys = KeyBar()
         self.bridge = Bridge(studio, self)
         self.arranging = Arranging(self)
@@ -189,11 +190,7 @@ class MainScreen(Frame):
 
     def on_trace_panel_opened(self, event: TracePanel.Opened) -> None:
         """Show the exchange: beside the trace, or over everything."""
-        if self.detail.display:
-            self.detail.show(event.entry)
-            self.go_to(self.detail)
-        else:
-            self.app.push_screen(late_trace.trace_dialog(self.studio.trace, event.entry))
+        self.looking.exchange(event.entry)
 
     def on_resize(self, event: Resize) -> None:
         """A wide screen has room for the exchange beside the trace."""
@@ -272,6 +269,10 @@ class MainScreen(Frame):
     def action_saved_calls(self) -> None:
         """Choose a saved call."""
         self.calling.remembering.choose()
+
+    def action_sessions(self) -> None:
+        """Open a session."""
+        self.trace.action_sessions()
 
     def action_call(self) -> None:
         """Run what is open."""

@@ -34,6 +34,12 @@ class Glyphs:
     gone: str = "-"
     watched: str = "◉"
     follows: str = "↳"
+    under: str = "└"
+    marked: str = "◆"
+    said: str = "◇"
+    marked_said: str = "◈"
+    begin: str = "├"
+    end: str = "┤"
     stray: str = "≠"
 
 
@@ -61,6 +67,12 @@ ASCII = Glyphs(
     changed="~",
     watched="@",
     follows="\\",
+    under="\\",
+    marked="#",
+    said='"',
+    marked_said="&",
+    begin="|",
+    end="|",
     stray="#",
 )
 

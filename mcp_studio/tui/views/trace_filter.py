@@ -6,30 +6,13 @@ import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.recording import Recording
 
 _FAILED = frozenset({"tool error", "error", "lost"})
 _SIGNS = {"~s": "server", "~m": "method", "~t": "target", "~e": "error"}
-
-
-class TraceSource(Protocol):
-    """What a table needs of a trace: the entries kept, numbered without gaps, the oldest first."""
-
-    total: int
-    """The number of the newest entry."""
-    revision: int
-    """Changes with everything that changes."""
-
-    @property
-    def first_number(self) -> int:
-        """The number of the oldest entry kept."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int, /) -> WireMessage: ...
 
 
 class Wanted(NamedTuple):
@@ -126,7 +109,7 @@ class FilterRun:
         """Where an entry is, or would be, among the wanted ones."""
         return bisect_left(self._found, number, self._head) - self._head
 
-    def advance(self, source: TraceSource, budget: float) -> bool:
+    def advance(self, source: Recording, budget: float) -> bool:
         """Forget what is not kept any more, look at what is new for `budget` seconds; True when that is all of it."""
         stop = time.perf_counter() + budget
         first, total, wanted = source.first_number, source.total, self.wanted
@@ -141,7 +124,7 @@ class FilterRun:
         self._next = number
         return number > total
 
-    def share(self, source: TraceSource) -> float:
+    def share(self, source: Recording) -> float:
         """How much has been looked at, 0 to 1."""
         first, count = source.first_number, len(source)
         return min(1.0, max(0, self._next - first) / count) if count else 1.0

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.tui import findings
+from mcp_studio.trace import columns as bits
+from mcp_studio.trace.columns import Columns
+from mcp_studio.trace.lint.finding import SEVERITIES, worst
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, WireMessage
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, fit
 
 _ROOMY = 26
 """Cells of the method's column from which on the mark of a later round is a word."""
-IN, OUT = "trace--in", "trace--out"
+_DEEPEST = 3
+"""Levels by which a request that came under another is moved to the right."""
+SERVER = 14
+IN, OUT, NEW = "trace--in", "trace--out", "trace--new"
+_WORDLESS = ("stderr", "stray", "note", "invalid")
+"""Kinds of entries that say themselves what they are about."""
 
 
-class Columns(NamedTuple):
+class Widths(NamedTuple):
     """Cells of each column, 0 where there is no room for it."""
 
     time: int
@@ -29,60 +37,150 @@ class Columns(NamedTuple):
     status: int
 
 
-@lru_cache(16)
-def columns_for(width: int) -> Columns:
-    """What fits in so many cells: always direction, server, method and ms, then time, status, target and bytes."""
+class Shown(NamedTuple):
+    """All that a row shows of one entry."""
+
+    time: float
+    server: str
+    direction: str
+    kind: str
+    size: int
+    method: str
+    target: str
+    outcome: str
+    ms: float | None
+    round: int
+    depth: int
+    """Under how many requests it came."""
+    by_hand: bool
+    worst: int
+    """The worst finding: 0 none, 1 hint, 2 warning, 3 error."""
+    marked: bool
+    commented: bool
+    body: Callable[[], bytes]
+
+
+@lru_cache(32)
+def widths_for(width: int, longest: int = SERVER) -> Widths:
+    """What fits in so many cells: always direction, server, method and ms, then time, status, bytes and target.
+
+    Args:
+        width: cells of the row.
+        longest: cells of the longest server's name; no more is taken for it.
+    """
     clock = 12 if width >= 100 else 8 if width >= 56 else 0
     status = 12 if width >= 90 else 1
-    size = 6 if width >= 80 else 0
-    server = 18 if width >= 140 else 14 if width >= 80 else 10
-    # One cell in front and behind, one for the direction, two between columns.
-    used = 3 + sum(cells + 2 for cells in (clock, server, 7, size, status) if cells) + 2
+    size = 6 if width >= 80 else 5 if width >= 70 else 0
+    most = 18 if width >= 140 else 14 if width >= 80 else 10
+    server, ms = max(6, min(longest, most)), 7 if width >= 80 else 6
+    # Two cells in front and one behind, one for the direction, two between columns.
+    used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
     rest = max(7, width - used)
     if width < 80:
-        return Columns(clock, server, rest, 0, 7, size, status)
+        return Widths(clock, server, rest, 0, ms, size, status)
     method = min(33, max(18, (rest - 2) * 3 // 5))
-    return Columns(clock, server, method, max(0, rest - 2 - method), 7, size, status)
+    return Widths(clock, server, method, max(0, rest - 2 - method), ms, size, status)
 
 
-def header(width: int) -> list[Piece]:
+def header(width: int, longest: int = SERVER) -> list[Piece]:
     """The names of the columns."""
-    columns = columns_for(width)
+    cells = widths_for(width, longest)
     names = [
-        fit("time", columns.time), " ", fit("server", columns.server), fit("method", columns.method),
-        fit("target", columns.target), fit("ms", columns.ms, right=True), fit("bytes", columns.size, right=True),
-        fit("status" if columns.status > 1 else "", columns.status),
+        fit("time", cells.time), " ", fit("server", cells.server),
+        fit("method" if cells.target else "method, target", cells.method),
+        fit("target", cells.target), fit("ms", cells.ms, right=True), fit("bytes", cells.size, right=True),
+        fit("status" if cells.status > 1 else "", cells.status),
     ]  # fmt: skip
-    return [(" " + "  ".join(filter(None, names)), "dim")]
+    return [("  " + "  ".join(filter(None, names)), "dim")]
+
+
+def of_columns(columns: Columns, row: int, body: Callable[[], bytes]) -> Shown:
+    """What the columns know of an entry; `body` is asked only where it has to say what the entry is about."""
+    flags, code, link = columns.flags[row], columns.kind[row], columns.link[row]
+    kind = KINDS[code & 15]
+    number = columns.first + row if kind == "request" else link
+    parents, follows = columns.parents, columns.follows
+    depth = rounds = 0
+    if parents:
+        above = number
+        while depth < _DEEPEST and (above := parents.get(above, 0)):
+            depth += 1
+    if follows:
+        earlier = number
+        while rounds < 100 and (earlier := follows.get(earlier, 0)):
+            rounds += 1
+    return Shown(
+        columns.time[row], columns.servers.texts[columns.server[row]], DIRECTIONS[code >> 4], kind, columns.size[row],
+        columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]],
+        OUTCOMES[columns.outcome[row] - 1] if columns.outcome[row] else "", columns.ms(row), rounds + 1, depth,
+        bool(flags & bits.BY_HAND), flags >> bits.SEVERITY & 3, bool(flags & bits.MARKED),
+        bool(flags & bits.COMMENTED), body,
+    )  # fmt: skip
+
+
+def of_message(message: WireMessage) -> Shown:
+    """The same of an entry alone."""
+    span = message.span
+    depth, above = 0, span.parent if span else None
+    while above is not None and depth < _DEEPEST:
+        depth, above = depth + 1, above.parent
+    found = worst(message.findings) if message.findings else None
+    return Shown(
+        message.time, message.server, message.direction, message.kind, message.size, message.method, message.target,
+        span.outcome if span else "", span.ms if span else None, span.round if span else 1, depth, message.by_hand,
+        len(SEVERITIES) - SEVERITIES.index(found) if found else 0, False, False, lambda: message.body,
+    )  # fmt: skip
 
 
 def row(message: WireMessage, width: int) -> list[Piece]:
     """One entry; every text of it made safe."""
-    columns = columns_for(width)
-    sign, word, mood = status(message)
-    arrow = {"out": (glyphs().sent, OUT), "in": (glyphs().received, IN)}.get(message.direction, (glyphs().dot, "dim"))
-    if message.by_hand:
-        arrow = glyphs().by_hand, OUT
-    cells: list[Piece] = [
-        (fit(_clock(message.time, columns.time), columns.time), "dim"),
+    return draw(of_message(message), width)
+
+
+def draw(shown: Shown, width: int, longest: int = SERVER, *, new: bool = False) -> list[Piece]:
+    """One entry as pieces; every text of it made safe."""
+    cells = widths_for(width, longest)
+    signs = glyphs()
+    sign, word, mood = standing(shown.kind, shown.direction, shown.outcome, shown.method)
+    arrow = {"out": (signs.sent, OUT), "in": (signs.received, IN)}.get(shown.direction, (signs.dot, "dim"))
+    if shown.by_hand:
+        arrow = signs.by_hand, OUT
+    pieces: list[Piece] = [
+        (fit(_clock(shown.time, cells.time), cells.time), "dim"),
         arrow,
-        (fit(safe(message.server, 80), columns.server), ""),
-        _method(message, columns),
-        (fit(_target(message, columns.target), columns.target), "" if message.target else "dim"),
-        (fit(_took(message), columns.ms, right=True), "dim"),
-        (fit(short_size(message.size), columns.size, right=True), "dim"),
-        (fit(f"{sign} {word}" if columns.status > 1 else sign, columns.status), mood),
+        (fit(safe(shown.server, 80), cells.server), ""),
+        _method(shown, cells),
+        (fit(_target(shown, cells.target), cells.target), "" if shown.target else "dim"),
+        (fit(_took(shown), cells.ms, right=True), "dim"),
+        (fit(short_size(shown.size), cells.size, right=True), "dim"),
+        (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), mood),
     ]
     # The gap belongs to the cell before it: half as many pieces to style, filter and write.
-    *most, (last, style) = [cell for cell in cells if cell[0]]
-    return [findings.mark(message), *((f"{text}  ", look) for text, look in most), (f"{last} ", style)]
+    *most, (last, style) = [piece for piece in pieces if piece[0]]
+    return [*_front(shown, new), *((f"{text}  ", look) for text, look in most), (f"{last} ", style)]
+
+
+def _front(shown: Shown, new: bool) -> list[Piece]:
+    """What the person, and what the lint, has to say about it: two cells."""
+    signs = glyphs()
+    said: Piece = (signs.mark, NEW) if new else (" ", "")
+    if shown.marked or shown.commented:
+        said = {(True, True): signs.marked_said, (True, False): signs.marked}.get(
+            (shown.marked, shown.commented), signs.said
+        ), "accent"  # fmt: skip
+    found: Piece = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))[shown.worst]
+    return [(" " * 2, "")] if said[0] == found[0] == " " else [said, found]
 
 
 def status(message: WireMessage) -> tuple[str, str, str]:
     """How it stands with an entry: a sign, a word, and their look."""
+    return standing(message.kind, message.direction, message.span.outcome if message.span else "", message.method)
+
+
+def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str, str, str]:
+    """The same, of what a row shows."""
     signs = glyphs()
-    outcome = message.span.outcome if message.span else ""
-    match message.kind, outcome:
+    match kind, outcome:
         case "error", _:
             return signs.bad, "error", "bad"
         case (("request" | "result"), ("tool error" | "error" | "lost")):
@@ -90,7 +188,7 @@ def status(message: WireMessage) -> tuple[str, str, str]:
         case "request", "cancelled":
             return signs.off, "cancelled", "warn"
         case "request", "open":
-            return signs.on, "waiting" if message.direction == "in" else "open", "warn"
+            return signs.on, "waiting" if direction == "in" else "open", "warn"
         case (("request" | "result"), "ok"):
             return signs.ok, "ok", "ok"
         case "result", _:
@@ -99,44 +197,44 @@ def status(message: WireMessage) -> tuple[str, str, str]:
             return signs.bad, "no message", "bad"
         case "stray", _:
             return signs.bad, "stray", "bad"
+        case "http", _ if direction == "in" and method[:1] in ("4", "5", "f"):
+            return signs.bad, "failed", "bad"
         case _:
             return " ", "", "dim"
 
 
-def _method(message: WireMessage, columns: Columns) -> Piece:
-    look = "dim" if message.kind in ("result", "error") else "strong" if message.kind == "request" else ""
-    if not message.method:
-        text, look = message.kind, "dim"
+def _method(shown: Shown, cells: Widths) -> Piece:
+    look = "dim" if shown.kind in ("result", "error") else "strong" if shown.kind == "request" else ""
+    if not shown.method:
+        text, look = shown.kind, "dim"
     else:
-        text = safe(message.method, 120)
-    if message.span is not None and message.span.round > 1:
-        number = message.span.round
-        text = f"{glyphs().follows}{number if columns.method < _ROOMY else f' round {number}'} {text}"
-    if not columns.target:  # what it is about shares the column
-        text = f"{text} {_target(message, columns.method)}"
-    return fit(text, columns.method), look
+        text = safe(shown.method, 120)
+    if shown.round > 1:
+        text = f"{glyphs().follows}{shown.round if cells.method < _ROOMY else f' round {shown.round}'} {text}"
+    elif shown.depth:
+        text = f"{'  ' * (shown.depth - 1)}{glyphs().under} {text}"
+    if not cells.target:  # what it is about shares the column
+        text = f"{text} {_target(shown, cells.method)}"
+    return fit(text, cells.method), look
 
 
-def _target(message: WireMessage, width: int) -> str:
-    if message.target or not width:
-        return safe(message.target, 2 * width + 40)
-    if message.kind in ("stderr", "stray", "note", "invalid"):
-        return safe(message.body[: 4 * width].decode("utf-8", "replace").strip(), 2 * width + 40)
+def _target(shown: Shown, width: int) -> str:
+    if shown.target or not width:
+        return safe(shown.target, 2 * width + 40)
+    if shown.kind in _WORDLESS:
+        return safe(shown.body()[: 4 * width].decode("utf-8", "replace").strip(), 2 * width + 40)
     return ""
 
 
-def _took(message: WireMessage) -> str:
-    span = message.span
-    if span is None or message.kind in ("notification", "http", "stderr", "stray", "note"):
+def _took(shown: Shown) -> str:
+    if not shown.outcome or shown.kind in ("notification", "http", "stderr", "stray", "note"):
         return ""
-    if span.ms is None:
-        return glyphs().more if span.outcome == "open" else glyphs().dash
-    ms = span.ms
+    ms = shown.ms
+    if ms is None:
+        return glyphs().more if shown.outcome == "open" else glyphs().dash
     if ms < 9.95:
         return f"{ms:.1f}"
-    if ms < 99_950:
-        return f"{ms:.0f}"
-    return f"{ms / 1000:.0f} s"
+    return f"{ms:.0f}" if ms < 99_950 else f"{ms / 1000:.0f} s"
 
 
 def _clock(seconds: float, width: int) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.timer import Timer
+from textual.widget import Widget
 
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.tui.views import trace_row
-from mcp_studio.tui.views.line import Line
-from mcp_studio.tui.views.trace_filter import FilterRun, TraceSource, Wanted, parse
-from mcp_studio.tui.views.virtual import VirtualView
+from mcp_studio.trace.recording import Recording
+from mcp_studio.tui.views.trace_filter import FilterRun, Wanted, parse
+from mcp_studio.tui.views.trace_rows import TraceRows
 
 _FRAME = 1 / 30
 _RESTING = 1 / 6
@@ -23,20 +22,14 @@ _SLICE = 0.008
 _TELL_EVERY = 0.25
 
 
-class TraceTable(VirtualView):
-    """One row for each entry of the store.
+class TraceTable(TraceRows):
+    """One row for each entry of a recording.
 
     Follows the newest until the person scrolls away; going to the end follows again. Draws at most 30 times a second,
-    and formats only what is on screen, however many entries come. Rows keep their place while the oldest entries go.
+    out of the columns, and only what is on screen, however many entries come. Rows keep their place while the oldest
+    entries go.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"trace--in", "trace--out"}
-    DEFAULT_CSS = """
-    TraceTable {
-        & > .trace--in { color: $text-accent; }
-        & > .trace--out { color: $text-primary; }
-    }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "follow", "Follow the newest", show=False, id="list-follow"),
     ]
@@ -89,7 +82,7 @@ class TraceTable(VirtualView):
 
     def __init__(
         self,
-        source: TraceSource,
+        source: Recording,
         *,
         empty: str = "",
         name: str | None = None,
@@ -97,17 +90,27 @@ class TraceTable(VirtualView):
         classes: str | None = None,
     ) -> None:
         super().__init__(empty=empty, name=name, id=id, classes=classes)
-        self._source = source
-        self._first, self._total = source.first_number, 0
-        self._filter: FilterRun | None = None
+        self._start(source)
+        self._fast: Timer | None = None
+        self._slow: Timer | None = None
+
+    def _start(self, source: Recording) -> None:
+        self.begin(source)
         self._above: int | None = None
         self._following, self._skip = True, False
         self._kept = 0
         self._revision = -1
         self._changed_at = 0.0
         self._told_at, self._told, self._told_state = 0.0, 0, ()
-        self._fast: Timer | None = None
-        self._slow: Timer | None = None
+
+    def show(self, source: Recording, number: int = 0) -> None:
+        """Show another recording, all of it: its end, or the entry with a number."""
+        self._start(source)
+        self._look_at_store()
+        self.redraw()
+        if not number or not self.go_to_number(number):
+            self.action_last()
+        self._wake()
 
     # What it shows
 
@@ -120,13 +123,6 @@ class TraceTable(VirtualView):
     def message(self) -> WireMessage | None:
         """The entry under the cursor; None when there is none, or it is not kept any more."""
         return self.entry(self.cursor) if self.row_count else None
-
-    @property
-    def row_count(self) -> int:
-        """Entries shown, as of the last look."""
-        if self._filter is not None:
-            return len(self._filter)
-        return self._total - self._first + 1 if self._total else 0
 
     @property
     def searched(self) -> float:
@@ -143,29 +139,10 @@ class TraceTable(VirtualView):
         self._look_at_store()
         self._wake()
 
-    def entry(self, index: int) -> WireMessage | None:
-        """The entry of a row, None when it is not kept any more."""
-        place = self._number(index) - self._source.first_number
-        return self._source[place] if 0 <= place < len(self._source) else None
-
-    def _number(self, index: int) -> int:
-        return self._first + index if self._filter is None else self._filter.number(index)
-
-    def _place(self, number: int) -> int:
-        return number - self._first if self._filter is None else self._filter.place(number)
-
-    def row_version(self, index: int) -> Hashable:
-        """The entry, and how it stands with it."""
-        entry = self.entry(index)
-        if entry is None:
-            return index, None
-        span = entry.span
-        return entry.number, entry.kind, span and (span.outcome, span.response is None), len(entry.findings)
-
-    def render_row(self, index: int, width: int, selected: bool) -> Line:
-        """One entry."""
-        entry = self.entry(index)
-        return [] if entry is None else trace_row.row(entry, width)
+    def _look_seen(self) -> None:
+        around = self.parent
+        looking = self._following and (around if isinstance(around, Widget) else self).has_focus_within
+        self._seen.look(self._source.total, looking)
 
     # Looking at the store
 
@@ -210,12 +187,20 @@ class TraceTable(VirtualView):
             self._pace(self._slow, self._fast)
         self._tell()
 
+    def look_again(self) -> None:
+        """The person came to the pane, or left it."""
+        self._look_seen()
+        self._told_at = 0.0
+        self.refresh()
+        self._tell()
+
     def _look_at_store(self) -> None:
         """Take over what has come and gone; cursor and first row stay on their entries, or at the end."""
         source = self._source
         self._skip = self._following and source.total - self._total > self.size.height // 3
         top = self._number(self.top) if self.top < self.row_count else 0
         self._revision = source.revision
+        self._measure()
         self._first, self._total = source.first_number, source.total if len(source) else 0
         if self._filter is not None:
             self._filter.advance(source, _SLICE)
@@ -232,11 +217,12 @@ class TraceTable(VirtualView):
 
     def _tell(self) -> None:
         """Say where the cursor and the trace have got to; while following only now and then."""
+        self._look_seen()
         now = time.monotonic()
         if self._following and now - self._told_at < _TELL_EVERY:
             return
         number = self._number(self.cursor) if self.row_count else 0
-        state = (self.row_count, self._total, self._following, self.searched == 1)
+        state = (self.row_count, self._total, self._following, self.searched == 1, self.new, self._longest)
         if (number, state) != (self._told, self._told_state):
             self._told_at = now
             if number != self._told:
@@ -268,12 +254,10 @@ class TraceTable(VirtualView):
     def go_to_number(self, number: int) -> bool:
         """Put the cursor on an entry, and follow no longer; False where it is filtered out or not kept any more."""
         self._look_at_store()
-        place = self._place(number)
-        if not 0 <= place < self.row_count or self._number(place) != number:
+        if not super().go_to_number(number):
             return False
         self._kept, self._above = number, None
-        self._set_following(place == self.row_count - 1)
-        self.move_to(place, center=True)
+        self._set_following(self.cursor == self.row_count - 1)
         return True
 
     def row_highlighted(self, index: int) -> None:

@@ -15,7 +15,7 @@ from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.views.line import width_of
 from mcp_studio.tui.views.trace_header import TraceHeader
-from mcp_studio.tui.views.trace_row import columns_for, header, row, short_size, status
+from mcp_studio.tui.views.trace_row import header, row, short_size, status, widths_for
 from mcp_studio.tui.views.trace_table import TraceTable
 from tests.support import run, wait_until
 from tests.tui.views.stage import Stage, staged
@@ -66,7 +66,8 @@ def test_columns_adapt_and_every_row_fits(width: int) -> None:
     assert cell_len(header(width)[0][0]) <= max(width, 36)
     names = header(width)[0][0]
     assert "server" in names and "method" in names and "ms" in names
-    assert ("target" in names) == ("bytes" in names) == (width >= 80)
+    assert ("target" in names) == (width >= 56)
+    assert ("bytes" in names) == (width >= 70)
     assert ("time" in names) == (width >= 56)
 
 
@@ -87,7 +88,7 @@ def test_a_row_says_how_it_stands_with_sign_word_and_time() -> None:
 def test_without_room_for_targets_they_share_the_method_column() -> None:
     store = store_of(1)
     assert "tools/call tool 1" in "".join(text for text, _ in row(store[0], 60))
-    assert columns_for(60).target == 0
+    assert widths_for(60).target == 0
 
 
 def test_sizes_take_five_cells_at_most() -> None:
