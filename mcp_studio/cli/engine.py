@@ -22,6 +22,8 @@ from mcp_studio.studio import Studio
 from mcp_studio.transport.guard_start import process as guard
 
 INTERRUPTED = 130
+_RECORDING = 0.01
+"""Seconds after which the first messages are written down."""
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
 
@@ -46,6 +48,8 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
         async with Studio.open(
             plan.config, Paths.default(), can_ask=asker is not None, origin="command line"
         ) as studio:
+            # What recording needs is imported in its thread while we wait for the server, not when all is done.
+            loop.call_later(_RECORDING, studio.trace.flush)
             out.redactor, out.manager = studio.redactor, studio.manager
             if out.log_level:
                 narrate_logs(studio, out)
