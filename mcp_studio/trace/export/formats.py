@@ -7,7 +7,7 @@ import os
 import time
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -88,24 +88,46 @@ async def export(
     """
     if format not in FORMATS:
         raise UsageError(f"There is no format {format!r} to export as.", hint=f"There are {', '.join(FORMATS)}.")
-    work = partial(_Export, recording, numbers, redactor, title, told)
+    run = partial(gathered, recording, numbers, redactor, FORMATS[format].make(), title=title, told=told)
     if not isinstance(target, Path):
-        return Written(await work().run(FORMATS[format].make(), target))
+        return Written(await run(target))
     if not overwrite and await asyncio.to_thread(target.exists):
         raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.")
     try:
-        return await _to_file(work(), FORMATS[format].make(), target, overwrite)
+        return await _to_file(run, target, overwrite)
     except OSError as problem:
         raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
 
 
-async def _to_file(work: _Export, writer: Writer, target: Path, overwrite: bool) -> Written:
+async def gathered(
+    recording: Recording,
+    numbers: Iterable[int] | None,
+    redactor: Redactor,
+    writer: Writer,
+    out: IO[bytes],
+    *,
+    title: str = "",
+    told: Told | None = None,
+    after: Callable[[], Awaitable[None]] | None = None,
+) -> int:
+    """Give a writer its entries; gives their number.
+
+    Args:
+        after: done on the event loop whenever the writer has had some, and once at the end.
+
+    Raises:
+        UsageError: nothing is chosen, or the format has nothing to say about it.
+    """
+    return await _Export(recording, numbers, redactor, title, told).run(writer, out, after)
+
+
+async def _to_file(run: Callable[[IO[bytes]], Awaitable[int]], target: Path, overwrite: bool) -> Written:
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(handle, "wb", buffering=_BUFFER) as out:
-            count = await work.run(writer, out)
+            count = await run(out)
         if overwrite:
             os.replace(draft, target)
         else:
@@ -140,7 +162,7 @@ class _Export:
         self._told = told
         self._numbers = _kept(numbers, self._columns.first, self._columns.first + len(self._columns))
 
-    async def run(self, writer: Writer, out: IO[bytes]) -> int:
+    async def run(self, writer: Writer, out: IO[bytes], after: Callable[[], Awaitable[None]] | None) -> int:
         """Write everything; gives the number of entries."""
         if not self._numbers:
             raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
@@ -153,9 +175,13 @@ class _Export:
                 extras = await self._extras(chunk)
                 made = items(self._columns, chunk, reader.body, extras, self._redactor)
                 await loop.run_in_executor(thread, writer.write, made)
+                if after is not None:
+                    await after()
                 if self._told is not None:
                     self._told(at + len(chunk), len(self._numbers))
             await loop.run_in_executor(thread, _end, writer, out)
+            if after is not None:
+                await after()
             return len(self._numbers)
         finally:
             # What runs in the thread has to be over before the file is closed under it.

@@ -1,0 +1,142 @@
+"""Spans to a collector on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.redact import Redactor
+from mcp_studio.trace.export import collector, otlp
+from mcp_studio.trace.export.collector import Sent, address, send
+from tests.support import run
+from tests.trace.export.recorded import item, morning, recorded
+
+OK = (200, "{}", "")
+
+
+class Collector:
+    """Answers what it is told to, and keeps what came."""
+
+    def __init__(self, *answers: tuple[int, str, str]) -> None:
+        self._answers = list(answers)
+        self.heads: list[str] = []
+        self.bodies: list[dict[str, Any]] = []
+        self.url = ""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := (await reader.readuntil(b"\r\n\r\n")).decode():
+            length = next(line for line in head.splitlines() if line.lower().startswith("content-length"))
+            self.heads.append(head)
+            self.bodies.append(json.loads(await reader.readexactly(int(length.split(":")[1]))))
+            status, body, extra = self._answers.pop(0) if self._answers else OK
+            lines = f"HTTP/1.1 {status} Said\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{extra}\r\n{body}"
+            writer.write(lines.encode())
+            await writer.drain()
+            writer.close()
+            return
+
+
+@asynccontextmanager
+async def listening(*answers: tuple[int, str, str]) -> AsyncGenerator[Collector]:
+    one = Collector(*answers)
+    async with await asyncio.start_server(one.serve, "127.0.0.1", 0) as server:
+        one.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield one
+
+
+def sent(*answers: tuple[int, str, str], **more: Any) -> tuple[Sent, Collector]:
+    async def main() -> tuple[Sent, Collector]:
+        async with listening(*answers) as one:
+            return await send(recorded(morning()), None, one.url, Redactor(), **more), one
+
+    return run(main())
+
+
+def test_spans_reach_the_collector_where_it_listens() -> None:
+    came, one = sent(headers=[("Authorization", "Bearer abc-123-def")])
+    assert came == Sent(3)
+    assert one.heads[0].startswith("POST /v1/traces HTTP/1.1\r\n")
+    assert "content-type: application/json" in one.heads[0].lower() and "Bearer abc-123-def" in one.heads[0]
+    (resource,) = one.bodies[0]["resourceSpans"]
+    names = {span["name"] for span in resource["scopeSpans"][0]["spans"]}
+    assert names == {"initialize", "elicitation/create", "tools/call order"}
+
+
+def test_many_spans_go_in_several_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp, "BATCH", 100)
+    items = [item(number, "request", "out", b"{}", method="m", outcome="lost") for number in range(1, 1_251)]
+    told: list[tuple[int, int]] = []
+
+    async def main() -> None:
+        async with listening() as one:
+            came = await send(recorded(items), None, one.url, Redactor(), told=lambda *far: told.append(far))
+            assert came.spans == 1_250 and len(one.bodies) == 13
+            ids = [span["spanId"] for body in one.bodies for span in body["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+            assert len(set(ids)) == 1_250
+
+    run(main())
+    assert told == [(500, 1_250), (1_000, 1_250), (1_250, 1_250)]
+
+
+def test_what_it_did_not_want_is_told() -> None:
+    came, _ = sent((200, '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}', ""))
+    assert came == Sent(3, 2, "too old")
+
+
+@pytest.mark.parametrize("body", ["[]", "{", '{"partialSuccess":7}', '{"partialSuccess":{"rejectedSpans":"x"}}', ""])
+def test_an_answer_that_makes_no_sense_costs_nothing(body: str) -> None:
+    assert sent((200, body, ""))[0] == Sent(3)
+
+
+def test_a_collector_that_is_busy_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "_PAUSES", (0.01, 0.01))
+    came, one = sent((503, "", ""), (429, "", "Retry-After: 0\r\n"), OK)
+    assert came.spans == 3 and len(one.bodies) == 3
+    with pytest.raises(StudioError, match="503 Said"):
+        sent(*[(503, "", "")] * 3)
+
+
+def test_a_refusal_is_told_with_what_may_help_and_without_secrets() -> None:
+    redactor = Redactor()
+    redactor.learn("abc-123-def")
+
+    async def main() -> None:
+        async with listening((401, "no abc-123-def here", "")) as one:
+            await send(recorded(morning()), None, one.url, redactor)
+
+    with pytest.raises(StudioError) as caught:
+        run(main())
+    assert "401 Said: no ‹redacted› here." in caught.value.message and "signs in" in caught.value.hint
+
+
+def test_nobody_there_is_told_in_words() -> None:
+    async def main() -> None:
+        async with listening() as one:
+            url = one.url
+        await send(recorded(morning()), None, url, Redactor())
+
+    with pytest.raises(Unreachable):
+        run(main())
+
+
+def test_it_does_not_follow_to_another_place() -> None:
+    with pytest.raises(StudioError, match="it was not followed"):
+        sent((307, "", "Location: http://elsewhere.example/\r\n"))
+
+
+@pytest.mark.parametrize("url", ["", "localhost:4318", "ftp://x", "http://", "ws://x", "http://[", "file:///etc/x"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match="http://"):
+        address(url)
+
+
+def test_a_path_that_is_named_is_kept() -> None:
+    wanted: Callable[[str], str] = address
+    assert wanted("http://a:4318") == "http://a:4318/v1/traces" == wanted("http://a:4318/")
+    assert wanted("https://a/x/v1/traces?k=1") == "https://a/x/v1/traces?k=1"
