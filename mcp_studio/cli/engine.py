@@ -50,6 +50,7 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
         ) as studio:
             # What recording needs is imported in its thread while we wait for the server, not when all is done.
             loop.call_later(_RECORDING, studio.trace.flush)
+            studio.trace.troubled.connect(out.note)
             out.redactor, out.manager = studio.redactor, studio.manager
             if out.log_level:
                 narrate_logs(studio, out)

@@ -139,8 +139,7 @@ class Recorder:
         if self.over:
             return
         if self._disk.failed:
-            self.over = True
-            self._on_failed(self._disk.failed)
+            self._end()
             return
         self._catch_up()
         for batch in self._new():
@@ -155,11 +154,17 @@ class Recorder:
         self.flush()
         if self._timer is not None:
             self._timer.cancel()
-        self.over = True
+        told, self.over = self.over, True
         if self._reader is not None:
             self._reader.close()
         if self._batches:
             await asyncio.to_thread(self._disk.close, timeout)
+            if self._disk.failed and not told:
+                self._end()
+
+    def _end(self) -> None:
+        self.over = True
+        self._on_failed(self._disk.failed)
 
     # ------------------------------------------------------------------ reading
 
