@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
 INFO = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "quick", "version": "1"}}
 TOOLS = [
@@ -14,13 +15,27 @@ RESULT = '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"o
 LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"line %d"}}\n'
 
 
+def flood(count: int, rate: int = 0) -> None:
+    """So many notifications, at once or so many a second."""
+    if not rate:
+        sys.stdout.write("".join(LOG % number for number in range(count)))
+        return
+    began, done = time.perf_counter(), 0
+    while done < count:
+        due = min(count, int((time.perf_counter() - began) * rate))
+        sys.stdout.write("".join(LOG % number for number in range(done, due)))
+        sys.stdout.flush()
+        done = due
+        time.sleep(0.005)
+
+
 def main() -> None:
     out = sys.stdout
     for line in sys.stdin:
         if '"tools/call"' in line:
             call = json.loads(line)
             if call["params"]["name"] == "flood":
-                out.write("".join(LOG % number for number in range(call["params"]["arguments"]["count"])))
+                flood(**call["params"]["arguments"])
             out.write(RESULT % call["id"])
         else:
             message = json.loads(line)
