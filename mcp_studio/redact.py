@@ -59,10 +59,28 @@ _ANCHOR = re.compile(
     rb"k(?:(?<!progresstok)en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"
     rb"|b(?:earer |asic )|phrase|verifier|g(?:h[pousr]_|ithub_pat_|lpat-)|xox[a-z]-|yj[\w-]{9}|://|-----begin"
 )
+_VALUE = rb"((?=[^\s&'\"#;,\\<>]{0,200}?[0-9]|[^\s&'\"#;,\\<>]{20})(?:(?!%26)[^\s&'\"#;,\\<>]){8,}+)"
+"""Of a parameter: not a short one or a word, as in `?state=closed`."""
+_REST = re.compile(rb"(?:(?!%26)[^\s&'\"#;,\\<>])*+")
+_PARAMETER = re.compile(
+    # What follows the sign is looked at before what precedes it: most signs have no such letter before them.
+    rb"=(?<=[eghnty]=)(?:(?<=code=)|(?<=key=)|(?<=sig=)|(?<=signature=)|(?<=auth=)|(?<=state=)|(?<=session=)"
+    rb"|(?<=ticket=)|(?<=jwt=)|(?<=assertion=))" + _VALUE
+)
+_LEAD = re.compile(rb"(?:[?#]|&(?:amp;)?|%(?:3f|26|23)|\\u0026)\w+\Z")
+_FORM = re.compile(rb"(?:\A|[\s\"'])(?:code|assertion)\Z")
+"""The first name of a form."""
+_ESCAPED = re.compile(
+    rb"(?:[?#&]|%(?:3f|26|23)|\\u0026)(?:code|key|sig|signature|auth|state|session|ticket|jwt|assertion)"
+    rb"(?:%3d|\\u003d)" + _VALUE
+)
 _BEFORE = re.compile(rb"[\w.-]*$")
-_AFTER = re.compile(rb"""[\w.-]{0,80}+(?=(?:\\{0,80}+["'])?\s{0,20}+[:=])""")
+_AFTER = re.compile(rb"""[\w.-]{0,80}+(?=(?:\\{0,80}+["'])?\s{0,20}+[:=]|%3[dD]|\\u003[dD])""")
 _QUOTED = re.compile(rb"""(?:\\*["'])?\s*[:=]\s*(\\*)\"""")
-_BARE = re.compile(rb"""=(?!=)(?:'([^'\n]+)|([^\s&'"#;,\\]+))|:[ \t]*(?=\S{0,80}\d)([^\s&'"#;,\\{}\[\]]{8,})""")
+_BARE = re.compile(
+    rb"""=(?!=)(?:'([^'\n]+)|([^\s&'"#;,\\]+))|(?:%3[dD]|\\u003[dD])((?:(?!%26)[^\s&'"#;,\\])+)"""
+    rb"""|:[ \t]*(?=\S{0,80}\d)([^\s&'"#;,\\{}\[\]]{8,})"""
+)
 _CUT = re.compile(rb"(?P<lead>(?<!\\)(?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _RUN = re.compile(rb"\\*\Z")
 _CLOSING = re.compile(rb'(\\*)"')
@@ -124,8 +142,10 @@ class Redactor:
 
     def bytes(self, data: bytes) -> bytes:
         """The same bytes with secrets replaced; JSON stays JSON, and bytes without secrets are the same object."""
-        if len(data) <= _SLICE and self._literals is None and self._anchor.search(data.lower()) is None:
-            return data
+        if len(data) <= _SLICE and self._literals is None:
+            low = data.lower()
+            if self._anchor.search(low) is None and not (_may_assign(low) and any(_parameters(low))):
+                return data
         spans = sorted((*self._found(data), *self._learned(data)))
         if not spans:
             return data
@@ -181,6 +201,9 @@ class Redactor:
             # Lower-cased a slice at a time: what is large is not held once more.
             since = max(0, start - _BEHIND)
             low = data[since : start + _SLICE + _REACH].lower()
+            for found in _parameters(low) if _may_assign(low) else ():
+                rest = _REST.match(data, since + found.end)  # the slice may have cut it
+                yield _Span(since + found.start, rest.end() if rest else since + found.end)
             for found in self._anchor.finditer(low, start - since):
                 if since + found.end() <= done:
                     continue
@@ -226,6 +249,28 @@ def _span(found: re.Match[bytes] | None, group: int = 0) -> _Span | None:
     return _Span(*found.span(group)) if found else None
 
 
+def _may_assign(low: bytes) -> bool:
+    return b"=" in low or _assigns_escaped(low)
+
+
+def _assigns_escaped(low: bytes) -> bool:
+    # A single byte is found much sooner than a few of them.
+    return (b"%" in low and b"%3d" in low) or (b"\\" in low and b"\\u003d" in low)
+
+
+def _parameters(low: bytes) -> Iterator[_Span]:
+    """Values in the queries of URLs and in forms that are secret there, though their names alone do not say so."""
+    for found in _PARAMETER.finditer(low) if b"=" in low else ():
+        since, end = max(0, found.start() - _BEHIND), found.start()
+        if _LEAD.search(low, since, end) or (
+            low[found.end() : found.end() + 1] in (b"&", b"\\") and _FORM.search(low, since, end)
+        ):
+            yield _Span(*found.span(1))
+    if _assigns_escaped(low):
+        for found in _ESCAPED.finditer(low):
+            yield _Span(*found.span(1))
+
+
 def _whole(data: bytes, start: int, end: int) -> _Span:
     """The span widened where it would cut an escape sequence of a JSON string in two."""
     if cut := _CUT.search(data, max(0, start - 40), start):
@@ -263,8 +308,14 @@ def _forms(secret: str) -> Iterator[bytes]:
     for text in (encode_basestring(secret)[1:-1], encode_basestring_ascii(secret)[1:-1]):
         yield text.encode("utf-8", "surrogatepass")
         yield encode_basestring(text)[1:-1].encode("utf-8", "surrogatepass")
-    yield quote(raw, safe="").encode()
-    yield quote_plus(raw).encode()
+    yield encode_basestring(secret)[1:-1].replace("/", "\\/").encode("utf-8", "surrogatepass")
+    for safe in ("", "/", "!'()*"):  # what is quoted depends on who quotes
+        for quoted in (quote(raw, safe=safe), quote_plus(raw, safe=safe)):
+            yield quoted.encode()
+            yield re.sub("%..", lambda found: found[0].lower(), quoted).encode()
+    yield quote(quote(raw, safe=""), safe="").encode()
+    go = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
+    yield encode_basestring(secret)[1:-1].translate(str.maketrans(go)).encode("utf-8", "surrogatepass")
     for shift in range(3):
         # Inside a longer text the secret starts at any of three positions of a base64 group; the outer groups vary.
         whole = binascii.b2a_base64(b"\0" * shift + raw, newline=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -56,6 +56,20 @@ def test_a_reference_to_a_secret_is_none() -> None:
         ("AKIAIOSFODNN7EXAMPLE", "‹redacted›"),
         ("xoxb-1234567890-abcdef", "‹redacted›"),
         ("jwt eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0 end", "jwt ‹redacted› end"),
+        ("GET /cb?code=SplxlOBeZQ1&state=af0ifjsldkj 200", "GET /cb?code=‹redacted›&state=‹redacted› 200"),
+        ("code=SplxlOBeZQ1&grant_type=authorization_code", "code=‹redacted›&grant_type=authorization_code"),
+        ("grant_type=x&code=SplxlOBeZQ1&code_verifier=abc", "grant_type=x&code=‹redacted›&code_verifier=‹redacted›"),
+        ('{"b":"assertion=ey_J1.eyJ&x=1"}', '{"b":"assertion=‹redacted›&x=1"}'),
+        (
+            r'{"u":"http:\/\/h\/?code=Splxl1eZQ\u0026sig=1234567890"}',
+            r'{"u":"http:\/\/h\/?code=‹redacted›\u0026sig=‹redacted›"}',
+        ),
+        (r'{"u":"http://h/?code\u003dSplxl1eZQ\u0026a=1"}', r'{"u":"http://h/?code\u003d‹redacted›\u0026a=1"}'),
+        ("<a href='/cb?x=1&amp;code=SplxlOBeZQ1'>", "<a href='/cb?x=1&amp;code=‹redacted›'>"),
+        (
+            "to=%2Fcb%3Fcode%3DSplxl1eZQ%26access_token%3Dabc",
+            "to=%2Fcb%3Fcode%3D‹redacted›%26access_token%3D‹redacted›",
+        ),
         ('{"token":"never closed', '{"token":"‹redacted›'),
     ],
 )
@@ -75,6 +89,9 @@ def test_secrets_are_replaced(given: str, kept: str) -> None:
         "Token: expected a word",
         "risk-averse task-oriented disk-0",
         "http://localhost:3000/mcp?a=b",
+        "https://h/issues?state=closed&key=title&code=python",
+        "exit code=12345678, then x.code=12345678",
+        '{"a":"100%3d","b":"decode\\u003d12345678"}',
         "",
     ],
 )
@@ -93,6 +110,12 @@ def test_told_secrets_are_found_in_all_their_forms() -> None:
         json.dumps(json.dumps(secret)),
         json.dumps(secret, ensure_ascii=False),
         quote(secret, safe=""),
+        quote(secret, safe="").lower(),
+        quote(secret),
+        quote_plus(secret, safe="!'()*"),
+        quote(quote(secret, safe=""), safe=""),
+        json.dumps(secret, ensure_ascii=False).replace("/", "\\/"),
+        json.dumps(secret, ensure_ascii=False).replace("&", "\\u0026"),
     ]
     for form in forms:
         assert redactor.text(f"<{form}>").count(MARK) == 1
@@ -181,6 +204,13 @@ def test_redacted_json_is_the_same_json_but_for_the_secrets(value: dict[str, str
                 assert item == (MARK if value[key] else "")
 
 
+@pytest.mark.parametrize("before", range(0, 400, 37))
+def test_a_long_parameter_where_two_slices_meet_is_found_whole(before: int) -> None:
+    around = b"x" * ((1 << 20) - before)
+    clean = PLAIN.bytes(around + b"?code=" + b"a1" * 300 + b" " + around)
+    assert clean == around + b"?code=" + MARK.encode() + b" " + around
+
+
 @given(st.binary())
 def test_any_bytes_go_through(data: bytes) -> None:
     assert isinstance(PLAIN.bytes(data), bytes)
@@ -201,7 +231,20 @@ def test_a_frame_without_secrets_costs_at_most_a_hundred_times_its_lowering() ->
 
 
 @pytest.mark.parametrize(
-    "piece", [b"token=a ", b"keykey", b"eyJ-", b'\\"token\\":\\"a\\",', b"://a", b"\\", b"sk-", b"token:"]
+    "piece",
+    [
+        b"token=a ",
+        b"keykey",
+        b"eyJ-",
+        b'\\"token\\":\\"a\\",',
+        b"://a",
+        b"\\",
+        b"sk-",
+        b"token:",
+        b"?code=",
+        b"?code=a1",
+        b"&key%3d",
+    ],
 )
 def test_hostile_repetition_stays_linear(piece: bytes) -> None:
     def cost(size: int) -> float:
