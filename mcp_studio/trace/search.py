@@ -71,6 +71,7 @@ class Search:
         self._recording = recording
         self._done = 0.0
         self._rested = 0.0
+        self._pulled = False
         self._again: dict[int, None] = {}
         columns = recording.columns
         self._place, _ = columns.revised_since(0)
@@ -91,8 +92,14 @@ class Search:
         self.query.close()
 
     def pull(self, budget: float = 0.008) -> bool:
-        """Take over what was found, and look at what is new for about `budget` seconds; True when that is all of it."""
+        """Take over what was found, and look at what is new for about `budget` seconds; True when that is all of it.
+
+        The first time it waits so long for the thread: of what is small there is no half result.
+        """
         recording = self._recording
+        if not self._pulled and self._pass is not None:
+            self._pulled = True
+            self._pass.ended.wait(budget)
         self.found.forget(recording.first_number)
         if self._pass is not None and not self._take_over(self._pass):
             return False

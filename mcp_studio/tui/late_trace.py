@@ -14,12 +14,33 @@ if TYPE_CHECKING:
     from mcp_studio.config.model import ServerConfig
     from mcp_studio.session.state import Status
     from mcp_studio.trace.message import WireMessage
+    from mcp_studio.trace.numbers.numbers import Numbers
     from mcp_studio.trace.postmortem import Mortem
+    from mcp_studio.trace.query.complete import Suggestions
     from mcp_studio.trace.recording import Recording
+    from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.mortem_card import MortemCard
     from mcp_studio.tui.panels.trace import TracePanel
     from mcp_studio.tui.panels.trace_detail import TraceDetail
+    from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.mortem_dialog import Wish
+    from mcp_studio.tui.screens.usage import Usage
+    from mcp_studio.tui.views.trace_filter import FilterRun
+
+
+def suggestions(text: str, cursor: int, recording: Recording) -> Suggestions:
+    """What could come next in a filter text."""
+    from mcp_studio.trace.query.complete import complete
+
+    return complete(text, cursor, recording)
+
+
+def filter_run(recording: Recording, text: str, now: float | None = None) -> FilterRun:
+    """The search behind a filter text; raises QueryError where it is none."""
+    from mcp_studio.trace.query.parser import parse
+    from mcp_studio.tui.views.trace_filter import FilterRun
+
+    return FilterRun(recording, parse(text, now))
 
 
 def trace_dialog(recording: Recording, entry: WireMessage, panel: TracePanel | None = None) -> ModalScreen[None]:
@@ -45,10 +66,30 @@ def opening() -> ModuleType:
 
 def trace_detail() -> TraceDetail:
     """The same beside the trace, on a wide screen."""
-    from mcp_studio.tui.panels.trace import TracePanel
     from mcp_studio.tui.panels.trace_detail import TraceDetail
 
     return TraceDetail(id="trace-detail")
+
+
+def usage(screen: MainScreen) -> Usage:
+    """What is known from use."""
+    from mcp_studio.tui.screens.usage import Usage
+
+    return Usage(screen)
+
+
+def statistics(recording: Recording, numbers: Numbers, live: bool) -> ModalScreen[str]:
+    """Statistics of a trace."""
+    from mcp_studio.tui.screens.statistics import Statistics
+
+    return Statistics(recording, numbers, live=live)
+
+
+def load_dialog(screen: MainScreen, opened: Opened) -> ModalScreen[None]:
+    """Calling what is open many times."""
+    from mcp_studio.tui.screens.load_dialog import LoadDialog
+
+    return LoadDialog(screen, opened)
 
 
 def mortem_words() -> ModuleType:

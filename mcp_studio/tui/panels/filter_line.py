@@ -48,6 +48,12 @@ class FilterLine(Widget):
         # Not `focus()`, which waits in a queue: the next key may be there already.
         self.screen.set_focus(self._input)
 
+    async def put(self, text: str) -> None:
+        """Put a text in the place of what is typed."""
+        await self.open()
+        if self._input is not None:
+            self._input.value = text
+
     async def clear(self) -> None:
         """Empty the text and show the hint again."""
         had, self.text = self.text, ""

@@ -18,6 +18,7 @@ from mcp_studio.tui import late, late_copy, late_trace
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.panels.query_line import HINT, QueryLine
 from mcp_studio.tui.views.trace_header import TraceHeader
 from mcp_studio.tui.views.trace_table import TraceTable
 
@@ -61,7 +62,7 @@ class TracePanel(Pane, scope="trace"):
     def __init__(self, store: Recording) -> None:
         super().__init__(id="trace")
         self._store = self.recording = store
-        self.filter = FilterLine("filter: words, ~s server, ~m method, ~t target, error, ~w findings")
+        self.filter = QueryLine(HINT, lambda: self.recording)
         self.header = TraceHeader()
         self.table = TraceTable(store, empty=_EMPTY)
         self.base: Base | None = None
@@ -73,6 +74,7 @@ class TracePanel(Pane, scope="trace"):
     def compose(self) -> ComposeResult:
         """Column names above the table; the filter appears with `/`."""
         yield self.filter
+        yield self.filter.aid
         yield self.header
         yield self.table
 
@@ -143,9 +145,11 @@ class TracePanel(Pane, scope="trace"):
         table = self.table
         self.header.show(table.longest)
         shown, kept, dropped = table.row_count, len(self.recording), self.recording.first_number - 1
-        parts = [f"{shown:,} of {kept:,}" if self.filter.text else f"{kept:,}"]
-        if self.filter.text:
-            parts.insert(0, safe(self.filter.text, 40))
+        parts = [f"{shown:,} of {kept:,}" if table.filter_text else f"{kept:,}"]
+        if table.filter_text:
+            parts.insert(0, safe(table.filter_text, 40))
+        if table.trouble or table.searched < 0.9:
+            parts.insert(0, table.trouble or f"{table.searched:.0%} searched")
         if dropped:
             parts.append(f"{dropped:,} dropped")
         if self.base is not None:
@@ -181,8 +185,8 @@ class TracePanel(Pane, scope="trace"):
     def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
         """Show only what the text wants."""
         event.stop()
-        self.table.set_filter(event.text)
-        self.table.empty = _NONE if event.text else _EMPTY if self.live else _EMPTY_PAST
+        self.filter.apply(lambda text: self.table.set_filter(text, None if self.live else self.table.newest))
+        self.table.empty = _NONE if self.table.filter_text else _EMPTY if self.live else _EMPTY_PAST
         self.tell()
 
     def on_filter_line_left(self, event: FilterLine.Left) -> None:

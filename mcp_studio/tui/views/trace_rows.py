@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 
@@ -12,10 +12,12 @@ from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.recording import Recording
 from mcp_studio.tui.views import trace_row
 from mcp_studio.tui.views.line import Line
-from mcp_studio.tui.views.trace_filter import FilterRun
 from mcp_studio.tui.views.trace_marks import noted
 from mcp_studio.tui.views.trace_seen import Seen
 from mcp_studio.tui.views.virtual import VirtualView
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.views.trace_filter import FilterRun
 
 
 class TraceRows(VirtualView):
@@ -30,12 +32,13 @@ class TraceRows(VirtualView):
     }
     """
     _longest = 0
+    _filter: FilterRun | None = None
 
     def begin(self, source: Recording) -> None:
         """Another recording, all of it."""
         self._source = source
         self._first, self._total = source.first_number, 0
-        self._filter: FilterRun | None = None
+        self._filter = None
         self._seen = Seen()
         self._names = 0
 
@@ -56,6 +59,26 @@ class TraceRows(VirtualView):
 
     def _place(self, number: int) -> int:
         return number - self._first if self._filter is None else self._filter.place(number)
+
+    @property
+    def searched(self) -> float:
+        """How much of the trace the filter has seen, 0 to 1."""
+        return 1.0 if self._filter is None else self._filter.share
+
+    @property
+    def filter_text(self) -> str:
+        """The filter that is in force, as it was written; empty without one."""
+        return "" if self._filter is None else self._filter.query.text.strip()
+
+    @property
+    def newest(self) -> float | None:
+        """The time of the newest entry; None where there is none."""
+        return self._source.columns.time[-1] if len(self._source) else None
+
+    @property
+    def trouble(self) -> str:
+        """Why the filter looks no further, in a sentence; empty where all is well."""
+        return "" if self._filter is None else self._filter.trouble
 
     def _row(self, index: int) -> int:
         """The row of the columns that has the entry; -1 when it is not kept any more."""

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.recording import Recording
-from mcp_studio.tui.views.trace_filter import FilterRun, Wanted, parse
+from mcp_studio.tui import late_trace
 from mcp_studio.tui.views.trace_rows import TraceRows
 
 _FRAME = 1 / 30
@@ -20,6 +20,19 @@ _RESTING = 1 / 6
 _REST_AFTER = 1.0
 _SLICE = 0.008
 _TELL_EVERY = 0.25
+
+
+class Told(Message):
+    """Something that a table tells the pane around it."""
+
+    def __init__(self, view: TraceTable) -> None:
+        super().__init__()
+        self.view = view
+
+    @property
+    def control(self) -> TraceTable:
+        """The table it is about."""
+        return self.view
 
 
 class TraceTable(TraceRows):
@@ -34,47 +47,26 @@ class TraceTable(TraceRows):
         Binding("f", "follow", "Follow the newest", show=False, id="list-follow"),
     ]
 
-    class Highlighted(Message):
+    class Highlighted(Told):
         """The cursor came to another entry; while following at most four times a second. None when there is none."""
 
         def __init__(self, view: TraceTable, message: WireMessage | None) -> None:
-            super().__init__()
-            self.view = view
+            super().__init__(view)
             self.message = message
-
-        @property
-        def control(self) -> TraceTable:
-            """The table it is about."""
-            return self.view
 
         def can_replace(self, message: Message) -> bool:
             """Only the newest one waiting matters."""
             return isinstance(message, TraceTable.Highlighted) and message.view is self.view
 
-    class Chosen(Message):
+    class Chosen(Told):
         """Enter, space or a double click on an entry."""
 
         def __init__(self, view: TraceTable, message: WireMessage) -> None:
-            super().__init__()
-            self.view = view
+            super().__init__(view)
             self.message = message
 
-        @property
-        def control(self) -> TraceTable:
-            """The table it is about."""
-            return self.view
-
-    class Changed(Message):
+    class Changed(Told):
         """What a title could say has changed: shown and kept entries, following or not, how far the filter is."""
-
-        def __init__(self, view: TraceTable) -> None:
-            super().__init__()
-            self.view = view
-
-        @property
-        def control(self) -> TraceTable:
-            """The table it is about."""
-            return self.view
 
         def can_replace(self, message: Message) -> bool:
             """Only the newest one waiting matters."""
@@ -95,6 +87,8 @@ class TraceTable(TraceRows):
         self._slow: Timer | None = None
 
     def _start(self, source: Recording) -> None:
+        if self._filter is not None:
+            self._filter.cancel()
         self.begin(source)
         self._above: int | None = None
         self._following, self._skip = True, False
@@ -124,20 +118,30 @@ class TraceTable(TraceRows):
         """The entry under the cursor; None when there is none, or it is not kept any more."""
         return self.entry(self.cursor) if self.row_count else None
 
-    @property
-    def searched(self) -> float:
-        """How much of the trace the filter has seen, 0 to 1."""
-        return 1.0 if self._filter is None else self._filter.share(self._source)
+    def set_filter(self, text: str, now: float | None = None) -> None:
+        """Show only what the text wants (see `trace.query`), all when empty. The cursor keeps its entry.
 
-    def set_filter(self, text: str) -> None:
-        """Show only what the text wants (see `trace_filter.parse`), all when empty. The cursor keeps its entry."""
-        wanted = parse(text)
-        if wanted == (Wanted() if self._filter is None else self._filter.wanted):
+        Args:
+            text: what a person wrote.
+            now: what times in it are reckoned from, where that is not the present.
+
+        Raises:
+            QueryError: it is no query; the filter stays as it was.
+        """
+        if text.strip() == self.filter_text:
             return
+        run = late_trace.filter_run(self._source, text, now) if text.strip() else None
+        if self._filter is not None:
+            self._filter.cancel()
         self._above = self.cursor - self.top
-        self._filter = FilterRun(wanted) if wanted else None
+        self._filter = run
         self._look_at_store()
         self._wake()
+
+    def on_unmount(self) -> None:
+        """Nobody looks any more."""
+        if self._filter is not None:
+            self._filter.cancel()
 
     def _look_seen(self) -> None:
         around = self.parent
@@ -203,7 +207,7 @@ class TraceTable(TraceRows):
         self._measure()
         self._first, self._total = source.first_number, source.total if len(source) else 0
         if self._filter is not None:
-            self._filter.advance(source, _SLICE)
+            self._filter.advance(_SLICE)
         if self._following:
             cursor, first_row = self.row_count - 1, self.row_count - self.size.height
             self._kept = self._number(cursor) if self.row_count else 0
@@ -222,7 +226,9 @@ class TraceTable(TraceRows):
         if self._following and now - self._told_at < _TELL_EVERY:
             return
         number = self._number(self.cursor) if self.row_count else 0
-        state = (self.row_count, self._total, self._following, self.searched == 1, self.new, self._longest)
+        state = (
+            self.row_count, self._total, self._following, self.searched == 1, self.new, self._longest, self.trouble,
+        )  # fmt: skip
         if (number, state) != (self._told, self._told_state):
             self._told_at = now
             if number != self._told:
