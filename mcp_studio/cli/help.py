@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from mcp_studio import __version__
+from mcp_studio.cli.help_recorded import usage
 from mcp_studio.cli.words import VERBS
 
 TARGETS = """\
@@ -205,6 +206,7 @@ seconds where nothing has to be answered.
 {TARGETS}
 {OPTIONS}
 {CODES}""",
+    **usage(TARGETS, OPTIONS, CODES, ANSWERS),
     "doctor": f"""\
 mcp-studio doctor [SERVER…] [options] [-- COMMAND ARGS…]
 

@@ -63,7 +63,7 @@ def _output(json: bool, quiet: bool) -> Output:
 def _start_early(options: Options) -> None:
     """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
     listed = options.verb == "list" and options.words[:1] in (["servers"], ["history"], ["saved"])
-    nothing = options.verb == "config" or listed or options.value("--url") or options.flag("--as")
+    nothing = options.verb in ("config", "mock") or listed or options.value("--url") or options.flag("--as")
     if nothing or (not options.verb and options.words):
         return
     from mcp_studio.transport.environment import inherited
@@ -80,6 +80,11 @@ def _start_early(options: Options) -> None:
 def _run(options: Options, out: Output) -> int:
     if options.verb in ("", "demo"):
         return _studio(options)
+    if options.verb == "mock":
+        from mcp_studio.cli.verbs.mock import wanted
+        from mcp_studio.servers.mock.start import run as serve
+
+        return serve(*wanted(options))
     if options.verb == "config":
         from mcp_studio.cli.verbs.config import run as configure
 

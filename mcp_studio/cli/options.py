@@ -29,19 +29,21 @@ ALLOWED = {
     "skills": f"{_COMMON} --answer",
     "watch": f"{_COMMON} --read --logs --log-level",
     "send": f"{_COMMON} --params --id --meta --no-stamp --notification --frame --newlines --wait --no-handshake",
+    "replay": f"{_COMMON} --ignore --strict --set --paced --yes --answer",
+    "mock": "--server --http --latency --quiet",
     "doctor": _COMMON,
     "config": "--config --name --yes --json --quiet",
     "demo": _BENDING,
 }
 """Verb -> the options that it takes; the empty one is the studio itself."""
-_SENDING = ("--no-stamp", "--notification", "--newlines", "--no-handshake")
+_SENDING = ("--no-stamp", "--notification", "--newlines", "--no-handshake", "--strict", "--paced")
 FLAGS = frozenset(
     (*"--json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets".split(), *_SENDING)
 )
 """Options without a value."""
-_OPTIONAL = {"--page"}
+_OPTIONAL = {"--page", "--http"}
 """Options that may stand without their value."""
-_REPEATED = {"--config", "--header", "--server", "--answer", "--frame", "--set"}
+_REPEATED = {"--config", "--header", "--server", "--answer", "--frame", "--set", "--ignore"}
 _SHORT = {"-q": "--quiet", "-y": "--yes", "-o": "--output"}
 
 

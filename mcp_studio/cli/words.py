@@ -12,6 +12,8 @@ VERBS = {
     "tasks": "tasks of servers: list, get, result, cancel, watch",
     "watch": "a line for every update of resources, and for log messages",
     "send": "send any message, well-formed or not, and show what comes back",
+    "replay": "send what was recorded again, and show how the answers differ",
+    "mock": "a server that answers as a recorded one did",
     "doctor": "connect, and say what was done, how long it took, what failed and what to try",
     "config": "show and change the configuration",
     "demo": "the studio on the bundled demo server",

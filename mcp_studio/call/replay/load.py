@@ -10,7 +10,7 @@ from mcp_studio.call.replay.given import Given
 from mcp_studio.call.replay.plan import LISTS, LeftOut, Plan, Step
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
-from mcp_studio.protocol.versions import META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_VERSION
+from mcp_studio.protocol.versions import META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_VERSION, TASK_RESULT
 from mcp_studio.record import record
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import Path
@@ -21,6 +21,8 @@ _OF_ITS_TIME = (META_VERSION, META_CLIENT, META_CAPABILITIES, META_LOG_LEVEL, "p
                 "tracestate")  # fmt: skip
 """Members of `_meta` that belong to the connection, not to what was asked."""
 _PLACES = 50
+_AFTER = 5_000
+"""Entries after an answer in which the end of its task is looked for."""
 
 
 @record(frozen=True)
@@ -94,8 +96,6 @@ async def _body(recording: Recording, number: int) -> Json:
 
 async def _final(recording: Recording, step: Step) -> dict[str, Json]:
     answer = _answer(await _body(recording, step.answer))
-    if not step.tasks:
-        return answer
     columns = recording.columns
     for number in reversed(step.tasks):
         row = number - columns.first
@@ -105,7 +105,21 @@ async def _final(recording: Recording, step: Step) -> dict[str, Json]:
             return told
         if method == "tasks/get" and (inner := _answer(told.get("result"))):
             return inner
-    return answer
+    result = mapping(answer.get("result"))
+    return (await _told(recording, step, result.get("taskId"))) if result.get("resultType") == TASK_RESULT else answer
+
+
+async def _told(recording: Recording, step: Step, task: Json) -> dict[str, Json]:
+    """What a server has told of a task's end by itself (2026-07-28); nothing where it has not."""
+    columns = recording.columns
+    wanted = columns.methods.known("notifications/tasks")
+    begin = step.answer - columns.first
+    for row in range(begin, min(len(columns), begin + _AFTER)) if wanted is not None else ():
+        if columns.method[row] == wanted:
+            params = mapping(mapping(await _body(recording, columns.first + row)).get("params"))
+            if params.get("taskId") == task and (told := _answer(params)):
+                return told
+    return {}
 
 
 def _answer(message: Json) -> dict[str, Json]:

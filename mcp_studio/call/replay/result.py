@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from mcp_studio.call.outcome import CallOutcome, InBackground, Rejected, Succeeded, ToolFailed
 from mcp_studio.call.past import OUTCOMES, said_of
@@ -16,8 +16,10 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace.diff import Difference, diff
 from mcp_studio.trace.diff_ignore import Ignore
 
-Verdict = Literal["same", "differs", "failed", "skipped"]
-"""`failed`: it was sent, or was to be, and there is no answer; `skipped`: it could not be sent as it was."""
+Verdict = Literal["same", "differs", "new", "failed", "skipped"]
+"""`new`: the recording has no answer to compare with; `failed`: it was sent, or was to be, and there is no answer;
+`skipped`: it could not be sent as it was."""
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _QUICK = 32 * 1024
 _OF_ERA = ("ttlMs", "cacheScope")
 """Members of results that only one era has."""
@@ -43,7 +45,7 @@ class Result:
 def summary(results: Iterable[Result]) -> dict[str, int]:
     """How many there are of each verdict, and of all together."""
     counted = Counter(one.verdict for one in results)
-    return {"steps": counted.total(), **{word: counted[word] for word in ("same", "differs", "failed", "skipped")}}
+    return {"steps": counted.total(), **{word: counted[word] for word in VERDICTS}}
 
 
 def answer_of(outcome: CallOutcome) -> dict[str, Json] | None:

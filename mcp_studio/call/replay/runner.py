@@ -138,6 +138,8 @@ class Replayer:
         self, step: Step, recorded: Recorded, answer: dict[str, Json], outcome: CallOutcome | None, ms: float
     ) -> Result:
         now = await redacted(answer, self._studio.redactor)
+        if not recorded.answer:
+            return Result(step, "new", ms=ms, answer=now, outcome=outcome)
         if step.method in LISTS:
             old, new = (mapping(one.get("result")).get("nextCursor") for one in (recorded.answer, now))
             if isinstance(old, str) and isinstance(new, str):

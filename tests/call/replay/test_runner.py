@@ -50,7 +50,7 @@ def test_a_session_is_the_same_again_and_nearly_so_in_the_other_era() -> None:
                 await made(studio, here)
                 await studio.list_page(here, "tool")
                 await studio.list_page(here, "tool")
-                mine = await once(studio.trace, plan(studio.trace.columns, range(begin, studio.trace.total + 1)))
+                mine = await once(studio.trace, plan(studio.trace.columns, range(begin + 1, studio.trace.total + 1)))
                 same = await replayed(studio, mine, APPROVED)
                 assert [one.verdict for one in same] == ["same"] * len(mine.steps), same
                 assert summary(same)["same"] == len(mine.steps) == 8

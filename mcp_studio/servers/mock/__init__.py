@@ -1,0 +1,1 @@
+"""A server that answers as a recorded one did."""

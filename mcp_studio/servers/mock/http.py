@@ -1,0 +1,192 @@
+"""A mock over Streamable HTTP, on loopback alone.
+
+Specification, basic/transports/streamable-http: sessions up to 2025-11-25, none in 2026-07-28; Host and Origin are
+checked, so that no web page can reach it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.limits import DEFAULT
+from mcp_studio.protocol.message import Malformed, Parsed, Request, parse
+from mcp_studio.protocol.versions import META_VERSION, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
+from mcp_studio.servers.mock.peer import Peer
+from mcp_studio.servers.mock.wire import Answering, Asked, Bad, read
+
+PATH = "/mcp"
+_SESSION = "Mcp-Session-Id"
+_SESSIONS = 200
+_STATUS = {METHOD_NOT_FOUND: 404, UNSUPPORTED_VERSION: 400}
+"""HTTP statuses of errors of the stateless era."""
+_HELD = 1_000
+
+
+class _Session:
+    """A client of the handshake era: its peer, and the stream that it may open for what nobody asked for."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self.news: asyncio.Queue[bytes] = asyncio.Queue(_HELD)
+        peer.aside = self._put
+
+    async def _put(self, message: dict[str, Json]) -> None:
+        if not self.news.full():
+            self.news.put_nowait(dumps(message))
+
+
+class _Line(asyncio.StreamReaderProtocol):
+    """A client's connection, which says when the client is gone: that is how it cancels."""
+
+    def __init__(
+        self, connected: Callable[[_Line, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+    ) -> None:
+        self.gone = asyncio.Event()
+        super().__init__(asyncio.StreamReader(limit=DEFAULT.headers), partial(connected, self))
+
+    def eof_received(self) -> bool | None:
+        """The client sends no more."""
+        self.gone.set()
+        return super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """There is no connection any more."""
+        self.gone.set()
+        super().connection_lost(exc)
+
+
+class HttpMock:
+    """Serves any number of clients.
+
+    Args:
+        peer: makes one for each session, and one for all that is stateless.
+    """
+
+    def __init__(self, peer: Callable[[], Peer]) -> None:
+        self._make = peer
+        self._stateless = peer()
+        self._sessions: dict[str, _Session] = {}
+        self._hosts: frozenset[str] = frozenset()
+        self.port = 0
+
+    async def start(self, port: int) -> asyncio.Server:
+        """Listen on 127.0.0.1.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: _Line(self._connected), "127.0.0.1", port)
+        self.port = server.sockets[0].getsockname()[1]
+        self._hosts = frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+        return server
+
+    async def _connected(self, line: _Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (asked := await read(reader)) is not None:
+                answering = Answering(writer)
+                if not await _finished(asyncio.ensure_future(self._answer(asked, answering)), line.gone):
+                    return
+                if answering.streams:
+                    await answering.end()
+        except Bad as bad:
+            await Answering(writer).whole(bad.status, headers={"Connection": "close"})
+        except (ConnectionError, asyncio.CancelledError):
+            return
+        finally:
+            writer.close()
+
+    # ------------------------------------------------------------------ one request
+
+    async def _answer(self, asked: Asked, answering: Answering) -> None:
+        host, origin = asked.headers.get("host", ""), asked.headers.get("origin", "")
+        if host not in self._hosts or (origin and origin.partition("://")[2] not in self._hosts):
+            return await answering.whole(403)
+        if asked.path.rstrip("/") != PATH:
+            return await answering.whole(404)
+        session = self._sessions.get(asked.headers.get(_SESSION.lower(), ""))
+        if asked.method == "POST":
+            return await self._post(asked, session, answering)
+        if session is None or asked.method not in ("GET", "DELETE"):
+            return await answering.whole(405, headers={"Allow": "POST"})
+        if asked.method == "DELETE":
+            session.peer.close()
+            del self._sessions[asked.headers[_SESSION.lower()]]
+            return await answering.whole(200)
+        await answering.begin()
+        while True:
+            await answering.event(await session.news.get())
+
+    async def _post(self, asked: Asked, session: _Session | None, answering: Answering) -> None:
+        parsed = parse(asked.body)
+        requests = [one for one in parsed.messages if isinstance(one, Request)]
+        bad = next((one for one in parsed.messages if isinstance(one, Malformed)), None)
+        if bad is not None:
+            error: dict[str, Json] = {"code": -32700 if bad.unread else -32600, "message": bad.reason}
+            return await answering.whole(400, dumps({"jsonrpc": "2.0", "id": bad.id, "error": error}))
+        modern = any(META_VERSION in mapping(one.params.get("_meta")) for one in requests)
+        headers: dict[str, str] = {}
+        if not modern and any(one.method == "initialize" for one in requests):
+            session = self._begin(headers)
+        elif not modern and session is None and (requests or _SESSION.lower() in asked.headers):
+            return await answering.whole(404 if _SESSION.lower() in asked.headers else 400)
+        peer = self._stateless if modern or session is None else session.peer
+        await _Exchange(peer, parsed, answering, modern, headers).run(requests)
+
+    def _begin(self, headers: dict[str, str]) -> _Session:
+        while len(self._sessions) >= _SESSIONS:
+            self._sessions.pop(next(iter(self._sessions))).peer.close()
+        identity = headers[_SESSION] = secrets.token_hex(16)
+        session = self._sessions[identity] = _Session(self._make())
+        return session
+
+
+async def _finished(answer: asyncio.Future[None], gone: asyncio.Event) -> bool:
+    """Wait for an answer as long as the client is there; whether it was finished."""
+    leaving = asyncio.ensure_future(gone.wait())
+    try:
+        await asyncio.wait((answer, leaving), return_when=asyncio.FIRST_COMPLETED)
+        return answer.done() and answer.result() is None
+    finally:
+        answer.cancel()
+        leaving.cancel()
+
+
+class _Exchange:
+    """The answer to one POST: a JSON document where there is just one message, else a stream."""
+
+    def __init__(self, peer: Peer, parsed: Parsed, answering: Answering, modern: bool, headers: dict[str, str]) -> None:
+        self._peer = peer
+        self._parsed = parsed
+        self._answering = answering
+        self._modern = modern
+        self._headers = headers
+        self._whole: dict[str, Json] | None = None
+
+    async def run(self, requests: list[Request]) -> None:
+        """Until all requests have their answers."""
+        put = partial(self._put, alone=len(requests) == 1)
+        tasks = [task for message in self._parsed.messages if (task := self._peer.take(message, put)) is not None]
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+        if self._answering.streams:
+            return
+        if self._whole is None:
+            return await self._answering.whole(202 if not requests else 200, headers=self._headers)
+        code = mapping(self._whole.get("error")).get("code")
+        status = _STATUS.get(code, 200) if self._modern and isinstance(code, int) else 200
+        await self._answering.whole(status, dumps(self._whole), self._headers)
+
+    async def _put(self, message: dict[str, Json], *, alone: bool) -> None:
+        if alone and not self._answering.streams and "method" not in message:
+            self._whole = message
+        else:
+            await self._answering.event(dumps(message), self._headers)

@@ -1,0 +1,265 @@
+"""One client of a mock: takes its messages, and has the recorded ones sent with the ids and tokens of now."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, cast
+
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
+from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.protocol.versions import (
+    INVALID_PARAMS,
+    META_CAPABILITIES,
+    META_SUBSCRIPTION,
+    META_VERSION,
+    METHOD_NOT_FOUND,
+)
+from mcp_studio.servers.mock.greeting import Greeting, client_features
+from mcp_studio.servers.mock.nearest import unknown
+from mcp_studio.servers.mock.tape import LISTEN, LISTS, Take, Tape
+
+Put = Callable[[dict[str, Json]], Awaitable[None]]
+"""Sends a message."""
+_NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+_GREETINGS = ("initialize", "server/discover")
+_LONGEST = 3_600.0
+_HELD = 1_000
+
+
+class Pace(NamedTuple):
+    """How long answers take: as recorded, or so many seconds each."""
+
+    seconds: float | None = None
+
+    def pause(self, recorded: float) -> float:
+        """Seconds to wait where so many passed in the recording."""
+        return min(max(recorded, 0.0), _LONGEST) if self.seconds is None else 0.0
+
+
+class Peer:
+    """Plays a tape to one client.
+
+    Args:
+        note: says something to whoever started the mock.
+    """
+
+    def __init__(self, tape: Tape, greeting: Greeting, pace: Pace, note: Callable[[str], None]) -> None:
+        self._tape = tape
+        self._greeting = greeting
+        self._pace = pace
+        self._note = note
+        self._played: dict[int, int] = {}
+        self._reached = 0
+        """The newest recorded request that was played."""
+        self._ids = itertools.count(1)
+        self._running: dict[RequestId, asyncio.Task[None]] = {}
+        self._asked: dict[RequestId, asyncio.Event] = {}
+        self._later: set[asyncio.Task[None]] = set()
+        self._features: frozenset[str] = frozenset()
+        self._initialized = asyncio.Event()
+        self._listening: dict[RequestId, tuple[Json, Put]] = {}
+        """The subscriptions that news go to (2026-07-28), with the ids that they had in the recording."""
+        self._held: deque[dict[str, Json]] = deque(maxlen=_HELD)
+        """News of subscriptions that nobody has made yet."""
+        self.aside: Put = _nowhere
+        """Sends what belongs to no request that is open."""
+
+    # ------------------------------------------------------------------ in
+
+    def take(self, message: Message, put: Put) -> asyncio.Task[None] | None:
+        """Take a message; a request is answered in a task of its own, which is returned."""
+        if isinstance(message, Request):
+            task = asyncio.create_task(self._answer(message, put))
+            self._running[message.id] = task
+            task.add_done_callback(lambda _: self._running.pop(message.id, None))
+            return task
+        if isinstance(message, Notification):
+            self._told(message)
+        elif isinstance(message, (Response, Failure)) and message.id in self._asked:
+            self._asked[message.id].set()
+        return None
+
+    def close(self) -> None:
+        """The client is gone."""
+        for task in (*self._running.values(), *self._later):
+            task.cancel()
+
+    def _told(self, message: Notification) -> None:
+        if message.method == "notifications/initialized":
+            self._initialized.set()
+        elif message.method == "notifications/cancelled":
+            identity = message.params.get("requestId")
+            if isinstance(identity, (int, str)) and (task := self._running.get(identity)) is not None:
+                task.cancel()
+
+    # ------------------------------------------------------------------ answering
+
+    async def _answer(self, request: Request, put: Put) -> None:
+        params = request.params
+        version = mapping(params.get("_meta")).get(META_VERSION)
+        if isinstance(version, str):
+            self._features = frozenset(mapping(mapping(params.get("_meta")).get(META_CAPABILITIES)))
+        found = self._found(request, version if isinstance(version, str) else "")
+        if isinstance(found, Take):
+            try:
+                await self._play(found, request, put)
+            finally:
+                self._listening.pop(request.id, None)
+        elif found is not None:
+            await put({"jsonrpc": "2.0", "id": request.id, **found})
+
+    def _found(self, request: Request, version: str) -> Take | dict[str, Json] | None:
+        """What to play, or the answer itself; None where the recorded server never answered."""
+        method, params, greeting = request.method, request.params, self._greeting
+        if method == "initialize":
+            self._features = client_features(params)
+            return self._greeted(greeting.initialize(params))
+        if method == "server/discover" and (not version or version in greeting.modern or not greeting.modern):
+            return self._greeted(greeting.discover())
+        if version and version not in greeting.modern:
+            return greeting.unsupported(version)
+        if method == "ping":
+            return {"result": {}}
+        takes = [one for one in self._tape.takes(method, params) if one.answer] or self._tape.takes(method, params)
+        takes = [one for one in takes if one.modern == bool(version)] or takes
+        if takes:
+            return self._chosen(method, takes)
+        return greeting.listing(method) or self._improvised(request) or self._unknown(request)
+
+    def _chosen(self, method: str, takes: list[Take]) -> Take:
+        """Of a list what it was at this point of the recording; of anything else one after the other."""
+        if method in LISTS:
+            end = self._tape.next_move(self._reached)
+            return next((take for take in reversed(takes) if take.number < end), takes[0])
+        place = self._played.get(takes[0].number, 0)
+        self._played[takes[0].number] = place + 1
+        take = takes[min(place, len(takes) - 1)]
+        self._reached = max(self._reached, take.number)
+        return take
+
+    def _greeted(self, found: int | dict[str, Json]) -> Take | dict[str, Json]:
+        return self._tape.take(found) if isinstance(found, int) else found
+
+    def _improvised(self, request: Request) -> Take | dict[str, Json] | None:
+        """What is answered without a recording of just this: settings of the connection, and the stream of news."""
+        method, known = request.method, self._tape.requests
+        if method in ("logging/setLevel", "resources/subscribe", "resources/unsubscribe") and method in known:
+            return {"result": {}}
+        return self._tape.take(known[LISTEN][0]) if method == LISTEN and LISTEN in known else None
+
+    def _unknown(self, request: Request) -> dict[str, Json]:
+        method = request.method
+        if method not in self._tape.requests:
+            self._note(f"asked for {method}, which the recording does not have")
+            return {"error": {"code": METHOD_NOT_FOUND, "message": f"The recording has no {method}"}}
+        message, data = unknown(self._tape, method, request.params)
+        self._note(message)
+        return {"error": {"code": INVALID_PARAMS, "message": message, "data": data}}
+
+    # ------------------------------------------------------------------ playing
+
+    async def _play(self, take: Take, request: Request, put: Put) -> None:
+        """What the server said and asked, the answer, and what came after it."""
+        tape, listens = self._tape, request.method == LISTEN
+        last = tape.time(take.number)
+        events = tape.events.get(take.number, [])
+        before = [one for one in events if listens or not take.answer or one < take.answer]
+        for number in before:
+            last = await self._say(number, last, request, put)
+        if listens:
+            self._listening[request.id] = tape.message(take.number).get("id"), put
+            held, self._held = self._held, deque(maxlen=_HELD)
+            for message in held:
+                await self._news(message)
+        if not take.answer:
+            if not listens:
+                self._note(f"{request.method} had no answer in the recording, and has none here")
+            await asyncio.Event().wait()
+        await asyncio.sleep(self._pace.pause(tape.time(take.answer) - last) or (self._pace.seconds or 0.0))
+        answer = {key: value for key, value in tape.message(take.answer).items() if key in ("result", "error")}
+        if listens:
+            answer = _subscribed(answer, request.id)
+        if take.modern != (META_VERSION in mapping(request.params.get("_meta"))):
+            answer = _of_era(answer, modern=not take.modern)
+        await put({"jsonrpc": "2.0", "id": request.id, **answer})
+        if rest := events[len(before) :]:
+            task = asyncio.create_task(self._afterwards(rest, tape.time(take.answer), request))
+            self._later.add(task)
+            task.add_done_callback(self._later.discard)
+
+    async def _say(self, number: int, last: float, request: Request, put: Put) -> float:
+        """One message of the server; the time in the recording at which it goes on."""
+        tape = self._tape
+        await asyncio.sleep(self._pace.pause(tape.time(number) - last))
+        message = tape.message(number)
+        if not tape.asks(number):
+            if (told := self._rewritten(message, request)) is not None:
+                await put(told)
+            return tape.time(number)
+        need = _NEEDS.get(tape.method(number), "")
+        if need and need not in self._features:
+            self._note(f"{tape.method(number)} was left out: the client does not offer {need}")
+        else:
+            await self._ask(message, put)
+        return tape.time(tape.link(number) or number)
+
+    async def _ask(self, message: dict[str, Json], put: Put) -> None:
+        identity = f"mock-{next(self._ids)}"
+        answered = self._asked[identity] = asyncio.Event()
+        try:
+            await put({**message, "id": identity})
+            await answered.wait()
+        finally:
+            del self._asked[identity]
+
+    async def _afterwards(self, numbers: list[int], last: float, request: Request) -> None:
+        if request.method in _GREETINGS[:1]:
+            await self._initialized.wait()
+        for number in numbers:
+            last = await self._say(number, last, request, self._news)
+
+    def _rewritten(self, message: dict[str, Json], request: Request) -> dict[str, Json] | None:
+        """A notification for the client of now; None where it is not for it."""
+        if message.get("method") == "notifications/progress":
+            token = mapping(request.params.get("_meta")).get("progressToken")
+            params = mapping(message.get("params"))
+            return None if token is None else {**message, "params": {**params, "progressToken": token}}
+        return _subscribed(message, request.id) if request.method == LISTEN else message
+
+    async def _news(self, message: dict[str, Json]) -> None:
+        """Send what belongs to no request that is open: to those who have subscribed to it, where it was such."""
+        meta = mapping(mapping(message.get("params")).get("_meta"))
+        if META_SUBSCRIPTION not in meta:
+            return await self.aside(message)
+        there = [one for one, (recorded, _) in self._listening.items() if recorded == meta[META_SUBSCRIPTION]]
+        if not there:
+            self._held.append(message)
+        for identity in there:
+            await self._listening[identity][1](_subscribed(message, identity))
+
+
+def _subscribed(message: dict[str, Json], identity: RequestId) -> dict[str, Json]:
+    """A message of a subscription with the id that this has now."""
+    for member in ("params", "result"):
+        body = mapping(message.get(member))
+        if META_SUBSCRIPTION in (meta := mapping(body.get("_meta"))):
+            return {**message, member: {**body, "_meta": {**meta, META_SUBSCRIPTION: identity}}}
+    return message
+
+
+def _of_era(answer: dict[str, Json], *, modern: bool) -> dict[str, Json]:
+    """A result with, or without, what its era wants of it."""
+    if not isinstance(answer.get("result"), dict):
+        return answer
+    result = cast("dict[str, Json]", answer["result"])
+    if modern:
+        return {"result": {"resultType": "complete", **result}}
+    return {"result": {key: value for key, value in result.items() if key != "resultType"}}
+
+
+async def _nowhere(message: dict[str, Json]) -> None:
+    """Nobody listens."""

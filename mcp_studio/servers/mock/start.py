@@ -1,0 +1,124 @@
+"""Opening a recording and serving it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from mcp_studio.config.nearest import nearest
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.redact import MARK
+from mcp_studio.safetext import safe
+from mcp_studio.servers.mock.greeting import Greeting
+from mcp_studio.servers.mock.http import PATH, HttpMock
+from mcp_studio.servers.mock.peer import Pace, Peer
+from mcp_studio.servers.mock.stdio import serve
+from mcp_studio.servers.mock.tape import Tape, asked_servers
+from mcp_studio.trace.opening import open_recording
+from mcp_studio.trace.recording import Reader, Recording
+
+_SEARCHED = 64 << 20
+
+
+def run(recording: str, sessions: Path, server: str, port: int | None, seconds: float | None, quiet: bool) -> int:
+    """Serve until the client leaves, or it is ended.
+
+    Args:
+        recording: a bundle, a file, or a session's name.
+        sessions: the folder of sessions.
+        server: which server of it; empty where it has one.
+        port: over HTTP on this port of 127.0.0.1, 0 for any free one; None is standard input and output.
+        seconds: for each answer; None takes as long as it was recorded.
+
+    Raises:
+        StudioError: there is no such recording or server, or the port is taken.
+    """
+    played = open_recording(recording, sessions)
+    name = chosen(played, server)
+    note = _silent if quiet else _note
+    reader = played.reader()
+    try:
+        tape = Tape(played.columns, reader.body, name)
+        greeting = Greeting(tape, name)
+        _tell(played, tape, greeting, name, note)
+        with suppress(KeyboardInterrupt):
+            asyncio.run(_serve(port, lambda: Peer(tape, greeting, Pace(seconds), note), note))
+    finally:
+        reader.close()
+    return 0
+
+
+def chosen(recording: Recording, name: str) -> str:
+    """The server that is meant.
+
+    Raises:
+        UsageError: there is none, or several and none is named.
+    """
+    servers = asked_servers(recording.columns)
+    if name and name not in servers:
+        hint = nearest(name, servers) or f"It has {', '.join(sorted(servers)) or 'none'}."
+        raise UsageError(f"The recording has no server `{name}`.", hint=hint)
+    if not servers:
+        raise UsageError("There is nothing in the recording that a server was asked.")
+    if not name and len(servers) > 1:
+        raise UsageError("The recording has several servers.", hint=f"--server {'|'.join(sorted(servers))}")
+    return name or next(iter(servers))
+
+
+async def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str], None]) -> None:
+    task = asyncio.current_task()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with suppress(NotImplementedError):  # Windows
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel if task else _never)
+    with suppress(asyncio.CancelledError):
+        if port is None:
+            return await serve(peer())
+        mock = HttpMock(peer)
+        try:
+            listening = await mock.start(port)
+        except OSError as problem:
+            raise StudioError(f"Port {port} cannot be used: {problem.strerror or problem}.") from None
+        sys.stdout.write(f"http://127.0.0.1:{mock.port}{PATH}\n")
+        sys.stdout.flush()
+        note(f"serving at http://127.0.0.1:{mock.port}{PATH}")
+        async with listening:
+            await listening.serve_forever()
+
+
+def _never() -> None:
+    """There is no task to end."""
+
+
+def _tell(recording: Recording, tape: Tape, greeting: Greeting, server: str, note: Callable[[str], None]) -> None:
+    asked = sum(map(len, tape.requests.values()))
+    note(f"mock of {server}: {asked:,} recorded requests, protocol {', '.join(greeting.versions)}")
+    if greeting.made_up:
+        note("the recording does not say how the server introduced itself: that is made up")
+    reader = recording.reader()
+    try:
+        if _has_secrets(reader, recording.total + 1):
+            note(f"secrets were taken out of the recording: {MARK} stands for them")
+    finally:
+        reader.close()
+
+
+def _has_secrets(reader: Reader, below: int) -> bool:
+    mark, room = MARK.encode(), _SEARCHED
+    for block in reader.blocks(below):
+        room -= len(block.data)
+        if mark in block.data or room < 0:
+            return room >= 0
+    return False
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(safe(text, 1_000) + "\n")
+    sys.stderr.flush()
+
+
+def _silent(text: str) -> None:
+    """Nothing is said."""

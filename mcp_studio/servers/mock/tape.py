@@ -1,0 +1,236 @@
+"""What one recorded server was asked, what it answered, and what it said meanwhile."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from math import inf
+from typing import NamedTuple
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.protocol.versions import META_VERSION, NAMED, era_of
+from mcp_studio.trace.columns import Columns
+from mcp_studio.trace.diff import diff
+from mcp_studio.trace.diff_ignore import Ignore
+from mcp_studio.trace.message import DIRECTIONS, KINDS
+
+_REQUEST, _NOTIFICATION = KINDS.index("request"), KINDS.index("notification")
+_ANSWERS = (KINDS.index("result"), KINDS.index("error"))
+_OUT, _IN = DIRECTIONS.index("out"), DIRECTIONS.index("in")
+_OURS = _REQUEST | _OUT << 4
+LISTEN = "subscriptions/listen"
+LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+_MOVES_NOTHING = (*LISTS, LISTEN, "initialize", "server/discover", "ping")
+_ROUND = ("inputResponses",)
+_EXACTLY = Ignore(usual=False)
+_COMPARED = 500
+"""Recorded requests that are compared with one that is not quite as they were."""
+
+
+class Take(NamedTuple):
+    """One request of the recording."""
+
+    number: int
+    answer: int
+    """The number of its answer; 0 where it had none."""
+    modern: bool
+    version: str
+    """The version that it was stamped with (2026-07-28)."""
+
+
+class Near(NamedTuple):
+    """The recorded request that is most like one that was never made."""
+
+    params: Json
+    differences: int
+
+
+class Tape:
+    """The recording of one server; reads bodies when they are needed, in one thread.
+
+    Args:
+        body: gives the body of an entry.
+    """
+
+    def __init__(self, columns: Columns, body: Callable[[int], bytes], server: str) -> None:
+        self._columns = columns
+        self._body = body
+        self._server = columns.servers.known(server)
+        self._groups: dict[tuple[str, str], dict[str, list[Take]]] = {}
+        self.requests: dict[str, list[int]] = {}
+        """The numbers of the requests of each method."""
+        self.events: dict[int, list[int]] = {}
+        """What the server said or asked during a request, and between it and the next one."""
+        self._index()
+        moves = (numbers for method, numbers in self.requests.items() if method not in _MOVES_NOTHING)
+        self._moves = sorted(chain.from_iterable(moves))
+
+    # ------------------------------------------------------------------ finding
+
+    def takes(self, method: str, params: dict[str, Json]) -> list[Take]:
+        """The recorded requests that are this one, in their order; empty where it was never made.
+
+        One that is the same but for its secrets counts, and after those one that brings other answers to what the
+        recorded server asked for.
+        """
+        group = self._group(method, _target(method, params))
+        key = _key(params)
+        if (found := group.get(key)) is not None:
+            return found
+        wanted = plain(params)
+        for known, takes in list(group.items())[:_COMPARED]:
+            if not diff(json.loads(known), wanted, _EXACTLY):
+                return takes
+        if "inputResponses" not in params:
+            return []
+        state, bare = params.get("requestState"), _key(params, _ROUND)
+        for takes in group.values():
+            earlier = self.params(takes[0].number)
+            if "inputResponses" in earlier and earlier.get("requestState") == state and _key(earlier, _ROUND) == bare:
+                return takes
+        return []
+
+    def nearest(self, method: str, params: dict[str, Json]) -> Near | None:
+        """The recorded request of a method that is most like one."""
+        wanted = plain(params)
+        target = _target(method, params)
+        keys = [*self._group(method, target), *self._group(method, "")]
+        found = [Near(known, len(diff(known, wanted, _EXACTLY))) for known in map(json.loads, keys[:_COMPARED])]
+        return min(found, key=lambda near: near.differences, default=None)
+
+    def all(self, method: str) -> list[Take]:
+        """All recorded requests of a method."""
+        return [self.take(number) for number in self.requests.get(method, ())]
+
+    def take(self, number: int) -> Take:
+        """A recorded request."""
+        version = mapping(self.params(number).get("_meta")).get(META_VERSION)
+        version = version if isinstance(version, str) else ""
+        return Take(number, self._columns.link[number - self._columns.first], era_of(version) == "modern", version)
+
+    def next_move(self, number: int) -> float:
+        """The first request after another that may change what the server lists."""
+        place = bisect_right(self._moves, number)
+        return self._moves[place] if place < len(self._moves) else inf
+
+    # ------------------------------------------------------------------ reading
+
+    def message(self, number: int) -> dict[str, Json]:
+        """The message that an entry is; empty where it cannot be read."""
+        if not 0 <= number - self._columns.first < len(self._columns):
+            return {}
+        try:
+            return mapping(loads(self._body(number), exact=True))
+        except (JsonProblem, LimitExceeded):
+            return {}
+
+    def params(self, number: int) -> dict[str, Json]:
+        """The params of a request or notification."""
+        return mapping(self.message(number).get("params"))
+
+    def result(self, take: Take) -> dict[str, Json]:
+        """The result that a request had; empty where it had none."""
+        return mapping(self.message(take.answer).get("result")) if take.answer else {}
+
+    def time(self, number: int) -> float:
+        """When an entry was recorded, in seconds."""
+        return self._columns.time[number - self._columns.first]
+
+    def link(self, number: int) -> int:
+        """What answers a request; 0 where nothing does."""
+        return self._columns.link[number - self._columns.first]
+
+    def asks(self, number: int) -> bool:
+        """Whether an entry is a request of the server."""
+        return self._columns.kind[number - self._columns.first] & 15 == _REQUEST
+
+    def method(self, number: int) -> str:
+        """The method of an entry."""
+        return self._columns.methods.texts[self._columns.method[number - self._columns.first]]
+
+    # ------------------------------------------------------------------ indexing
+
+    def _index(self) -> None:
+        columns = self._columns
+        waiting: dict[int, bool] = {}
+        newest = 0
+        for row in range(len(columns)):
+            if columns.server[row] != self._server:
+                continue
+            number, kind = columns.first + row, columns.kind[row]
+            if kind == _OURS:
+                method = columns.methods.texts[columns.method[row]]
+                self.requests.setdefault(method, []).append(number)
+                # What never had an answer is taken to be over when the next request goes out.
+                waiting = {one: answered for one, answered in waiting.items() if answered}
+                waiting[number] = bool(columns.link[row])
+                newest = newest if method == LISTEN and newest else number
+            elif kind >> 4 == _IN and kind & 15 in _ANSWERS:
+                waiting.pop(columns.link[row], None)
+            elif kind >> 4 == _IN and kind & 15 in (_REQUEST, _NOTIFICATION):
+                if owner := self._owner(number, waiting, newest):
+                    self.events.setdefault(owner, []).append(number)
+
+    def _owner(self, number: int, waiting: Iterable[int], newest: int) -> int:
+        """The request that something came with."""
+        columns, row = self._columns, number - self._columns.first
+        if (parent := columns.parents.get(number, 0)) in waiting:
+            return parent
+        method = columns.methods.texts[columns.method[row]]
+        there = [one for one in waiting if self.method(one) != LISTEN or method.endswith("/acknowledged")]
+        if method == "notifications/progress" and len(there) > 1:
+            token = self.params(number).get("progressToken")
+            same = [one for one in there if mapping(self.params(one).get("_meta")).get("progressToken") == token]
+            there = same or there
+        elif columns.exchange[row]:
+            same = [one for one in there if columns.exchange[one - columns.first] == columns.exchange[row]]
+            there = same or there
+        return there[-1] if there else newest
+
+    def _group(self, method: str, target: str) -> dict[str, list[Take]]:
+        """The recorded requests of a method about a target, by what they were; all of the method where it has none."""
+        known = self._groups.get((method, target))
+        if known is None:
+            known = self._groups[method, target] = {}
+            for number in self._about(method, target):
+                known.setdefault(_key(self.params(number)), []).append(self.take(number))
+        return known
+
+    def _about(self, method: str, target: str) -> Iterator[int]:
+        columns, numbers = self._columns, self.requests.get(method, [])
+        same = columns.targets.known(target) if target else None
+        chosen = [number for number in numbers if columns.target[number - columns.first] == same] if target else numbers
+        # A target that is cut or redacted in the columns is still found among all others.
+        yield from chosen or numbers
+
+
+def _target(method: str, params: dict[str, Json]) -> str:
+    subject = params.get(NAMED.get(method, ""))
+    return subject if isinstance(subject, str) else ""
+
+
+def plain(params: dict[str, Json], drop: tuple[str, ...] = ()) -> dict[str, Json]:
+    """Params without what belongs to a connection, and without members that say nothing."""
+    empty: tuple[Json, ...] = (None, {}, {"arguments": {}})
+    return {
+        key: value
+        for key, value in params.items()
+        if key not in ("_meta", *drop) and not (key in ("arguments", "cursor", "context") and value in empty)
+    }
+
+
+def _key(params: dict[str, Json], drop: tuple[str, ...] = ()) -> str:
+    return json.dumps(plain(params, drop), sort_keys=True)
+
+
+def asked_servers(columns: Columns) -> dict[str, int]:
+    """The servers of a recording, and how many requests each was sent."""
+    found: dict[int, int] = {}
+    for row in range(len(columns)):
+        if columns.kind[row] == _OURS:
+            found[columns.server[row]] = found.get(columns.server[row], 0) + 1
+    texts = columns.servers.texts
+    return {texts[number]: count for number, count in found.items()}

@@ -1,0 +1,37 @@
+"""Opening what somebody names: a session of the studio, or a file that was exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mcp_studio.errors import UsageError
+from mcp_studio.trace.disk.session import Session, open_session
+from mcp_studio.trace.disk.sessions import find
+from mcp_studio.trace.export.bundle import open_bundle
+from mcp_studio.trace.export.opened import Opened
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def open_recording(name: str, folder: Path) -> Session | Opened:
+    """The recording that is meant: a bundle, a JSONL file, a session's file, or the beginning of a session's name.
+
+    A large one takes a second: call it in a thread where somebody waits; it then belongs to the thread that uses it.
+
+    Args:
+        folder: where sessions are.
+
+    Raises:
+        StudioError: there is none, or it cannot be read.
+    """
+    path = Path(name).expanduser()
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                head = file.read(len(_SQLITE))
+            return open_session(path) if head == _SQLITE else open_bundle(path)
+    except OSError as problem:
+        raise UsageError(f"{name} cannot be read: {problem.strerror or problem}.") from None
+    if path.suffix and len(path.parts) > 1:
+        raise UsageError(f"There is no file {name}.")
+    return open_session(find(folder, name))
