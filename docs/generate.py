@@ -45,6 +45,8 @@ SCOPES = {
     "board": "What runs and what waits (F7)",
     "roots": "Roots of a server",
     "log": "Log messages",
+    "statistics": "Statistics",
+    "load": "Load: running something many times",
     "pages": "A list, page by page",
     "console": "Console of a server",
     "copy as": "Copying a call as something else",

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, ToolFailed
@@ -18,7 +18,7 @@ from mcp_studio.config.model import PolicyRule
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import Inbox, InputRequest
+from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.trace.numbers.durations import Durations
 from mcp_studio.trace.numbers.errors import pattern_of
 
@@ -187,7 +187,7 @@ class Load:
 
 
 async def consent(
-    inbox: Inbox,
+    ask: Callable[[InputRequest], Awaitable[Answer]],
     ref: Ref,
     entries: Sequence[Entry],
     arguments: Json,
@@ -213,7 +213,7 @@ async def consent(
     question = InputRequest(
         "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments, reasons=reasons
     )
-    answer = await inbox.ask(question)
+    answer = await ask(question)
     return None if answer.action == "accept" else Denied(rule="you said no")
 
 

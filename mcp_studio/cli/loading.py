@@ -39,7 +39,7 @@ async def run(studio: Studio, given: Given, options: Options, out: Output, asker
     at_once = options.count("--concurrency", MOST_AT_ONCE) or 1
     ref, arguments = given.ref, given.arguments
     denied = await consent(
-        studio.inbox, ref, studio.catalog.find(ref), arguments, total, at_once,
+        studio.inbox.ask, ref, studio.catalog.find(ref), arguments, total, at_once,
         trusted=studio.manager.config(ref.server).trust, rules=studio.config.settings.policy,
         approved=options.flag("--yes"),
     )  # fmt: skip

@@ -19,6 +19,7 @@ from mcp_studio.tui import (
     form_keys,
     log_keys,
     memory_keys,
+    number_keys,
     task_keys,
     trace_keys,
     view_keys,
@@ -30,7 +31,7 @@ Scope = Literal[
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
     "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
     "comment", "difference", "sessions", "path",
-    "mortem", "stray",
+    "mortem", "stray", "statistics", "load",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -75,6 +76,7 @@ ACTIONS: tuple[Action, ...] = (
         ("about", "f12,i", "about", "What is running: versions, files, limits", ""),
         ("logs", "f3,alt+l", "logs", "Log messages of all servers", ""),
         *copy_keys.APP,
+        *number_keys.APP,
         ("theme", "alt+t", "theme", "Change the theme", ""),
         ("quit", "!ctrl+q", "quit", "Quit", ""),
     ),
@@ -189,6 +191,8 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("save", *dialog_keys.SAVE),
     *_scope("pages", *dialog_keys.PAGES),
     *_scope("log", *log_keys.LOG),
+    *_scope("statistics", *number_keys.STATISTICS),
+    *_scope("load", *number_keys.LOAD),
     *_scope("console", *console_keys.CONSOLE),
     *_scope("copy as", *copy_keys.COPY),
     *_scope("fill", *copy_keys.FILL),

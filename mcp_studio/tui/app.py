@@ -135,7 +135,8 @@ class StudioApp(App[int]):
         return screen
 
     def on_mount(self) -> None:
-        """Say what of the person's own files could not be used."""
+        """Say what of the person's own files could not be used, and once that nothing is recorded any more."""
+        self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))
         for bad in self._bad_themes:
             self.say(f"{bad.file.name}: {bad.reason}", "warning")
         for sentence in self._bad_keys:
@@ -221,6 +222,16 @@ class StudioApp(App[int]):
         """Log messages of all servers."""
         if self.screen is self.main:
             self.push_screen(late.log_view(self.studio, ""))
+
+    def action_statistics(self) -> None:
+        """Statistics of the trace."""
+        if self.screen is self.main:
+            self.main.looking.usage.open()
+
+    def action_load(self) -> None:
+        """Run what is open many times."""
+        if self.screen is self.main:
+            self.main.looking.usage.load()
 
     def action_about(self) -> None:
         """What is running, and on which files."""

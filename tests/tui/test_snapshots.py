@@ -109,6 +109,7 @@ async def open_book(pilot: Pilot[Any]) -> None:
     call.outcome = Succeeded(ms=18, size=1234, request_id=17, result=RESULT)
     calling._calls.put(calling.opened.key, call)
     calling._show_result()
+    app.main.looking.usage.tick()  # else it depends on the clock whether use stands beside the tools
     await pilot.pause()
 
 

@@ -84,7 +84,7 @@ class Durations:
         """The same for several shares, in ascending order."""
         if not self.count:
             return [None] * len(shares)
-        ranks = [min(self.count - 1, int(share * self.count)) for share in shares]
+        ranks = [max(0, math.ceil(share * self.count) - 1) for share in shares]
         if self._exact is not None:
             ordered = self._ordered(self._exact)
             return [ordered[rank] for rank in ranks]

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from mcp_studio.trace.columns import ASKED, Columns
+from mcp_studio.trace.columns import ASKED, PROBE, Columns
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
 from mcp_studio.trace.names import OTHER
 from mcp_studio.trace.numbers.durations import LONGEST
@@ -180,7 +180,7 @@ class Numbers:
                 if outcome == _FAILED:
                     heap.failed += 1
                     heap.wrong.append(row + first)
-                elif outcome == _REFUSED or what == _ERROR:
+                elif (outcome == _REFUSED or what == _ERROR) and not flags[row] & PROBE:
                     heap.refused += 1
                     heap.wrong.append(row + first)
         while len(opened) > _OPEN:

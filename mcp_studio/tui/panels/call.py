@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
@@ -11,14 +11,15 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.views import ResourceView, ToolView
+from mcp_studio.protocol.views import ResourceView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.session.state import Status
 from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.bindings import key_for, refuse
-from mcp_studio.tui.panels.catalog_rows import RISKS
+from mcp_studio.tui.panels.call_about import about_of, title_of
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.messages import Copied
@@ -36,8 +37,6 @@ EMPTY = (
     "Nothing is open.\n\nChoose a tool, resource or prompt in pane 2 and press enter; "
     "fill in its form here, and run it with {run}."
 )
-_RISK_WORDS = {"read": "reads", "write": "writes", "destructive": "destructive"}
-_DESCRIPTION = 700
 
 
 class CallPanel(Pane, scope="call"):
@@ -67,6 +66,7 @@ class CallPanel(Pane, scope="call"):
         self._notice = Static(classes="notice")
         self._as_task = Static(classes="as-task")
         self.body: CallBody | None = None
+        self.use: Callable[[Ref], Sequence[tuple[str, str]]] = lambda ref: ()
         self._opened: Opened | None = None
         self._problems: tuple[SchemaProblem, ...] = ()
 
@@ -91,14 +91,19 @@ class CallPanel(Pane, scope="call"):
         self._problems = ()
         self._about.can_focus = False
         self._about.remove_class("-teach")
-        self._about.update(Content.assemble(*_about(opened)))
-        self.show_title(Content.assemble(*_title(opened)))
+        self._about.update(Content.assemble(*about_of(opened)))
+        self.show_use()
         if self.body is None:
             self.body = late.call_body()
             await self.mount(self.body)
         self.tab = await self.body.show(opened, pending, complete)
         await self.body.show_tab(self.tab)
         self._draw_note()
+
+    def show_use(self) -> None:
+        """Say in the heading how the entry did when it was used."""
+        if (opened := self._opened) is not None:
+            self.show_title(Content.assemble(*title_of(opened), *self.use(opened.entry.ref)))
 
     def show_state(self, status: Status | None, listed: bool) -> None:
         """Say what keeps the entry from being run, or should be known about it."""
@@ -266,29 +271,3 @@ class CallPanel(Pane, scope="call"):
     def action_clear(self) -> None:
         """Forget what was typed."""
         self.post_message(self.Wanted("clear"))
-
-
-def _title(opened: Opened) -> list[str | tuple[str, str]]:
-    ref, view = opened.entry.ref, opened.entry.view
-    name = view.title or view.name or ref.name if isinstance(view, ResourceView) else ref.name
-    parts: list[str | tuple[str, str]] = [f"{safe(ref.server, 40)}.{safe(name, 80)}"]
-    if isinstance(view, ToolView):
-        sign, colour = RISKS[view.risk]
-        parts += [("  ", ""), (f"{sign} {_RISK_WORDS[view.risk]}", f"${colour}")]
-    return parts
-
-
-def _about(opened: Opened) -> list[str | tuple[str, str]]:
-    view, ref = opened.entry.view, opened.entry.ref
-    parts: list[str | tuple[str, str]] = []
-    if view.title and view.title != ref.name:
-        parts += [(safe(view.title, 200), "b"), "\n"]
-    text = safe(view.description, _DESCRIPTION, lines=True).strip()
-    parts.append(text or ("It has no description.", "$quiet"))
-    if isinstance(view, ResourceView):
-        size = "" if view.size is None else describe.size(view.size)
-        facts = " · ".join(filter(None, (safe(view.mime_type, 100), size)))
-        parts += [("\n", ""), (safe(ref.name, 500), "$primary"), (f"  {facts}", "$quiet")]
-    elif ref.kind == "template":
-        parts += [("\n", ""), (safe(ref.name, 500), "$primary")]
-    return parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -96,6 +96,8 @@ class CatalogPanel(Pane, scope="catalog"):
         self._home: Hashable = None
         self.marks: Mapping[Ref, list[Piece]] = {}
         """For what is watched: the sign in front of it, and what stands behind its name."""
+        self.use: Callable[[Ref], Sequence[Piece]] = lambda ref: ()
+        """How an entry did when it was used; nothing where it was not."""
 
     def compose(self) -> ComposeResult:
         """A filter above a list."""
@@ -289,4 +291,6 @@ class CatalogPanel(Pane, scope="catalog"):
 
     def _draw_row(self, row: Row, width: int, selected: bool) -> Line:
         watched = self.marks.get(row.entry.ref, ())
-        return catalog_rows.draw(row, width, catalog_rows.Marks(self._words, watched, self._servers > 1))
+        return catalog_rows.draw(
+            row, width, catalog_rows.Marks(self._words, watched, self._servers > 1, self.use(row.entry.ref))
+        )

@@ -57,6 +57,8 @@ class Marks(NamedTuple):
     """For what is watched: the sign in front of it, and what stands behind its name."""
     servers: bool = False
     """There are several servers, so that each row names its own."""
+    use: Sequence[Piece] = ()
+    """How it did when it was used; shown where there is room."""
 
 
 def draw(row: Row, width: int, marks: Marks) -> Line:
@@ -98,8 +100,12 @@ def _tail(entry: Entry, room: int, marks: Marks) -> list[Piece]:
         return [(f" {cut(safe(entry.problem), max(0, room - 1), more=glyphs().more)}", "bad"), *pieces]
     if isinstance(entry.view, PromptView) and entry.view.arguments and room > 30:
         text = f"{len(entry.view.arguments)} args  {text}"
+    used = width_of(marks.use) + 1 if marks.use else 0
     if text and room >= cell_len(text) + 3:
         pieces.insert(0, (f" {text}", "dim"))
+        room -= cell_len(text) + 1
+    if used and room >= used + 2:
+        pieces = [(" ", ""), *marks.use, *pieces]
     return pieces
 
 

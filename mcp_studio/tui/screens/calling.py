@@ -229,6 +229,10 @@ class Calling:
         """The newest call of each entry, newest first."""
         return self._calls.newest_first
 
+    def begin(self, opened: Opened) -> Call:
+        """Start one of many calls of an entry, allowed already; nothing is kept or shown of it."""
+        return self._patience.start(opened, fresh=True, approved=True)
+
     def wanted(self, what: str) -> None:
         """Do what the call or the result pane asks for."""
         match what:

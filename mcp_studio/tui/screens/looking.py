@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.ref import EntryKind
@@ -12,6 +13,7 @@ from mcp_studio.tui.screens.facts import freshness
 if TYPE_CHECKING:
     from mcp_studio.catalog.ref import Ref
     from mcp_studio.tui.screens.main import MainScreen
+    from mcp_studio.tui.screens.usage import Usage
 
 
 class Looking:
@@ -20,6 +22,11 @@ class Looking:
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
         self._studio = screen.studio
+
+    @cached_property
+    def usage(self) -> Usage:
+        """What is known from use."""
+        return late_trace.usage(self._screen)
 
     def wanted(self, what: str, kind: EntryKind, ref: Ref | None) -> None:
         """Do what the catalog asks for."""
@@ -71,3 +78,5 @@ class Looking:
     def tick(self) -> None:
         """Time has passed: the list in the catalog is fresh for less time."""
         self._screen.catalog.show_fresh(freshness(self._studio, self._screen.catalog.kind))
+        if self._studio.trace.durations:  # before anything was answered there is nothing to import it for
+            self.usage.tick()

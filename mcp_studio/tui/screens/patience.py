@@ -23,7 +23,7 @@ class Patience:
         self._screen = screen
         self._seconds: dict[str, float] = {}
 
-    def start(self, opened: Opened, fresh: bool) -> Call:
+    def start(self, opened: Opened, fresh: bool, *, approved: bool = False) -> Call:
         """Call, get or read what is open; `fresh` takes no earlier answer that was kept."""
         ref, studio = opened.entry.ref, self._screen.studio
         seconds = self._seconds.get(opened.key)
@@ -31,7 +31,7 @@ class Patience:
         match ref.kind:
             case "tool":
                 arguments = opened.value if isinstance(opened.value, dict) else {}
-                return studio.call_tool(ref, arguments, task=opened.as_task, timeouts=timeouts)
+                return studio.call_tool(ref, arguments, approved=approved, task=opened.as_task, timeouts=timeouts)
             case "prompt":
                 return studio.get_prompt(ref, opened.words(), timeouts=timeouts)
             case _:

@@ -21,7 +21,7 @@ def of(values: list[float]) -> Durations:
 
 
 def rank(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def test_nothing_has_no_percentile() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.trace.columns import ASKED
+from mcp_studio.trace.columns import ASKED, PROBE
 from mcp_studio.trace.message import KINDS, OUTCOMES
 from mcp_studio.trace.names import OTHER
 from mcp_studio.trace.numbers import numbers as module
@@ -71,6 +71,14 @@ def test_kinds_of_errors_are_told_apart_and_what_was_cancelled_is_none() -> None
     assert (tally.errors, tally.error_rate) == (3, 0.75)
     assert list(tally.wrong) == [failed, refused, given_up[1]]
     assert tally.durations.count == 3
+
+
+def test_finding_out_the_era_is_no_error() -> None:
+    made = Made()
+    probe = made.request("server/discover", server="demo", flags=PROBE)
+    made.answer(probe, "error", "error", server="demo", flags=PROBE)
+    method = looked(made).methods[Method("demo", "server/discover")]
+    assert (method.count, method.errors) == (1, 0)
 
 
 def test_what_was_given_up_before_the_first_look_counts_too() -> None:
