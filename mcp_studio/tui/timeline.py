@@ -23,6 +23,7 @@ _WIDEST = 300_000
 """Entries between a request and its answer that are looked through."""
 _TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _COUNT = re.compile(rb'"(progress|total)"\s*:\s*(-?\d{1,18}(?:\.\d{1,9})?)')
+_PREFIX = {"round": "next round", "retry": "again", "task": "task"}
 _PEOPLE = ("elicitation/create", "sampling/createMessage")
 _NOTIFIED = codes("notification", direction="in")
 
@@ -85,7 +86,7 @@ def _events(recording: Recording, family: Node, here: int) -> Iterator[Event]:
             continue
         if node.relation == "round":
             yield from _between_rounds(recording, before or family.number, entry, depth)
-        yield _request(recording, entry, depth, node.number == here)
+        yield _request(recording, entry, depth, node.relation, node.number == here)
         if node.relation in ("root", "round"):
             before = node.number
         yield from _notified(recording, entry, depth + 1)
@@ -94,10 +95,11 @@ def _events(recording: Recording, family: Node, here: int) -> Iterator[Event]:
             yield from (Event(0, f"asked {text}", depth + 1) for text in questions)
 
 
-def _request(recording: Recording, entry: WireMessage, depth: int, here: bool) -> Event:
+def _request(recording: Recording, entry: WireMessage, depth: int, relation: str, here: bool) -> Event:
     columns = recording.columns
     row = entry.number - columns.first
-    label = " ".join((safe(entry.method or entry.kind, 80), safe(entry.target, 80))).strip()
+    words = (_PREFIX.get(relation, ""), safe(entry.method or entry.kind, 80), safe(entry.target, 80))
+    label = " ".join(filter(None, words))
     if entry.kind != "request":
         return Event(entry.number, label, depth, entry.direction, ticks=(entry.time,), note=describe.size(entry.size))
     outcome = columns.outcome_of(row)

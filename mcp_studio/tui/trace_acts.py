@@ -65,7 +65,8 @@ def name_of(entry: WireMessage) -> str:
 async def compare(app: StudioApp, base: Base, recording: Recording, entry: WireMessage) -> None:
     """Show how two exchanges differ."""
     sides: list[Side] = []
-    for one in (base, Base(recording, entry)):
+    both = (base, Base(recording, entry))
+    for one in sorted(both, key=lambda one: one.entry.time):
         ends = tracing.exchange_of(one.recording, one.entry)
         if sum(end.size for end in ends if end is not None) > _LARGEST:
             app.say(f"{name_of(one.entry)} is too large to be compared here.", "warning")

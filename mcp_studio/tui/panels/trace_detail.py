@@ -63,8 +63,8 @@ class TraceDetail(Vertical):
         self._events = TraceList[Event | None](
             self._draw_event, key=lambda row: row and row.number, stops=lambda row: bool(row and row.number)
         )
-        self._children = TraceList[tuple[int, Node]](
-            self._draw_child, key=lambda row: row[1].number, empty=_EMPTY["children"]
+        self._children = TraceList[tuple[int, Node] | None](
+            self._draw_child, key=lambda row: row and row[1].number, stops=bool, empty=_EMPTY["children"]
         )
         self._views: Mapping[str, Widget] = {tab: self._make(tab) for tab in TABS}
         self._recording: Recording | None = None
@@ -158,7 +158,7 @@ class TraceDetail(Vertical):
                 self._fill_timeline(recording, detail)
             case "children":
                 rows = [row for row in walk(detail.family) if row[1].relation != "http"]
-                self._children.set_rows(rows if len(rows) > 1 else ())
+                self._children.set_rows([None, *rows] if len(rows) > 1 else ())
             case "request" | "response":
                 self._fill_body(tab, detail.request if tab == "request" else detail.response)
             case "headers":
@@ -226,14 +226,17 @@ class TraceDetail(Vertical):
     def _draw_event(self, event: Event | None, width: int, selected: bool) -> Line:
         return self._drawing.draw(event, width, selected)
 
-    def _draw_child(self, row: tuple[int, Node], width: int, selected: bool) -> Line:
-        depth, node = row
+    def _draw_child(self, row: tuple[int, Node] | None, width: int, selected: bool) -> Line:
         if self._recording is None:
             return []
         columns = self._recording.columns
+        longest = trace_row.longest_server(columns)
+        if row is None:
+            return trace_row.header(width, longest)
+        depth, node = row
         place = node.number - columns.first
         if not 0 <= place < len(columns):
             return [(safe(f"message {node.number} is not kept any more"), "dim")]
         entry = self._recording.entry(node.number)
         shown = trace_row.of_columns(columns, place, lambda: entry.body if entry else b"")
-        return trace_row.draw(shown._replace(depth=min(depth, 6)), width)
+        return trace_row.draw(shown._replace(depth=min(depth, 6)), width, longest)

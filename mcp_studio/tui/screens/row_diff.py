@@ -36,6 +36,8 @@ _QUICK = 32_000
 """Bytes that are compared at once; more are in a thread."""
 _LEAD = 12
 """Characters that two long lines have in common and that are shown before they differ."""
+_ENVELOPE = ("$.id", "$.params.requestState", "$.result.requestState")
+"""Members of a message that are other ones each time."""
 _LOOKS = {"removed": "bad", "added": "ok", "changed": "warn", "moved": "accent", "same": ""}
 
 
@@ -115,7 +117,7 @@ class RowDiff(Dialog[None], scope="difference"):
         """First what is seen, then the other part."""
         for part in sorted(_NAMES, key=lambda part: part != self._part):
             before, after = (side.request if part == "request" else side.response for side in self._sides)
-            ignore = Ignore(usual=self._ignore)
+            ignore = Ignore(_ENVELOPE if self._ignore else (), usual=self._ignore)
             if len(before) + len(after) <= _QUICK:
                 self._compared[part] = _compared(before, after, ignore)
             else:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from mcp_studio.safetext import safe
 from mcp_studio.trace import columns as bits
 from mcp_studio.trace.columns import Columns
@@ -92,6 +94,11 @@ def header(width: int, longest: int = SERVER) -> list[Piece]:
         fit("status" if cells.status > 1 else "", cells.status),
     ]  # fmt: skip
     return [("  " + "  ".join(filter(None, names)), "dim")]
+
+
+def longest_server(columns: Columns) -> int:
+    """Cells of the longest server's name."""
+    return max((cell_len(safe(name, 80)) for name in columns.servers.texts[2:]), default=0)
 
 
 def of_columns(columns: Columns, row: int, body: Callable[[], bytes]) -> Shown:

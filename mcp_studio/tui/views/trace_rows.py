@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
-
-from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.recording import Recording
 from mcp_studio.tui.views import trace_row
@@ -116,10 +113,10 @@ class TraceRows(VirtualView):
 
     def _measure(self) -> None:
         """The server's column is as wide as it has to be."""
-        names = self._source.columns.servers.texts
-        if len(names) != self._names:
-            self._names = len(names)
-            longest = max((cell_len(safe(name, 80)) for name in names[2:]), default=0)
+        columns = self._source.columns
+        if len(columns.servers.texts) != self._names:
+            self._names = len(columns.servers.texts)
+            longest = trace_row.longest_server(columns)
             if longest != self._longest:
                 self._longest = longest
                 self.redraw()
