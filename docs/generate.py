@@ -61,6 +61,7 @@ SCOPES = {
     "difference": "How two messages of the trace differ",
     "sessions": "Sessions",
     "path": "Typing the path of a file",
+    "export": "Exporting the trace",
     "mortem": "How a server ended",
     "stray": "What a server printed besides the protocol",
     "paste": "Pasting into a field",

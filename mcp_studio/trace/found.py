@@ -24,6 +24,10 @@ class Found:
             raise IndexError(index)
         return self._older[older - 1 - index] if index < older else self._newer[index - older]
 
+    def all(self) -> array[int]:
+        """All numbers, ascending, as they are now."""
+        return array("Q", reversed(self._older)) + self._newer
+
     def place(self, number: int) -> int:
         """How many are lower: where a number is, or would be."""
         below = len(self._older) - bisect_left(self._older, 1 - number, key=neg)

@@ -30,7 +30,7 @@ Scope = Literal[
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
     "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
-    "comment", "difference", "sessions", "path",
+    "comment", "difference", "sessions", "path", "export",
     "mortem", "stray", "statistics", "load",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
@@ -205,6 +205,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("difference", *trace_keys.DIFFERENCE),
     *_scope("sessions", *trace_keys.SESSIONS),
     *_scope("path", *trace_keys.PATH),
+    *_scope("export", *trace_keys.EXPORT),
     *_scope("file", *aid_keys.FILE),
     *_scope("paste", *aid_keys.PASTE),
     *_scope(

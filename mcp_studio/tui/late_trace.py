@@ -50,6 +50,13 @@ def trace_dialog(recording: Recording, entry: WireMessage, panel: TracePanel | N
     return TraceDialog(recording, entry, panel)
 
 
+def export_dialog(recording: Recording, entry: WireMessage | None, filtered: Sequence[int] | None) -> ModalScreen[None]:
+    """Exporting a trace, or part of it."""
+    from mcp_studio.tui.screens.export_dialog import ExportDialog
+
+    return ExportDialog(recording, entry, filtered)
+
+
 def acts() -> ModuleType:
     """Marks, comments and comparing; see `trace_acts`."""
     from mcp_studio.tui import trace_acts

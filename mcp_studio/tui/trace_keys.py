@@ -16,6 +16,7 @@ TRACE = (
     ("trace-compare", "D", "compare", _COMPARE, ""),
     ("trace-sessions", "S", "sessions", "Open a session: an earlier one, or a file", ""),
     ("trace-live", "L", "live", "Back to what is being recorded now", ""),
+    ("trace-export", "E,ctrl+e", "export", "Export: this exchange, what is marked or filtered, or everything", ""),
 )
 PART = (
     ("part-mark", "m", "mark", _MARK, "Mark"),
@@ -54,4 +55,8 @@ PATH = (
     ("path-take", "!enter,ctrl+j", "take", "Open the file, or go into the folder", "Open"),
     ("path-complete", "!tab", "complete", "Complete the path", "Complete"),
     ("path-close", "escape", "close", "Back", "Back"),
+)
+EXPORT = (
+    ("export-write", "!enter,ctrl+j", "write", "Export it", "Export"),
+    ("export-close", "escape", "close", "Stop, or back", "Back"),
 )

@@ -285,6 +285,10 @@ class TracePanel(Pane, scope="trace"):
         """Choose a session to be shown."""
         self.run_worker(late_trace.opening().choose(self._app, self), group="sessions", exclusive=True)
 
+    def action_export(self) -> None:
+        """Export this exchange, what is marked or filtered, or everything."""
+        self.app.push_screen(late_trace.export_dialog(self.recording, self.table.message, self.table.numbers))
+
     def action_live(self) -> None:
         """Back to what is being recorded now."""
         if self.live:

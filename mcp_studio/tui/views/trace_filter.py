@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mcp_studio.trace.query.parser import Query
 from mcp_studio.trace.recording import Recording
 from mcp_studio.trace.search import Search
@@ -21,6 +23,11 @@ class FilterRun:
 
     def __len__(self) -> int:
         return len(self._search.found)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """All of them, ascending, as they are now."""
+        return self._search.found.all()
 
     @property
     def trouble(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -112,6 +113,11 @@ class TraceTable(TraceRows):
     def following(self) -> bool:
         """Whether the newest entry stays on screen."""
         return self._following
+
+    @property
+    def numbers(self) -> Sequence[int] | None:
+        """The numbers of the shown entries, ascending; None without a filter."""
+        return None if self._filter is None else self._filter.numbers
 
     @property
     def message(self) -> WireMessage | None:
