@@ -31,6 +31,8 @@ _BATCH = 512 * 1024
 _ENTRY = 100
 _ENTRIES, _BYTES = 2_000, 8 << 20
 """What stays in memory although it is on disk."""
+_SMALL = 4_096
+"""Bytes of a body that may as well stay with whoever holds its entry."""
 _INDEX = 2_000_000
 """Entries whose columns are kept; older ones are on disk alone."""
 _FORGOTTEN = 1 << 17
@@ -246,7 +248,8 @@ class Recorder:
             if window.oldest in self._redacting:
                 break
             entry = window.pop()
-            entry.held = partial(self.read, entry.number)
+            if entry.size > _SMALL:  # others may hold it still
+                entry.held = partial(self.read, entry.number)
         columns = self._capture.columns
         if len(columns) > _INDEX:
             self._forget(columns.first + _FORGOTTEN)

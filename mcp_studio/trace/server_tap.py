@@ -15,6 +15,7 @@ from mcp_studio.protocol.versions import NAMED
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace.by_hand import clean_id, mark
+from mcp_studio.trace.heads import request_head, response_head
 from mcp_studio.trace.lines import Lines
 from mcp_studio.trace.lint.finding import worst
 from mcp_studio.trace.lint.ledger import Ledger
@@ -22,7 +23,7 @@ from mcp_studio.trace.lint.linter import Linter
 from mcp_studio.trace.message import Span, WireMessage
 from mcp_studio.trace.rounds import Rounds, asker
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse
+from mcp_studio.transport.tap import HttpRequest, HttpResponse
 
 E = TypeVar("E", bound=StudioError)
 _ASKED = 1_000
@@ -53,6 +54,7 @@ class ServerTap:
         self._last: WireMessage | None = None
         self._current: WireMessage | None = None
         self._beginning = b""
+        self._plain = False
         self._rounds = Rounds(store.entry)
         self._lint = Linter(ledger or store.ledger(server), redactor.text, store.revised)
         self.stderr_lines = Lines(limits.stderr)
@@ -88,10 +90,11 @@ class ServerTap:
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
         """A frame came in; `understood` sorts it right after."""
-        if self._last is not None:
-            self._leftover()
+        self._leftover()
         self._last = self.store.add(self.server, "in", "invalid", frame, exchange=exchange)
         self._beginning = frame[:32]
+        # Where nothing of a frame is secret no word of it is, but for one that is written with escapes.
+        self._plain = self._last.held is frame and b"\\" not in frame
         self._lint.received(self._last, frame)
 
     def stray(self, line: bytes) -> None:
@@ -111,16 +114,15 @@ class ServerTap:
 
     def http_request(self, request: HttpRequest) -> None:
         """An HTTP request head, secrets redacted."""
-        text = f"{request.method} {self._redactor.url(request.url)}\n{self._headers(request.headers)}"
-        entry = self.store.add(self.server, "out", "http", text.encode("utf-8", "replace"), exchange=request.exchange)
+        head = request_head(request, self._redactor)
+        entry = self.store.add(self.server, "out", "http", head, exchange=request.exchange)
         entry.method = request.method
         self._lint.http_request(request)
 
     def http_response(self, response: HttpResponse) -> None:
         """An HTTP response head, or why there was none."""
-        head = f"{response.status} {response.reason}" if response.status else f"failed: {response.error}"
-        text = f"{head}\n{self._headers(response.headers)}"
-        entry = self.store.add(self.server, "in", "http", text.encode("utf-8", "replace"), exchange=response.exchange)
+        head = response_head(response, self._redactor)
+        entry = self.store.add(self.server, "in", "http", head, exchange=response.exchange)
         entry.method = entry.body.split(b"\n", 1)[0].decode("utf-8", "replace")[:80]
         self._lint.http_response(entry, response)
 
@@ -196,7 +198,9 @@ class ServerTap:
             entry.target = self._label(subject) if isinstance(subject, str) else ""
             self._ask(first.id, self.store.opened(entry, asker(self._open.values(), entry.exchange)))
         elif isinstance(first, Notification):
-            entry.kind, entry.method = "notification", self._label(first.method)
+            method = first.method
+            entry.method = method if self._plain and len(method) <= _LABEL else self._label(method)
+            entry.kind = "notification"
         for message in messages:
             if isinstance(message, (Response, Failure)):
                 entry.kind = "result" if isinstance(message, Response) else "error"
@@ -267,8 +271,7 @@ class ServerTap:
         self._coming.clear()
         self._by_hand.clear()
         self._rounds.clear()
-        if self._last is not None:
-            self._leftover()
+        self._leftover()
         self._last = self._current = None
 
     # ------------------------------------------------------------------ helpers
@@ -291,9 +294,6 @@ class ServerTap:
     def _label(self, text: str) -> str:
         """Foreign text beside the body: short, and without secrets."""
         return self._redactor.text(text[:_LABEL]) if text else ""
-
-    def _headers(self, headers: Headers) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self._redactor.headers(headers))
 
 
 def _tool_failed(message: Response | Failure) -> bool:

@@ -23,7 +23,7 @@ from mcp_studio.trace.reading import LARGE, LiveReader
 from mcp_studio.trace.recorder import Disk, Recorder
 from mcp_studio.trace.recording import Reader
 from mcp_studio.trace.redacting import Redacting
-from mcp_studio.trace.window import Window
+from mcp_studio.trace.window import OVERHEAD, Window
 
 _DURATIONS = 1_000
 _GREETINGS = frozenset({"initialize", "server/discover", "subscriptions/listen"})
@@ -154,7 +154,9 @@ class TraceStore:
         self.revision += 1
         clean = self._redactor.bytes(body) if size <= LARGE else b""
         entry = WireMessage(self.total, time.time(), server, direction, kind, clean, size, exchange=exchange)
-        self._window.put(entry)
+        window = self._window
+        window.entries[self.total] = entry
+        window.bytes += size + OVERHEAD
         if size > LARGE and self._redacting.later(entry, body) and self._recorder is not None:
             self._recorder.redacting(self.total)
         if not self._recording:
@@ -164,7 +166,8 @@ class TraceStore:
     def revised(self, entry: WireMessage) -> None:
         """Something of an entry has changed since it was added, other than by the methods below."""
         self.revision += 1
-        self._touch(entry)
+        if entry.number <= self._capture.last:
+            self._touch(entry)
 
     def opened(self, request: WireMessage, parent: Span | None = None) -> Span:
         """Begin the span of a request."""

@@ -20,11 +20,6 @@ class Window:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def put(self, entry: WireMessage) -> None:
-        """Add the next one."""
-        self.entries[entry.number] = entry
-        self.bytes += entry.size + OVERHEAD
-
     def pop(self) -> WireMessage:
         """Take the oldest one out."""
         entry = self.entries.pop(self.oldest)

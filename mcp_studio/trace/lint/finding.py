@@ -38,5 +38,7 @@ class Spot(NamedTuple):
 
 def worst(findings: tuple[Finding, ...]) -> Severity | None:
     """The severity that matters most; None without findings."""
+    if len(findings) == 1:
+        return findings[0].severity
     present = {finding.severity for finding in findings}
     return next((severity for severity in SEVERITIES if severity in present), None)

@@ -30,6 +30,7 @@ from mcp_studio.transport.tap import HttpRequest, HttpResponse
 
 _AT_ONCE = 300
 """Items of a result that are looked at on the event loop; larger ones are in a thread."""
+_METHODS = 200
 _READ = 256 * 1024
 """Bytes of a frame of ours that is read again."""
 _TOKEN = rb'"progressToken"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")'
@@ -65,8 +66,8 @@ class Linter:
         self._modern = False
         self._server: Json = None
         self._client: Json = None
-        self._allowed: set[str] = set()
-        """Methods in which nothing was wrong with this version and these capabilities."""
+        self._judged: dict[str, list[Spot]] = {}
+        """What is wrong with methods by themselves, with this version and these capabilities."""
         self._spoiled = 0
         """Frames written by hand that are no messages: the right answer to them is an error without an id."""
 
@@ -77,8 +78,8 @@ class Linter:
         spots = self._exchanges.carries(entry.exchange, out) if entry.exchange else []
         if out.kind == "request" and out.id is not None:
             spots += self._asking(out, out.id, frame)
-            if self._version and out.method not in self._allowed:
-                spots += self._allow(out.method, check_use)
+            if self._version:
+                spots += self._judge(out.method, check_use)
         self._attach(entry, spots)
 
     def sent_by_hand(self, entry: WireMessage, frame: bytes, parsed: Parsed) -> None:
@@ -116,12 +117,14 @@ class Linter:
         ]
         return [Spot("own-meta", f"Our request has no {key} in its _meta.", "/params/_meta") for key in missing]
 
-    def _allow(self, method: str, check: Callable[[str, str, Json], list[Spot]]) -> list[Spot]:
-        """What is wrong with a method by itself; one with nothing wrong is not checked again."""
-        spots = check(method, self._version, self._server)
-        if not spots:
-            self._allowed.add(method)
-        return spots
+    def _judge(self, method: str, check: Callable[[str, str, Json], list[Spot]]) -> list[Spot]:
+        """What is wrong with a method by itself."""
+        known = self._judged.get(method)
+        if known is None:
+            if len(self._judged) >= _METHODS:
+                self._judged.clear()
+            known = self._judged[method] = check(method, self._version, self._server)
+        return known
 
     def _learn(self, method: str, running: Running, message: Json) -> None:
         params = _inside(message, "params")
@@ -175,8 +178,7 @@ class Linter:
 
     def _notification(self, message: Notification, spots: list[Spot]) -> None:
         method, params = message
-        if method not in self._allowed:
-            spots += self._allow(method, check_notification)
+        spots += self._judge(method, check_notification)
         if method == "notifications/progress":
             spots += check_progress(params, self._requests)
         elif method == "notifications/message":
@@ -219,7 +221,7 @@ class Linter:
             return ""
         self._version, self._modern = version, version in MODERN_VERSIONS
         self._server = result.get("capabilities")
-        self._allowed.clear()
+        self._judged.clear()
         self._exchanges.answered()
         self._ledger.speaks(entry.number, version)
         return version

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.large import hint_at
 from mcp_studio.protocol.versions import META_SERVER, RESULT_TYPES, VERSIONS, at_least
 from mcp_studio.trace.lint.content import check_block, check_icons, check_meta, check_resource
 from mcp_studio.trace.lint.finding import Spot
@@ -114,7 +115,7 @@ def _call(look: Look, version: str) -> None:
     if "structuredContent" not in look.raw:
         return
     section = "server/tools#structured-content"
-    structured = look.raw["structuredContent"]
+    structured = hint_at(look.raw, "structuredContent")
     if not at_least(version, "2026-07-28") and not isinstance(structured, dict):
         what = kind_of(structured)
         look.say(

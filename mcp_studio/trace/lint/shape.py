@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.large import hint_at
 from mcp_studio.trace.lint.finding import Spot
 from mcp_studio.trace.lint.words import kind_of
 
@@ -39,7 +40,7 @@ class Look:
         """Whether a member is there and of its type."""
         if key not in self.raw:
             return False
-        value = self.raw[key]
+        value = hint_at(self.raw, key)
         wanted = _TYPES[kind]
         if isinstance(value, wanted) and (kind == "true or false" or not isinstance(value, bool)):
             return True
