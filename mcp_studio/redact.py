@@ -68,7 +68,7 @@ _PARAMETER = re.compile(
     rb"|(?<=ticket=)|(?<=jwt=)|(?<=assertion=))" + _VALUE
 )
 _LEAD = re.compile(rb"(?:[?#]|&(?:amp;)?|%(?:3f|26|23)|\\u0026)\w+\Z")
-_FORM = re.compile(rb"(?:\A|[\s\"'])(?:code|assertion)\Z")
+_FORM = re.compile(rb"(?:\A|[\s\"']|\\[nrt])(?:code|assertion)\Z")
 """The first name of a form."""
 _ESCAPED = re.compile(
     rb"(?:[?#&]|%(?:3f|26|23)|\\u0026)(?:code|key|sig|signature|auth|state|session|ticket|jwt|assertion)"

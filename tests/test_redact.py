@@ -59,6 +59,7 @@ def test_a_reference_to_a_secret_is_none() -> None:
         ("GET /cb?code=SplxlOBeZQ1&state=af0ifjsldkj 200", "GET /cb?code=‹redacted›&state=‹redacted› 200"),
         ("code=SplxlOBeZQ1&grant_type=authorization_code", "code=‹redacted›&grant_type=authorization_code"),
         ("grant_type=x&code=SplxlOBeZQ1&code_verifier=abc", "grant_type=x&code=‹redacted›&code_verifier=‹redacted›"),
+        (r'{"b":"a\r\ncode=SplxlOBeZQ1&x=1"}', r'{"b":"a\r\ncode=‹redacted›&x=1"}'),
         ('{"b":"assertion=ey_J1.eyJ&x=1"}', '{"b":"assertion=‹redacted›&x=1"}'),
         (
             r'{"u":"http:\/\/h\/?code=Splxl1eZQ\u0026sig=1234567890"}',

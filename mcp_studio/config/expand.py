@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from mcp_studio.config.keyring import lookup
 from mcp_studio.config.model import Root, ServerConfig
@@ -35,6 +36,7 @@ _HARMLESS = frozenset(
     "HOME USER LOGNAME PATH PWD SHELL TERM LANG TZ TMPDIR TEMP TMP HOSTNAME EDITOR USERPROFILE".split()
 )
 _FLAG = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?\Z", re.DOTALL)
+_PASSWORD = re.compile(r"://[^/?#@:\s]*:([^/?#@\s]+)@")
 _IN_URL = re.compile(r"://([^/?#@\s]+)@|[?&]([^=&#]+)=([^&#]+)")
 
 
@@ -148,6 +150,11 @@ def secret_places(server: ServerConfig) -> Iterator[str]:
             yield user
         elif is_secret_name(name):
             yield value
+            yield unquote(value)
+    for text in (server.url, *server.args, *server.env.values(), *server.headers.values()):
+        for password in _PASSWORD.findall(text):
+            yield password
+            yield unquote(password)
 
 
 def _user(path: str, environ: Mapping[str, str]) -> str:

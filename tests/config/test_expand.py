@@ -77,10 +77,17 @@ def test_values_of_references_are_secret_but_for_paths_and_numbers() -> None:
         ServerConfig("s", args=("--token=hidden",)),
         ServerConfig("s", url="https://h/?token=hidden&a=b"),
         ServerConfig("s", url="https://hidden@h/"),
+        ServerConfig("s", args=("postgres://ada:hidden@h/db",)),
+        ServerConfig("s", env={"DATABASE_URL": "postgres://ada:hidden@h/db"}),
     ],
 )
 def test_values_in_telling_places_are_secret(server: ServerConfig) -> None:
     assert done(server).secrets == ("hidden",)
+
+
+def test_a_quoted_password_in_a_url_is_also_secret_as_it_is() -> None:
+    server = done(ServerConfig("s", url="https://ada:pass%2Fword@h/?token=a%3Db"))
+    assert server.secrets == ("ada:pass%2Fword", "a%3Db", "a=b", "pass%2Fword", "pass/word")
 
 
 def test_values_elsewhere_are_not() -> None:

@@ -3,7 +3,8 @@
     raw_script.py [--modern]
 
 The tool `say` writes the lines of its argument `lines` to standard output, as they are: `$ID` becomes the id of the
-call, `$TOKEN` its progress token. It adds no answer of its own.
+call, `$TOKEN` its progress token; a line that begins with `${stderr} ` goes to standard error. It adds no answer of its
+own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ class Scripted(RawServer):
             return super().call(request, params)
         token = request["params"].get("_meta", {}).get("progressToken")
         for line in params["arguments"]["lines"]:
+            if line.startswith("${stderr} "):
+                print(line.removeprefix("${stderr} "), file=sys.stderr, flush=True)
+                continue
             text = line.replace("$ID", json.dumps(request["id"])).replace("$TOKEN", json.dumps(token))
             self.write(text.encode("utf-8", "surrogateescape") + b"\n")
         return None
