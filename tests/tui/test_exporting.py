@@ -67,12 +67,12 @@ def test_a_filter_can_be_exported_and_problems_are_told(tmp_path: Path) -> None:
             dialog = stage.app.screen
             assert isinstance(dialog, ExportDialog)
             await stage.shows("filtered", "what the filter shows")
-            dialog._what.go_to_key("filtered")
-            dialog._as.go_to_key("har")
-            dialog._place.value = str(tmp_path / "new")
+            dialog.what.go_to_key("filtered")
+            dialog.formats.go_to_key("har")
+            dialog.place.value = str(tmp_path / "new")
             await stage.press("enter")
             await stage.shows("None of it went over HTTP")
-            dialog._as.go_to_key("markdown")
+            dialog.formats.go_to_key("markdown")
             await stage.press("enter")
             await left(stage)
             (name,) = files(tmp_path / "new")
@@ -87,12 +87,12 @@ def test_spans_are_sent_to_the_address_that_is_named() -> None:
             await opened(stage)
             dialog = stage.app.screen
             assert isinstance(dialog, ExportDialog)
-            dialog._as.go_to_key("collector")
+            dialog.formats.go_to_key("collector")
             await stage.shows("Address of the collector", "http://localhost:4318")
-            dialog._place.value = "localhost"
+            dialog.place.value = "localhost"
             await stage.press("enter")
             await stage.shows("begins with http://")
-            dialog._place.value = collector.url
+            dialog.place.value = collector.url
             await stage.press("enter")
             await left(stage)
             assert "Sent 1 span to the collector." in stage.toasts[-1]

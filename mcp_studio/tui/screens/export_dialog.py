@@ -62,12 +62,12 @@ class ExportDialog(Dialog[None], scope="export"):
         super().__init__()
         self._recording = recording
         self._doing: asyncio.Task[None] | None = None
-        self._what: VirtualList[What] = VirtualList(_draw, key=lambda one: one.name)
-        self._as: VirtualList[As] = VirtualList(_draw, key=lambda one: one.name)
-        self._as.set_rows([*(As(one.name, one.words) for one in FORMATS.values()), As(COLLECTOR, _SPANS)])
-        self._what.set_rows(_choices(recording, entry, filtered))
+        self.what: VirtualList[What] = VirtualList(_draw, key=lambda one: one.name)
+        self.formats: VirtualList[As] = VirtualList(_draw, key=lambda one: one.name)
+        self.formats.set_rows([*(As(one.name, one.words) for one in FORMATS.values()), As(COLLECTOR, _SPANS)])
+        self.what.set_rows(_choices(recording, entry, filtered))
         self._where = Static("", classes="quiet gap")
-        self._place = Input(self.last_folder or _here(), compact=True)
+        self.place = Input(self.last_folder or _here(), compact=True)
         self._note = Static(classes="note")
 
     def heading(self) -> Content:
@@ -77,26 +77,26 @@ class ExportDialog(Dialog[None], scope="export"):
     def body(self) -> Iterable[Widget]:
         """What, as what, and where to."""
         yield Static(Content("What"), classes="quiet")
-        yield self._what
+        yield self.what
         yield Static(Content("As"), classes="quiet gap")
-        yield self._as
+        yield self.formats
         yield self._where
-        yield self._place
+        yield self.place
         yield self._note
 
     def on_mount(self) -> None:
         """Begin with what is most likely meant."""
-        self._as.go_to_key(self.last_format)
-        self._what.focus()
+        self.formats.go_to_key(self.last_format)
+        self.what.focus()
         self._tell()
 
     def on_key(self, event: Key) -> None:
         """At the ends of a list the cursor goes on to what is next to it."""
-        lists = (self._what, self._as)
+        lists = (self.what, self.formats)
         focused = next((one for one in lists if one.has_focus), None)
         if event.key == "down" and focused is not None and focused.cursor == focused.row_count - 1:
             self.focus_next()
-        elif event.key == "up" and (self._place.has_focus or (self._as.has_focus and self._as.cursor == 0)):
+        elif event.key == "up" and (self.place.has_focus or (self.formats.has_focus and self.formats.cursor == 0)):
             self.focus_previous()
         else:
             return
@@ -106,7 +106,7 @@ class ExportDialog(Dialog[None], scope="export"):
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
         """Say what comes of it."""
         event.stop()
-        if event.view is self._as:
+        if event.view is self.formats:
             self._tell()
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
@@ -121,19 +121,19 @@ class ExportDialog(Dialog[None], scope="export"):
 
     def _tell(self) -> None:
         """Whether a folder or an address is asked for; what was typed for the other one is kept."""
-        to_collector = self._as.row is not None and self._as.row.name == COLLECTOR
-        if to_collector != self._place.has_class("-address"):
+        to_collector = self.formats.row is not None and self.formats.row.name == COLLECTOR
+        if to_collector != self.place.has_class("-address"):
             self._keep()
-            self._place.set_class(to_collector, "-address")
-            self._place.value = self.last_address if to_collector else self.last_folder or _here()
+            self.place.set_class(to_collector, "-address")
+            self.place.value = self.last_address if to_collector else self.last_folder or _here()
         words = f"Address of the collector; without a path spans go to {PATH}" if to_collector else "Folder"
         self._where.update(Content(words))
 
     def _keep(self) -> None:
-        if self._place.has_class("-address"):
-            type(self).last_address = self._place.value
+        if self.place.has_class("-address"):
+            type(self).last_address = self.place.value
         else:
-            type(self).last_folder = self._place.value
+            type(self).last_folder = self.place.value
 
     # Doing it
 
@@ -141,7 +141,7 @@ class ExportDialog(Dialog[None], scope="export"):
         """Export."""
         if self._doing is not None:
             return
-        what, kind = self._what.row, self._as.row
+        what, kind = self.what.row, self.formats.row
         if what is None or kind is None:
             self._say("There is nothing to export yet.")
             return
@@ -165,7 +165,7 @@ class ExportDialog(Dialog[None], scope="export"):
             self._doing = None
 
     async def _save(self, what: What, kind: str) -> str:
-        path = await asyncio.to_thread(new_file, self._place.value, what.name, FORMATS[kind].ending)
+        path = await asyncio.to_thread(new_file, self.place.value, what.name, FORMATS[kind].ending)
         redactor = self._app.studio.redactor
         title = f"A trace: {what.words or what.name}"
         written = await export(self._recording, what.numbers, kind, path, redactor, title=title, told=self._told)
@@ -175,7 +175,7 @@ class ExportDialog(Dialog[None], scope="export"):
     async def _send(self, what: What) -> str:
         studio = self._app.studio
         sent = await send(
-            self._recording, what.numbers, self._place.value, studio.redactor, limits=studio.limits, told=self._told
+            self._recording, what.numbers, self.place.value, studio.redactor, limits=studio.limits, told=self._told
         )  # fmt: skip
         left = f" It did not want {sent.rejected:,} of them. {sent.message}" if sent.rejected else ""
         return f"Sent {describe.plural(sent.spans, 'span')} to the collector.{left}"
