@@ -75,6 +75,13 @@ async def run_load(studio: Studio, given: Given, options: Options, out: Output, 
     return await loading.run(studio, given, options, out, asker, task)
 
 
+def replay_plan(options: Options, config: Config) -> Plan:
+    """See `replaying.planned`."""
+    from mcp_studio.cli import replaying
+
+    return replaying.planned(options, config)
+
+
 def list_remembered(plan: Plan, out: Output) -> int:
     """See `remembered`."""
     from mcp_studio.cli import remembered

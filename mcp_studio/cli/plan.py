@@ -16,6 +16,7 @@ from mcp_studio.record import record
 
 if TYPE_CHECKING:
     from mcp_studio.call.saved import SavedCall
+    from mcp_studio.cli.replaying import Replay
 
 _PAIR = re.compile(r"[\w.-]+:?=")
 """How `key=value` and `key:=JSON` begin, and no URI does."""
@@ -45,6 +46,8 @@ class Plan:
     verb: str = ""
     """The verb that does it, where it is not the one that was given: saved calls are called, got or read."""
     saved: SavedCall | None = None
+    replay: Replay | None = None
+    """What is sent again, and where."""
 
 
 def make(options: Options, config: Config) -> Plan:
@@ -65,6 +68,8 @@ def make(options: Options, config: Config) -> Plan:
 
 
 def _of_verb(options: Options, config: Config) -> Plan:
+    if options.verb == "replay":
+        return late.replay_plan(options, config)
     if options.verb == "doctor":
         return Plan(select(config, [*options.words, *options.values("--server")]))
     if options.verb == "send":

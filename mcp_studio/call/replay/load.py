@@ -132,15 +132,17 @@ async def _given(recording: Recording, step: Step) -> AsyncIterator[Given]:
         question, answer = mapping(await _body(recording, asked)), mapping(await _body(recording, answered))
         if isinstance(method := question.get("method"), str) and answer:
             yield _one(method, question.get("params"), answer)
-    columns, before = recording.columns, step.number
-    for number in step.rounds:
-        wanted = mapping(mapping(await _body(recording, columns.link[before - columns.first])).get("result"))
-        sent = mapping(mapping(await _body(recording, number)).get("params")).get("inputResponses")
-        for key, question in mapping(wanted.get("inputRequests")).items():
+    columns = recording.columns
+    wanted: dict[str, Json] = {}
+    # Rounds of the call, and what its task asked for (tasks/get) and was brought (tasks/update).
+    for number in sorted((step.number, *step.rounds, *step.tasks)):
+        sent = mapping(mapping(mapping(await _body(recording, number)).get("params")).get("inputResponses"))
+        for key, question in wanted.items():
             asked_for = mapping(question)
-            if isinstance(method := asked_for.get("method"), str) and key in mapping(sent):
-                yield _one(method, asked_for.get("params"), {"result": mapping(sent)[key]})
-        before = number
+            if isinstance(method := asked_for.get("method"), str) and key in sent:
+                yield _one(method, asked_for.get("params"), {"result": sent[key]})
+        told = mapping(mapping(await _body(recording, columns.link[number - columns.first])).get("result"))
+        wanted = mapping(told.get("inputRequests")) or (wanted if not sent else {})
 
 
 def _one(method: str, params: Json, answer: dict[str, Json]) -> Given:

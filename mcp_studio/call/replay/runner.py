@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Protocol, cast
 
@@ -64,8 +64,13 @@ class Manner:
 
 SAFELY = Manner()
 """Many steps, of which nothing is approved."""
-Fill = Callable[[Step, Recorded], "dict[str, Json] | None"]
+Fill = Callable[[Step, Recorded], Awaitable["dict[str, Json] | None"]]
 """Gives the params to send in the place of those that have something hidden in them; None where it cannot."""
+
+
+async def leave(step: Step, recorded: Recorded) -> dict[str, Json] | None:
+    """Fill nothing in."""
+    return None
 
 
 class Replayer:
@@ -80,7 +85,7 @@ class Replayer:
         studio: Engine,
         recording: Recording,
         manner: Manner = SAFELY,
-        fill: Fill = lambda step, recorded: None,
+        fill: Fill = leave,
     ) -> None:
         self._studio = studio
         self._recording = recording
@@ -112,7 +117,7 @@ class Replayer:
         if not self._judged(step, params):
             return Result(step, "skipped", said="no rule can judge it: it is sent only when it is approved")
         if recorded.hidden:
-            filled = self._fill(step, recorded)
+            filled = await self._fill(step, recorded)
             if filled is None:
                 return Result(step, "skipped", said=why_hidden(recorded))
             params = filled

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from mcp_studio.call.outcome import Succeeded
-from mcp_studio.call.replay.load import load, once
-from mcp_studio.call.replay.plan import Plan, plan, step_of
+from mcp_studio.call.replay.load import Recorded, load, once
+from mcp_studio.call.replay.plan import Plan, Step, plan, step_of
 from mcp_studio.call.replay.result import Result, summary
 from mcp_studio.call.replay.runner import Manner, Replayer
 from mcp_studio.catalog.ref import Ref
@@ -109,10 +110,11 @@ def test_a_secret_is_never_sent_as_the_mark_that_stands_for_it() -> None:
             refused = await Replayer(studio, studio.trace, APPROVED).one(step, "old")
             assert refused.verdict == "skipped" and studio.trace.total == sent
             assert refused.said == "arguments.more[0].token, arguments.note are not in the recording, being secret"
-            filled = Replayer(
-                studio, studio.trace, APPROVED,
-                lambda step, recorded: {**recorded.params, "arguments": arguments},
-            )  # fmt: skip
+
+            async def fill(step: Step, recorded: Recorded) -> dict[str, Any]:
+                return {**recorded.params, "arguments": arguments}
+
+            filled = Replayer(studio, studio.trace, APPROVED, fill)
             assert (await filled.one(step, "old")).verdict == "same"
 
     run(main())
