@@ -62,6 +62,7 @@ class SessionFile:
         self._changes = self._changes_since = 0
         self._grown = 0
         self._prune()
+        sessions.tidy(folder)
 
     def write(self, batches: Sequence[Batch]) -> None:
         """Add all of it, or nothing."""

@@ -18,7 +18,8 @@ _SERVERS = 100
 _MB, _DAY = 1 << 20, 86_400
 _LONGEST = 1_000
 """Characters of a name or title."""
-_BESIDE = ("-wal", "-shm", "-journal")
+_WAL = "-wal"
+_BESIDE = (_WAL, "-shm", "-journal")
 
 
 class SessionInfo(NamedTuple):
@@ -155,6 +156,19 @@ def prune(folder: Path, most_bytes: int, oldest: float, most: int = _MOST) -> Pr
         gone = Pruned(gone.sessions + 1, gone.bytes + size)
         total, count = total - size, count - 1
     return gone
+
+
+def tidy(folder: Path) -> None:
+    """Make single plain files of the sessions whose process ended without closing them."""
+    for beside in folder.glob(f"*{format.ENDING}{_WAL}"):
+        path = beside.with_name(beside.name.removesuffix(_WAL))
+        held = lock.lock_of(path)
+        if path.exists() and not lock.held(held):
+            with contextlib.suppress(StudioError, sqlite3.Error):
+                # Whoever closes a file last puts what is beside it in its place.
+                with contextlib.closing(format.connect(path, write=True)) as db:
+                    db.execute("PRAGMA journal_mode=DELETE")
+            held.unlink(missing_ok=True)
 
 
 def _read(db: sqlite3.Connection, info: SessionInfo) -> SessionInfo:

@@ -185,6 +185,10 @@ def test_a_killed_process_loses_only_what_was_not_handed_over(tmp_path: Path) ->
         assert joined == b"".join(bodies(1, session.total))
         reader.close()
         session.close()
+        later = write(folder, batch(1, bodies(1, 2)))  # the next one tidies up
+        assert later.path and sorted(folder.iterdir()) == sorted([info.path, later.path])
+        (again,) = [one for one in sessions(folder) if one.path == info.path]
+        assert (again.state, again.entries) == ("crashed", info.entries)
 
 
 def test_a_lock_is_seen_while_it_is_held_and_goes_with_its_holder(tmp_path: Path) -> None:
