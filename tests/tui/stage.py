@@ -96,11 +96,15 @@ async def on_stage(
     settings: Settings | None = None,
     config: Config | None = None,
     ready: bool = True,
+    origin: str = "",
 ) -> AsyncGenerator[Stage]:
-    """Open studio and app; with `ready`, once all servers have settled and the screen shows it."""
+    """Open studio and app; with `ready`, once all servers have settled and the screen shows it.
+
+    With `origin` its session is recorded.
+    """
     whole = config or Config(settings or Settings(), {server.name: server for server in servers})
     seen: list[Message] = []
-    async with Studio.open(whole, Paths.default(), can_ask=True) as studio:
+    async with Studio.open(whole, Paths.default(), can_ask=True, origin=origin) as studio:
         app = StudioApp(studio)
         async with app.run_test(size=size, notifications=True, message_hook=seen.append) as pilot:
             stage = Stage(studio, app, pilot, seen)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from mcp_studio.paths import Paths
+from mcp_studio.tui.screens.row_diff import RowDiff
+from mcp_studio.tui.screens.sessions import SessionsDialog
 from mcp_studio.tui.screens.trace_dialog import TraceDialog
-from tests.tui.stage import on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw, run
 
 
 def test_every_message_appears_and_a_filter_shows_some() -> None:
@@ -71,3 +76,165 @@ def test_y_copies_the_message_as_it_crossed_the_wire() -> None:
             await stage.until(lambda: stage.app.clipboard.startswith('{"jsonrpc"'), "copied")
 
     run(main())
+
+
+def note(stage: Stage) -> str:
+    """What stands in the bottom border of the trace."""
+    return str(stage.main.trace.border_subtitle)
+
+
+async def called(stage: Stage, tool: str, **arguments: object) -> None:
+    entry = next(one for one in stage.studio.catalog.entries("tool") if one.ref.name == tool)
+    await stage.studio.call_tool(entry.ref, arguments, approved=True).wait()
+
+
+def test_what_came_while_the_person_was_elsewhere_is_counted_and_marked_until_they_have_been_back() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            table = stage.main.trace.table
+            assert "new" not in note(stage), "nobody has looked yet"
+            await stage.press("f8", "u")
+            assert stage.toasts[-1:] == ["Nothing has come since you looked."]
+            await stage.press("2")
+            before = len(stage.studio.trace)
+            await called(stage, "echo", text="hello")
+            await stage.until(lambda: "2 new" in note(stage), "two new messages")
+            await stage.press("f8")
+            await stage.until(lambda: "new" not in note(stage), "they are looked at")
+            await stage.until(lambda: stage.screen_text().count("▌ ") == 2, "they are marked")
+            await stage.press("up", "u")
+            await stage.until(lambda: table.message.number == before + 1, "the first of them")
+            assert not table.following
+
+    run(main())
+
+
+def test_messages_are_marked_commented_and_gone_to() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            table, trace = stage.main.trace.table, stage.studio.trace
+            await stage.press("f8", "n")
+            assert "No message below has a mark" in stage.toasts[-1]
+            await stage.press("end", "up", "m", "up", "M", *"odd", "enter")
+            number = len(trace) - 2
+            await stage.until(lambda: trace.comment_on(number) == "odd", "the comment")
+            await stage.shows("◆", "◇")
+            await stage.press("home", "n")
+            await stage.until(lambda: table.message.number == number, "the commented one")
+            await stage.press("n", "n", "N")
+            await stage.until(lambda: table.message.number == number, "the one before")
+            await stage.press("enter")
+            await stage.shows("◇ odd")
+            await stage.press("J", "m", "K", "M", *["backspace"] * 3, "ctrl+j", "escape")
+            await stage.until(lambda: trace.comment_on(number) == "", "no comment any more")
+            assert not any(flags & 24 for flags in trace.columns.flags)
+
+    run(main())
+
+
+def test_two_messages_are_compared_beside_each_other_or_below() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await called(stage, "echo", text="hello")
+            await called(stage, "echo", text="howdy")
+            await stage.press("f8", "end", "D")
+            await stage.until(lambda: "D compares with" in note(stage), "the first one")
+            await stage.press("D")
+            await stage.until(lambda: "compares" not in note(stage), "none any more")
+            await stage.press("D", "up", "up", "D")
+            await stage.until(lambda: isinstance(stage.app.screen, RowDiff), "the comparison")
+            await stage.shows("Answers 1", "hello", "howdy", "│ ±")
+            await stage.press("tab")
+            await stage.shows("Requests 1", "±", '"name": "echo"')
+            await stage.press("i")
+            await stage.shows("Requests 3", '"progressToken"')
+            await stage.pilot.resize_terminal(80, 24)
+            await stage.shows("- ", "+ ")
+            await stage.press("y", "escape")
+            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+            assert "params.arguments.text" in stage.app.clipboard
+
+    run(main())
+
+
+def test_a_child_is_gone_to_and_esc_comes_back() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            entry = next(one for one in stage.studio.catalog.entries("tool") if one.ref.name == "ask")
+            call = stage.studio.call_tool(entry.ref, {}, approved=True)
+            await stage.until(lambda: stage.studio.inbox.pending, "a question")
+            stage.studio.inbox.pending[0].answer("accept", {"name": "Ada"})
+            await call.wait()
+            await stage.until(lambda: len(stage.app.screen_stack) == 1, "the main screen")
+            await stage.press("f8", "end", "enter")
+            await stage.shows("Children 1")
+            await stage.press("left_square_bracket", "left_square_bracket")
+            await stage.shows("elicitation/create", "you answered in")
+            await stage.press("down", "enter")
+            await stage.shows("elicitation/create · raw · request ask-")
+            await stage.press("escape")
+            await stage.shows("tools/call ask · raw")
+            await stage.press("escape")
+            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+
+    run(main())
+
+
+def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_goes_on() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), origin="tui") as stage:
+            await called(stage, "echo", text="of yesterday")
+            earlier = stage.studio.trace
+        total = earlier.total
+        async with on_stage(raw(), origin="tui") as stage:
+            panel = stage.main.trace
+            await stage.until(lambda: len(sessions_here()) == 2, "both sessions")
+            await stage.press("f8", "L")
+            assert stage.toasts[-1:] == ["This is what is being recorded now."]
+            await stage.press("S")
+            await stage.until(lambda: isinstance(stage.app.screen, SessionsDialog), "sessions")
+            await stage.shows("this one")
+            await stage.press("d")
+            assert stage.toasts[-1:] == ["It is still being recorded."]
+            await stage.press("down")
+            await stage.shows("It was ended properly.")
+            await stage.press("enter")
+            await stage.shows("Past session", f"{total} · L back to now")
+            await stage.press("up", "enter")
+            await stage.shows("of yesterday")
+            await stage.press("escape", "m")
+            await stage.until(lambda: "◆" in stage.screen_text(), "the mark")
+            await called(stage, "echo", text="of today")
+            assert panel.recording.total == total
+            await stage.press("S", "down")
+            await stage.shows("The trace shows it now.")
+            await stage.press("d")
+            assert "go back to what is being recorded first" in stage.toasts[-1]
+            await stage.press("escape", "L")
+            await stage.until(lambda: panel.live, "what is recorded now")
+            await stage.shows("following")
+            await stage.press("S", "down", "d", "y")
+            await stage.until(lambda: len(sessions_here()) == 1, "one session")
+
+    run(main())
+
+
+def test_a_file_that_is_no_session_is_refused_in_words(tmp_path: Path) -> None:
+    async def main() -> None:
+        wrong = tmp_path / "notes.txt"
+        wrong.write_text("hello")
+        async with on_stage(raw()) as stage:
+            await stage.press("alt+o")
+            await stage.shows("No session is kept yet")
+            await stage.press("enter", "o")
+            await stage.shows("Open a session or bundle")
+            stage.app.screen.query_one("Input").value = str(wrong)
+            await stage.press("enter")
+            await stage.until(lambda: any("notes.txt" in toast for toast in stage.toasts), "a refusal")
+            assert stage.main.trace.live
+
+    run(main())
+
+
+def sessions_here() -> list[Path]:
+    return list((Paths.default().state / "trace").glob("*.trace"))

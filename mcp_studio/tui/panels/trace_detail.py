@@ -100,7 +100,10 @@ class TraceDetail(Vertical):
             ends = (end for end in (detail.request, detail.response) if end is not None)
             counts["findings"] = sum(len(end.findings) for end in ends)
         shown = {tab: f"{count}" if count else "" for tab, count in counts.items()}
-        return [Tab(tab, tab.capitalize() if tab != "stderr" else tab, count=shown.get(tab, "")) for tab in TABS]
+        names = {tab: tab.capitalize() for tab in TABS} | {"stderr": "stderr"}
+        if detail is not None and detail.request.kind != "request":
+            names["request"] = "Message"
+        return [Tab(tab, names[tab], count=shown.get(tab, "")) for tab in TABS]
 
     @property
     def exchange(self) -> Detail | None:

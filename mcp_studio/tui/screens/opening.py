@@ -136,7 +136,7 @@ def open_file(path: Path, clean: Callable[[str], str]) -> Open:
         return Open(path, bundle, "File", " ".join(filter(None, words)))
     session = open_session(path, clean)
     info = session.info
-    ended = f"–{when(info.ended)[-5:]}" if info.ended else ""
+    ended = f"–{when(info.ended)[-5:]}" if info.ended and info.ended - info.began > 60 else ""
     how = {"crashed": ", crashed", "running": ", still recorded elsewhere"}.get(info.state, "")
     kind = "Session of another studio" if info.state == "running" else "Past session"
     return Open(path, session, kind, f"{when(info.began)}{ended}{how} · {', '.join(info.servers)}")
