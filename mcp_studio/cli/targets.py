@@ -74,6 +74,8 @@ def configuration(options: Options, paths: Paths, own: ServerConfig | None) -> C
     if options.verb and options.verb != "demo":
         quick = replace(limits, leave=min(limits.leave, _LEAVE))
         config = replace(config, settings=replace(config.settings, limits=quick))
+    if options.flag("--traceparent"):
+        config = replace(config, settings=replace(config.settings, traceparent=True))
     if own is not None:
         broken = tuple(problem for problem in config.problems if not problem.key.startswith("servers."))
         return replace(config, servers={own.name: own}, problems=broken, untrusted=())
