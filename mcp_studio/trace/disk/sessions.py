@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -106,8 +106,8 @@ def size_of(path: Path) -> int:
 
 def used(folder: Path) -> tuple[int, int]:
     """How many sessions there are, and their bytes on disk."""
-    sizes = [size_of(path) for path in _files(folder)]
-    return len(sizes), sum(sizes)
+    found = _inventory(folder)
+    return len(found), sum(one.bytes for one in found)
 
 
 def in_words(folder: Path, record: bool, most_bytes: int, max_age: float) -> str:
@@ -140,17 +140,17 @@ def prune(folder: Path, most_bytes: int, oldest: float, most: int = _MOST) -> Pr
     """Delete the sessions that were written before `oldest` (seconds since the epoch), and then the oldest ones until
     the rest fits; those being written stay.
     """
-    found = sorted((_written(path), path.name, size_of(path), path) for path in _files(folder))
-    count, total = len(found), sum(size for _, _, size, _ in found)
+    found = sorted(_inventory(folder))
+    count, total = len(found), sum(one.bytes for one in found)
     gone = Pruned(0, 0)
     for file in folder.glob(f"*{lock.ENDING}"):
         if not file.with_suffix(format.ENDING).exists() and not lock.held(file):
             file.unlink(missing_ok=True)  # of a studio that ended before its session began
-    for written, _, size, path in found:
+    for written, name, size in found:
         if written >= oldest and total <= most_bytes and count <= most:
             break
         try:
-            delete(path)
+            delete(folder / name)
         except StudioError:
             continue
         gone = Pruned(gone.sessions + 1, gone.bytes + size)
@@ -214,9 +214,24 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _written(path: Path) -> float:
-    times: list[float] = []
-    for one in (path, *_beside(path)):
-        with contextlib.suppress(OSError):
-            times.append(one.stat().st_mtime)
-    return max(times, default=time.time())
+class _Found(NamedTuple):
+    written: float
+    name: str
+    bytes: int
+
+
+def _inventory(folder: Path) -> list[_Found]:
+    """When each session was last written, its file's name, and its bytes with what is beside it; read in one go."""
+    known: dict[str, os.stat_result] = {}
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if format.ENDING in entry.name:
+                with contextlib.suppress(OSError):
+                    known[entry.name] = entry.stat()
+    found: list[_Found] = []
+    for name in known:
+        if name.endswith(format.ENDING):
+            parts = [known[one] for one in (name, *(name + ending for ending in _BESIDE)) if one in known]
+            size = sum(part.st_size for part in parts)
+            found.append(_Found(max(part.st_mtime for part in parts), name, size))
+    return found
