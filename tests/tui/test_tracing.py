@@ -101,7 +101,7 @@ def test_what_came_while_the_person_was_elsewhere_is_counted_and_marked_until_th
             await stage.until(lambda: "2 new" in note(stage), "two new messages")
             await stage.press("f8")
             await stage.until(lambda: "new" not in note(stage), "they are looked at")
-            await stage.until(lambda: stage.screen_text().count("▌ ") == 2, "they are marked")
+            await stage.until(lambda: stage.screen_text().count("│ ▌ ") == 2, "they are marked")
             await stage.press("up", "u")
             await stage.until(lambda: table.message.number == before + 1, "the first of them")
             assert not table.following
@@ -199,7 +199,8 @@ def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_go
             await stage.press("down")
             await stage.shows("It was ended properly.")
             await stage.press("enter")
-            await stage.shows("Past session", f"{total} · L back to now")
+            await stage.shows("Past session")
+            await stage.until(lambda: note(stage) == f"{total} · L back to now", "the past session")
             await stage.press("up", "enter")
             await stage.shows("of yesterday")
             await stage.press("escape", "m")
@@ -212,7 +213,7 @@ def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_go
             assert "go back to what is being recorded first" in stage.toasts[-1]
             await stage.press("escape", "L")
             await stage.until(lambda: panel.live, "what is recorded now")
-            await stage.shows("following")
+            await stage.until(lambda: note(stage).endswith("following"), "following")
             await stage.press("S", "down", "d", "y")
             await stage.until(lambda: len(sessions_here()) == 1, "one session")
 
