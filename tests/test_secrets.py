@@ -176,6 +176,7 @@ def test_no_planted_secret_is_in_any_file(home: Path, monkeypatch: pytest.Monkey
     assert info.entries > 60 and set(info.servers) == {"local", "remote"} and len(plant) > 50
     files = list(everything(home))
     assert any(b"visible" in data for name, data in files if name.endswith(".trace"))
+    assert any(len(data) > 1_000_000 for name, data in files if name.startswith("body"))
     found = {
         f"{place}: {form!r} in {name}"
         for place, secret in plant.items()

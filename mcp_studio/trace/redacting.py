@@ -24,6 +24,7 @@ class Redacting:
         self._redactor = redactor
         self._done = done
         self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._patient: dict[int, tuple[asyncio.TimerHandle, WireMessage, bytes]] = {}
 
     def later(self, entry: WireMessage, body: bytes) -> bool:
         """Redact this and put it into the entry; without an event loop at once. Whether it will come later."""
@@ -33,7 +34,7 @@ class Redacting:
             entry.body = self._redactor.bytes(body)
             return False
         self._waiting[entry.number] = loop.create_future()
-        loop.call_later(_PATIENCE, self._begin, entry, body)
+        self._patient[entry.number] = loop.call_later(_PATIENCE, self._begin, entry, body), entry, body
         return True
 
     async def finished(self, entry: WireMessage) -> None:
@@ -41,7 +42,16 @@ class Redacting:
         if (waiting := self._waiting.get(entry.number)) is not None:
             await asyncio.wait((waiting,))
 
+    async def hurry(self, timeout: float) -> None:
+        """Give all of them their bodies now; waits at most so many seconds."""
+        for timer, entry, body in tuple(self._patient.values()):
+            timer.cancel()
+            self._begin(entry, body)
+        if self._waiting:
+            await asyncio.wait(tuple(self._waiting.values()), timeout=timeout)
+
     def _begin(self, entry: WireMessage, body: bytes) -> None:
+        self._patient.pop(entry.number, None)
         loop = asyncio.get_running_loop()
         loop.run_in_executor(None, self._redactor.bytes, body).add_done_callback(partial(self._redacted, entry))
 

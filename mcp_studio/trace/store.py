@@ -235,6 +235,7 @@ class TraceStore:
     async def close(self, timeout: float = 0.5) -> None:
         """Write what is not on disk yet, in a bounded time."""
         if self._recorder is not None:
+            await self._redacting.hurry(timeout)
             await self._recorder.close(timeout)
             self._recording = False
 
