@@ -57,6 +57,11 @@ def test_what_failed_says_how(outcome: str, answer: bytes, kind: str, why: str) 
     assert known.attributes.get("rpc.response.status_code") == ("-32602" if kind == "-32602" else None)
 
 
+def test_a_subscription_that_ends_with_its_connection_has_not_failed() -> None:
+    known = told(Ended("subscriptions/listen", "", True, "lost", CALL), STDIO)
+    assert not known.failed and "error.type" not in known.attributes
+
+
 def test_trace_context_of_either_side_is_kept() -> None:
     asked = b'{"id":1,"params":{"_meta":{"traceparent":"a","baggage":"b"}}}'
     known = told(Ended("m", "", False, "ok", asked, b'{"id":1,"result":{"_meta":{"tracestate":"c"}}}'), {})

@@ -11,6 +11,7 @@ from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.export.marked import block, code, inline
 from mcp_studio.trace.export.writer import Source
 from mcp_studio.trace.message import KINDS
+from mcp_studio.trace.otel import LASTING
 
 _SHOWN = 500
 """Requests that are shown one by one."""
@@ -86,7 +87,7 @@ class Markdown:
     def _summary(self, requests: list[int]) -> None:
         columns, source = self._source.columns, self._source
         first, last = (columns.time[source.numbers[at] - columns.first] for at in (0, -1))
-        failed = sum(1 for number in requests if columns.outcome_of(number - columns.first) in _FAILED)
+        failed = sum(1 for number in requests if self._failed(number - columns.first))
         self._line(
             f"- {len(source.numbers):,} entries, {len(requests):,} requests, {failed:,} of which failed",
             f"- from {_clock(first)} to {_clock(last)} UTC, {last - first:,.1f} s",
@@ -124,14 +125,14 @@ class Markdown:
         answers = (columns.link[row] - columns.first for row in rows if columns.link[row])
         size = sum(columns.size[answer] for answer in answers if 0 <= answer < len(columns))
         yield f"{len(rows):,}"
-        yield f"{sum(1 for row in rows if columns.outcome_of(row) in _FAILED):,}"
+        yield f"{sum(1 for row in rows if self._failed(row)):,}"
         for share in (0.5, 0.95, 1.0):
             yield f"{took[min(len(took) - 1, int(share * len(took)))]:,.1f}" if took else ""
         yield f"{size:,}"
 
     def _failures(self, requests: list[int]) -> None:
         columns = self._source.columns
-        failed = [number for number in requests if columns.outcome_of(number - columns.first) in _FAILED]
+        failed = [number for number in requests if self._failed(number - columns.first)]
         if not failed:
             return
         self._line("## Failures", "")
@@ -177,6 +178,11 @@ class Markdown:
         text = item.body.split(b"\n", 1)[0][:400].decode("utf-8", "backslashreplace")
         said = f" · {inline(item.extra.comment)}" if item.extra.comment else ""
         self._line(f"- {_clock(item.time)} {code(item.server, 60)} {what}: {code(text)}{said}")
+
+    def _failed(self, row: int) -> bool:
+        columns = self._source.columns
+        outcome, lasting = columns.outcome_of(row), columns.methods.texts[columns.method[row]] in LASTING
+        return outcome in _FAILED and not (lasting and outcome == "lost")
 
     def _name(self, row: int) -> str:
         columns = self._source.columns

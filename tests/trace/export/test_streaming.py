@@ -1,0 +1,132 @@
+"""Exports of what does not fit into memory, beside the event loop; stopped ones leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import tracemalloc
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from mcp_studio.errors import UsageError
+from mcp_studio.redact import Redactor
+from mcp_studio.trace.export.formats import export, gathered
+from mcp_studio.trace.export.item import Item
+from mcp_studio.trace.export.writer import Source
+from tests.support import run
+from tests.trace.export.recorded import item, morning, recorded
+
+MB = 1 << 20
+
+
+class Sink:
+    """Takes any number of bytes, and keeps none."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def write(self, data: bytes) -> int:
+        self.size += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+
+@pytest.mark.parametrize("format", ["jsonl", "bundle", "otlp", "markdown"])
+def test_large_bodies_are_not_held(format: str) -> None:
+    body = b'{"text":"' + b"a" * MB + b'"}'
+    whole = recorded([item(number, "request", "out", body, method="m", outcome="lost") for number in range(1, 61)])
+    sink = Sink()
+    tracemalloc.start()
+    try:
+        run(export(whole, None, format, sink, Redactor()))  # type: ignore[arg-type]
+        assert tracemalloc.get_traced_memory()[1] < 16 * MB
+    finally:
+        tracemalloc.stop()
+    assert sink.size > 1_000
+
+
+class Slow:
+    """A writer that waits in the middle until it is let go."""
+
+    def __init__(self) -> None:
+        self.inside = threading.Event()
+        self.go_on = threading.Event()
+        self.threads: set[int] = set()
+
+    def begin(self, source: Source, out: IO[bytes]) -> None:
+        self.threads.add(threading.get_ident())
+
+    def write(self, items: Iterable[Item]) -> None:
+        self.threads.add(threading.get_ident())
+        assert sum(1 for _ in items) == 9
+        self.inside.set()
+        assert self.go_on.wait(20)
+
+    def end(self) -> None:
+        self.threads.add(threading.get_ident())
+
+
+def test_writing_is_one_threads_work_and_the_loop_goes_on() -> None:
+    async def main() -> None:
+        slow = Slow()
+        task = asyncio.ensure_future(gathered(recorded(morning()), None, Redactor(), slow, Sink()))  # type: ignore[arg-type]
+        await asyncio.to_thread(slow.inside.wait, 20)
+        slow.go_on.set()
+        assert await task == 9
+        assert len(slow.threads) == 1 and threading.get_ident() not in slow.threads
+
+    run(main())
+
+
+def test_an_export_that_is_stopped_waits_for_its_thread() -> None:
+    async def main() -> None:
+        slow = Slow()
+        task = asyncio.ensure_future(gathered(recorded(morning()), None, Redactor(), slow, Sink()))  # type: ignore[arg-type]
+        await asyncio.to_thread(slow.inside.wait, 20)
+        task.cancel()
+        slow.go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+
+
+def test_a_stopped_export_leaves_no_file(tmp_path: Path) -> None:
+    items = [item(number, "note", "none", b"x" * 1_000) for number in range(1, 5_001)]
+
+    async def main() -> None:
+        begun = asyncio.Event()
+        work = export(recorded(items), None, "jsonl", tmp_path / "x", Redactor(), told=lambda *_: begun.set())
+        task = asyncio.ensure_future(work)
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_overwritten_unless_it_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text("mine")
+    with pytest.raises(UsageError, match="is there already"):
+        run(export(recorded(morning()), None, "jsonl", file, Redactor()))
+    assert file.read_text() == "mine"
+    written = run(export(recorded(morning()), [8, 4, 4, 99], "jsonl", file, Redactor(), overwrite=True))
+    assert (written.entries, written.path) == (2, file) and len(file.read_text().splitlines()) == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_what_cannot_be_exported_is_told_in_words(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no format 'xml'"):
+        run(export(recorded(morning()), None, "xml", tmp_path / "x", Redactor()))
+    for numbers in ([], [99]):
+        with pytest.raises(UsageError, match="nothing to export"):
+            run(export(recorded(morning()), numbers, "jsonl", tmp_path / "x", Redactor()))
+    assert list(tmp_path.iterdir()) == []
