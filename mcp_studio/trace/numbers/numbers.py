@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Protocol, TypeVar
 
 from mcp_studio.trace.columns import ASKED, PROBE, Columns
@@ -23,8 +24,11 @@ BUDGET = 0.008
 """Seconds that one look takes at most, so that keys and the screen do not wait."""
 _CHUNK = 2_048
 """Rows between two looks at the clock."""
-_HEAPED = 20_000
-"""Entries that are taken before they are put into the tallies, which costs as much as there are different ones."""
+_PART = 100
+"""Kinds of messages that are put into the tallies between two looks at the clock."""
+_HEAPED = 8_000
+_EACH = 20
+"""Entries that are taken before they are put into the tallies, at least so many and so many of each kind."""
 MOST = 1_000
 """Different targets, and as many methods, that have figures of their own; further ones are counted together."""
 _OPEN = 20_000
@@ -37,6 +41,8 @@ _IN = DIRECTIONS.index("in")
 _FAILED, _REFUSED, _CANCELLED, _LOST = (
     OUTCOMES.index(outcome) + 1 for outcome in ("tool error", "error", "cancelled", "lost")
 )
+_Kind = tuple[int, int, int, int]
+"""Of messages: whose, server, method, target."""
 _K = TypeVar("_K", str, Method, Target)
 
 
@@ -56,7 +62,7 @@ class Numbers:
         self._next = 0
         self._open: dict[int, None] = {}
         self._taken = 0
-        self._heaps: dict[tuple[int, int, int, int], Heap] = {}
+        self._heaps: dict[_Kind, Heap] = {}
         self.axis = Axis()
         self.total = Tally()
         """All requests of ours, but for handshakes."""
@@ -98,25 +104,24 @@ class Numbers:
         until = time.perf_counter() + budget
         columns = self._recording.columns
         self._next = max(self._next, columns.first)
-        more = True
-        while (row := self._next - columns.first) < len(columns) and more:
+        while (row := self._next - columns.first) < len(columns):
+            if self._taken >= max(_HEAPED, _EACH * len(self._heaps)) and not self._settle(columns, until):
+                return False
             end = min(row + _CHUNK, len(columns))
             self._next += end - row
             self._taken += end - row
             self._take(columns, range(row, end))
-            if self._taken >= _HEAPED:
-                self._settle(columns)
-            more = time.perf_counter() < until
-        if self.behind:
-            return False
-        self._settle(columns)
-        return True
+            if time.perf_counter() > until:
+                return False
+        self._come_back(columns)
+        return self._settle(columns, until)
 
     def take(self, columns: Columns, rows: Sequence[int]) -> None:
         """Take over rows in ascending order, as `select.numbers_of` does."""
         for begin in range(0, len(rows), _CHUNK):
             self._take(columns, rows[begin : begin + _CHUNK])
-        self._settle(columns)
+        self._come_back(columns)
+        self._settle(columns, float("inf"))
 
     def _come_back(self, columns: Columns) -> None:
         """Requests that were given up, and frames that are understood by now."""
@@ -200,17 +205,23 @@ class Numbers:
         else:
             heap.cancelled += 1
 
-    def _settle(self, columns: Columns) -> None:
-        """Put what was found into the tallies."""
-        self._come_back(columns)
-        if not self._heaps:
-            return
+    def _settle(self, columns: Columns, until: float) -> bool:
+        """Put what was found into the tallies; False when there was no time for all of it."""
+        heaps = self._heaps
+        while heaps:
+            part = [(key, heaps.pop(key)) for key in tuple(islice(heaps, _PART))]
+            self._put(columns, part)
+            if time.perf_counter() > until and heaps:
+                return False
+        self._taken = 0
+        return True
+
+    def _put(self, columns: Columns, part: Sequence[tuple[_Kind, Heap]]) -> None:
         self.revision += 1
         servers, methods, targets = columns.servers.texts, columns.methods.texts, columns.targets.texts
         sums: defaultdict[Key, Heap] = defaultdict(Heap)
-        for (side, server, method, target), heap in self._heaps.items():
+        for (side, server, method, target), heap in part:
             spread(sums, heap, side, _text(servers, server), _text(methods, method), _text(targets, target))
-        self._heaps, self._taken = {}, 0
         if seconds := [second for heap in sums.values() for second in heap.seconds]:
             self.axis.reach(min(seconds), max(seconds))
         for key, heap in sums.items():

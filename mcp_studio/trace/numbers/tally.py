@@ -46,6 +46,11 @@ class Heap:
         self.cancelled += other.cancelled
         self.weigh(other)
 
+    def end_well(self) -> None:
+        """What was lost ended as it should."""
+        self.cancelled += self.lost
+        self.lost, self.wrong = 0, []
+
     def weigh(self, other: Heap) -> None:
         """Take over its bytes alone."""
         self.bytes_in += other.bytes_in

@@ -63,12 +63,9 @@ class LoadDialog(Dialog[None], scope="load"):
         yield self._figures
 
     def on_mount(self) -> None:
-        """Say what would be sent each time."""
-        value = self._opened.value
-        what = "" if self._opened.entry.ref.kind == "resource" else f" with {safe(pretty(value), 400)}"
-        self._note.update(
-            Content.styled(f"Each time{what}. The trace has every call, the history one entry.", "$quiet")
-        )
+        """Say what is sent each time."""
+        words = "Each time with what the form has now. The trace has every call, the history one entry."
+        self._note.update(Content.styled(words, "$quiet"))
         self.total.focus()
         self.set_interval(_PAUSE, self._draw)
 

@@ -21,7 +21,7 @@ from mcp_studio.tui.screens.statistics_detail import content, detail
 from mcp_studio.tui.screens.statistics_rows import TABS, StatRow, View
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.histogram import count_text
-from mcp_studio.tui.views.line import Line, Piece, cut, fit
+from mcp_studio.tui.views.line import Line, Piece, cut, fit, width_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Statistics(Dialog[str], scope="statistics"):
             return stat_rows.draw(row, width, self.sort, self._view)
         where = f"{safe(row.server, 40)} {safe(row.target or row.method, 80)}  "
         head: list[Piece] = [(f"{count_text(row.times):>7}  ", "bad"), (cut(where, max(8, width // 3)), "dim")]
-        return [*head, (cut(safe(row.text, 300), max(4, width), more=glyphs().more), "")]
+        return [*head, (cut(safe(row.text, 300), max(4, width - width_of(head)), more=glyphs().more), "")]
 
     def _tell(self) -> None:
         row, width, height = self.list.row, self._detail.size.width, self._detail.size.height

@@ -70,7 +70,7 @@ class Usage:
         if tally.p50 is not None:
             pieces.append((f" {brief(tally.p50)}", "dim"))
         if tally.errors:
-            pieces.append((f" {max(0.01, tally.error_rate):.0%}", "bad"))
+            pieces.append((f" {tally.error_rate:.0%}" if tally.error_rate >= 0.01 else " <1%", "bad"))
         return pieces
 
     def of_call(self, ref: Ref) -> list[tuple[str, str]]:
