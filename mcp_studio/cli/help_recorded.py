@@ -25,6 +25,30 @@ of a session's name (`mcp-studio trace` lists them), FILE a bundle or JSONL file
 {options}
 Exit codes: 0 all the same, 1 something differs, failed or could not be sent; 2 to 130 as everywhere.
 """,
+        "trace": f"""\
+mcp-studio trace [options]                          sessions that were recorded, the newest first
+mcp-studio trace SESSION [QUERY…] [options]         what is in one, or what of it QUERY asks for
+
+SESSION is how a session's name begins, `last` for the newest, `running` for the newest that some studio is recording
+now, or a file: a session, a bundle or JSON lines. QUERY is as in the trace of the studio, such as
+'server:github status:error >500ms since:10m /time ?out/ not ping'; docs/trace.md has all of it. Nothing is connected
+to, and nothing started.
+
+  --limit N            the newest N at most: 1,000 without it, 10 with --follow
+  --follow             go on with what comes, until the studio that records it ends, or Ctrl-C
+  --jsonl              all of each entry, with its body, as JSON lines; with --follow too
+  --stats              counts, errors, durations and bytes for each server, method and tool
+  --span N             what belongs to entry N as a tree, with times
+  --body N             the body of entry N, byte for byte
+  --diff N,M           where the bodies of two entries differ, but for ids and times
+  --export FORMAT      as jsonl, bundle, har, otlp or markdown, to standard output or to a new file:
+  --output FILE, -o
+  --to URL             spans to the OpenTelemetry collector there; --header 'K: V' goes with them (may be repeated)
+  --delete             delete the sessions that are named, without asking
+  --config FILE        also what is secret there is left out of what goes out (may be repeated)
+  --json, --quiet      as everywhere
+
+{codes}""",
         "mock": f"""\
 mcp-studio mock SESSION|FILE [--server NAME] [options]
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from mcp_studio.call.call import Call
     from mcp_studio.catalog.ref import Ref
     from mcp_studio.cli.asking import Asker
@@ -21,7 +24,10 @@ if TYPE_CHECKING:
     from mcp_studio.session.inbox import Inbox, InputRequest
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.studio import Studio
+    from mcp_studio.trace.disk.session import Session
     from mcp_studio.trace.postmortem import Mortem
+    from mcp_studio.trace.query.parser import Query
+    from mcp_studio.trace.recording import Recording
 
 
 async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -> None:
@@ -129,3 +135,66 @@ def lost(error: StudioError, ending: Mortem, sent: bool, out: Output) -> int:
     from mcp_studio.cli import ended
 
     return ended.lost(error, ending, sent, out)
+
+
+async def follow(session: Session, query: Query, limit: int, raw: bool, out: Output) -> int:
+    """See `recorded_out.follow`."""
+    from mcp_studio.cli import recorded_out
+
+    return await recorded_out.follow(session, query, limit, raw, out)
+
+
+async def export(
+    recording: Recording, numbers: Sequence[int] | None, format: str, target: Path | None, title: str, out: Output
+) -> int:
+    """See `recorded_out.export`."""
+    from mcp_studio.cli import recorded_out
+
+    return await recorded_out.export(recording, numbers, format, target, title, out)
+
+
+def check_collector(format: str, output: str, to: str) -> None:
+    """See `exporting.check`."""
+    from mcp_studio.cli import exporting
+
+    exporting.check(format, output, to)
+
+
+async def to_collector(
+    recording: Recording, numbers: Sequence[int] | None, to: str, headers: Sequence[tuple[str, str]], out: Output
+) -> int:
+    """See `exporting.to_collector`; returns the exit code."""
+    from mcp_studio.cli import exporting
+
+    sent = await exporting.to_collector(recording, numbers, to, headers, out)
+    return out.done({"sent": sent.spans, "rejected": sent.rejected, "message": sent.message or None})
+
+
+def statistics(recording: Recording, numbers: Sequence[int] | None, out: Output) -> int:
+    """See `recorded_out.statistics`."""
+    from mcp_studio.cli import recorded_out
+
+    return recorded_out.statistics(recording, numbers, out)
+
+
+async def differences(before: bytes, after: bytes) -> list[str]:
+    """See `recorded_out.differences`."""
+    from mcp_studio.cli import recorded_out
+
+    return await recorded_out.differences(before, after)
+
+
+def learn_secrets(options: Options, out: Output) -> None:
+    """What the configuration says is secret goes out of nothing; where it cannot be read, that is told."""
+    from mcp_studio.cli import targets
+    from mcp_studio.errors import ConfigError
+    from mcp_studio.paths import Paths
+
+    try:
+        config = targets.configuration(options, Paths.default(), None)
+    except ConfigError as error:
+        out.warn(error.message)
+        return
+    for server in config.servers.values():
+        for secret in server.secrets:
+            out.redactor.learn(secret)

@@ -63,7 +63,7 @@ def _output(json: bool, quiet: bool) -> Output:
 def _start_early(options: Options) -> None:
     """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
     listed = options.verb == "list" and options.words[:1] in (["servers"], ["history"], ["saved"])
-    nothing = options.verb in ("config", "mock") or listed or options.value("--url") or options.flag("--as")
+    nothing = options.verb in ("config", "mock", "trace") or listed or options.value("--url") or options.flag("--as")
     if nothing or (not options.verb and options.words):
         return
     from mcp_studio.transport.environment import inherited
@@ -85,6 +85,10 @@ def _run(options: Options, out: Output) -> int:
         from mcp_studio.servers.mock.start import run as serve
 
         return serve(*wanted(options))
+    if options.verb == "trace":
+        from mcp_studio.cli.verbs.trace import run as look
+
+        return look(options, out)
     if options.verb == "config":
         from mcp_studio.cli.verbs.config import run as configure
 

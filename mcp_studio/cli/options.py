@@ -13,7 +13,7 @@ from mcp_studio.config.nearest import nearest
 from mcp_studio.config.servers import SCHEMES
 from mcp_studio.errors import UsageError
 
-BENDING = ("--era", "--protocol-version", "--capabilities", "--client-info")
+BENDING = ("--era", "--protocol-version", "--capabilities", "--client-info", "--traceparent")
 """Options that every verb with a server takes: how to speak to it."""
 _BENDING = " ".join(BENDING)
 _COMMON = f"--config --url --transport --header --timeout --server --json --quiet {_BENDING}"
@@ -30,16 +30,18 @@ ALLOWED = {
     "watch": f"{_COMMON} --read --logs --log-level",
     "send": f"{_COMMON} --params --id --meta --no-stamp --notification --frame --newlines --wait --no-handshake",
     "replay": f"{_COMMON} --ignore --strict --set --paced --yes --answer",
+    "trace": "--limit --follow --jsonl --span --body --diff --stats --export --output --to --header --delete"
+    " --config --json --quiet",
     "mock": "--server --http --latency --quiet",
     "doctor": _COMMON,
     "config": "--config --name --yes --json --quiet",
     "demo": _BENDING,
 }
 """Verb -> the options that it takes; the empty one is the studio itself."""
-_SENDING = ("--no-stamp", "--notification", "--newlines", "--no-handshake", "--strict", "--paced")
-FLAGS = frozenset(
-    (*"--json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets".split(), *_SENDING)
-)
+_RECORDED = "--strict --paced --follow --jsonl --stats --delete"
+_SENDING = "--no-stamp --notification --newlines --no-handshake"
+_ASKED = "--traceparent --json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets"
+FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED}".split())
 """Options without a value."""
 _OPTIONAL = {"--page", "--http"}
 """Options that may stand without their value."""
@@ -148,7 +150,7 @@ def parse(argv: Sequence[str]) -> Options:
         if word == "--":
             options.command = words
             break
-        if word.startswith("-") and word != "-":
+        if word.startswith("-") and word != "-" and (options.verb != "trace" or word in _SHORT or word[:2] == "--"):
             _take(options, _SHORT.get(word, word), words, allowed)
         else:
             options.words.append(word)

@@ -13,6 +13,7 @@ VERBS = {
     "watch": "a line for every update of resources, and for log messages",
     "send": "send any message, well-formed or not, and show what comes back",
     "replay": "send what was recorded again, and show how the answers differ",
+    "trace": "what was recorded: sessions, what is in them, live or exported",
     "mock": "a server that answers as a recorded one did",
     "doctor": "connect, and say what was done, how long it took, what failed and what to try",
     "config": "show and change the configuration",

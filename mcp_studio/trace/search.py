@@ -84,6 +84,11 @@ class Search:
         """How much has been looked at, 0 to 1."""
         return self._done
 
+    def wait(self, seconds: float) -> bool:
+        """Block until there is something to pull that ends what the thread does, at most so long; for other threads."""
+        running = self._pass
+        return running is None or running.ended.wait(seconds)
+
     def cancel(self) -> None:
         """Look no further; what is found stays."""
         if self._pass is not None:

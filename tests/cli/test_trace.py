@@ -1,0 +1,134 @@
+"""`trace`, on sessions that other command lines have recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import Done, argv, cli, environment, raw
+from tests.support import ROOT, python_server
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with one session in it: a call of `echo`, and one of `fail`, which fails."""
+    home = tmp_path_factory.mktemp("home")
+    assert raw("call", "echo", "text=hello wire\x1b[2J", MCP_STUDIO_HOME=str(home)).code == 0
+    return home
+
+
+def trace(home: Path, *words: str) -> Done:
+    return cli("trace", *words, MCP_STUDIO_HOME=str(home))
+
+
+def test_sessions_are_listed_and_what_is_in_one_is_a_table(place: Path) -> None:
+    listed = trace(place, "--json").json["result"]
+    assert [(one["state"], one["servers"]) for one in listed] == [("ended", ["target"])]
+    name = listed[0]["name"]
+    assert trace(place).out.startswith(f"{name}  ended  ")
+    done = trace(place, name[:15])
+    head, *rows = done.out.splitlines()
+    assert head.split()[:3] == ["number", "time", "server"] and len(rows) == listed[0]["entries"]
+    assert any("tools/call" in row and row.endswith("ok          echo") for row in rows)
+    assert done.err == "" and "\x1b" not in done.out
+
+
+def test_a_query_chooses_and_a_wrong_one_says_where(place: Path) -> None:
+    found = trace(place, "last", "tool:echo", "kind:request", "-status:error", "--json").json["result"]
+    assert found["found"] == 1
+    entry = found["entries"][0]
+    assert (entry["method"], entry["target"], entry["status"]) == ("tools/call", "echo", "ok") and entry["ms"] > 0
+    assert trace(place, "last", 'text:"hello WIRE" /h.*o wire/').out.count("tools/call") == 2
+    done = trace(place, "last", "kind:requst", "--json")
+    assert done.code == 2 and done.json["error"]["query"] == {"start": 5, "end": 11}
+    assert "at 6 of the query" in done.err and "Did you mean `request`?" in done.err
+    none = trace(place, "last", "nowhere")
+    assert (none.code, none.out, none.err) == (0, "", "no such entry\n")
+    assert "the newest 2 of" in trace(place, "last", "--limit", "2").err
+
+
+def test_one_call_is_a_tree_a_body_is_its_bytes_and_two_are_compared(place: Path) -> None:
+    asked = trace(place, "last", "tool:echo kind:request", "--json").json["result"]["entries"][0]
+    tree = trace(place, "last", "--span", str(asked["answer"]), "--json").json["result"]
+    assert (tree["number"], tree["relation"], tree["children"]) == (asked["number"], "root", [])
+    assert "tools/call echo" in trace(place, "last", "--span", str(asked["number"])).out
+    body = json.loads(trace(place, "last", "--body", str(asked["answer"])).out)
+    assert body["result"]["content"][0]["text"] == "hello wire\x1b[2J"
+    done = trace(place, "last", "--diff", f"{asked['number']},{asked['answer']}")
+    assert done.code == 0 and "result" in done.out
+    assert "same" in trace(place, "last", "--diff", "1,1").err
+    for words in (("--body", "999"), ("--span", "x"), ("--diff", "1"), ("--span", "1", "--stats")):
+        assert trace(place, "last", *words).code == 2, words
+
+
+def test_it_goes_out_and_opens_again(place: Path, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in trace(place, "last", "tool:echo", "--jsonl").out.splitlines()]
+    assert lines[0]["format"] == "mcp-studio-trace" and [one["kind"] for one in lines[1:]] == ["request", "result"]
+    file = tmp_path / "out.mcptrace"
+    assert trace(place, "last", "--export", "bundle", "--output", str(file)).code == 0
+    again = trace(place, str(file), "tool:echo", "--json").json["result"]
+    assert again["found"] == 2
+    assert trace(place, "last", "--export", "bundle", "--output", str(file)).code == 2, "it is there already"
+    assert trace(place, "last", "--export", "pdf").code == 2
+    assert trace(place, str(file), "--follow").code == 2
+    figures = trace(place, "last", "tool:echo", "--stats", "--json").json["result"]
+    assert [(one["target"], one["count"]) for one in figures if one["target"]] == [("echo", 1)]
+
+
+def test_what_is_not_there_is_said_and_a_session_can_be_deleted(tmp_path: Path) -> None:
+    assert trace(tmp_path, "last").code == 2 and "No session is kept" in trace(tmp_path, "last").err
+    assert "no session is kept" in trace(tmp_path).err and trace(tmp_path, "--stats").code == 2
+    assert "trace last status:error" in trace(tmp_path, "status:error").err
+    assert raw("list", "tools", MCP_STUDIO_HOME=str(tmp_path)).code == 0
+    assert trace(tmp_path, "running").code == 2
+    assert trace(tmp_path, "last", "--delete").code == 0
+    assert trace(tmp_path, "--json").json["result"] == []
+
+
+def test_a_running_studio_is_followed_to_its_end(tmp_path: Path) -> None:
+    env = environment(MCP_STUDIO_HOME=str(tmp_path))
+    server = python_server("raw_server")
+    watched = subprocess.Popen(
+        argv("watch", "--logs", "--", *server), env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    started = [watched]
+    try:
+        assert watched.stderr is not None
+        while "Ctrl-C ends" not in (line := watched.stderr.readline()):
+            assert line, "it watches"
+        follower = subprocess.Popen(
+            argv("trace", "running", "kind:request", "or", "kind:note", "--follow", "--json"), env=env, cwd=ROOT,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert follower.stdout is not None
+        started.append(follower)
+        while json.loads(follower.stdout.readline())["kind"] != "request":
+            continue
+        watched.send_signal(signal.SIGINT if os.name != "nt" else signal.SIGTERM)
+        watched.wait(20)
+        _, told = follower.communicate(timeout=20)
+        assert follower.returncode == 0 and "the session has ended" in told
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+def test_nothing_is_started_for_it(place: Path) -> None:
+    code = (
+        "import sys, runpy; from mcp_studio.cli.main import run; run(['trace', 'last', 'error']);"
+        "print(sorted(name for name in sys.modules if name.startswith(('mcp_studio.transport', 'mcp_studio.session',"
+        " 'mcp_studio.studio', 'textual', 'asyncio.subprocess_x'))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT,
+        env=environment(MCP_STUDIO_HOME=str(place)),
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
