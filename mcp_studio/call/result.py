@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.large import hint_at
 
 _MOST = 20
 _BLOCKS: dict[str, tuple[str, ...]] = {
@@ -60,7 +61,7 @@ def _resource(result: dict[str, Json]) -> list[str]:
     for index, item in enumerate(cast("list[Json]", contents)):
         if not isinstance(item, dict) or not isinstance(item.get("uri"), str):
             found.append(f"contents[{index}] has no uri.")
-        elif not isinstance(item.get("text"), str) and not isinstance(item.get("blob"), str):
+        elif not any(isinstance(hint_at(cast("dict[str, Json]", item), key), str) for key in ("text", "blob")):
             found.append(f"contents[{index}] has neither text nor blob.")
     return found
 

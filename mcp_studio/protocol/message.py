@@ -8,7 +8,9 @@ from typing import Literal, NamedTuple, cast
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.limits import DEFAULT
+from mcp_studio.protocol.large import read_large
 from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.protocol.skim import Node
 
 
 class Request(NamedTuple):
@@ -69,8 +71,14 @@ class Parsed(NamedTuple):
     """The JSON value of the whole frame, as it was read."""
 
 
-def parse(frame: bytes, *, depth: int = DEFAULT.depth) -> Parsed:
-    """Sort one frame, nested `depth` deep at the most; a batch (2025-03-26) gives several messages. Never raises."""
+def parse(frame: bytes, *, depth: int = DEFAULT.depth, root: Node | None = None) -> Parsed:
+    """Sort one frame, nested `depth` deep at the most; a batch (2025-03-26) gives several messages. Never raises.
+
+    Args:
+        root: the outer structure of a large frame, where it is known: its large parts are not read then.
+    """
+    if root is not None and (large := read_large(frame, root)) is not None:
+        return Parsed((_sort(large),), False, large)
     try:
         value = loads(frame, most=depth)
     except LimitExceeded as problem:

@@ -14,6 +14,7 @@ from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.skim import Node
 from mcp_studio.session.deadline import Deadline
 from mcp_studio.session.inflight import InFlight
 from mcp_studio.session.raw import ByHand
@@ -198,10 +199,9 @@ class Connection:
 
     # ------------------------------------------------------------------ told by the transport
 
-    def frame(self, data: bytes) -> None:
+    def frame(self, data: bytes, root: Node | None = None) -> None:
         """One frame came in."""
-        parsed = parse(data, depth=self._limits.depth)
-        self._tap.understood(parsed)
+        self._tap.understood(parsed := parse(data, depth=self._limits.depth, root=root))
         if self.ended.done():
             return
         parsed = self.by_hand.sift(data, parsed)

@@ -7,13 +7,17 @@ from typing import NamedTuple, Protocol
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.skim import Node
 
 
 class Sink(Protocol):
     """Where a transport delivers. Every method is synchronous, cheap, and does not raise."""
 
-    def frame(self, data: bytes) -> None:
-        """One frame came in: a JSON text, valid or not. Stray output is never delivered here."""
+    def frame(self, data: bytes, root: Node | None = None) -> None:
+        """One frame came in: a JSON text, valid or not; of a large one `root` may be known.
+
+        Stray output is never delivered here.
+        """
         ...
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:

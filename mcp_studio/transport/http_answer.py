@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import LimitExceeded
+from mcp_studio.protocol.skim import BEGIN, Node, Skim
 from mcp_studio.transport.http_body import Breather, Plain, decoder
 from mcp_studio.transport.http_errors import HttpFailure
 from mcp_studio.transport.oversize import size_text
@@ -42,6 +44,8 @@ class Answer:
         self._raw: Any = aiter(self._stream)
         self._decoder: Plain | None = None
         self._pieces: Iterator[bytes] = iter(())
+        self.root: Node | None = None
+        """The outer structure of a large body that was read and is an object."""
         self.breathe = Breather()
         """Lets other tasks run; called for every chunk."""
 
@@ -88,15 +92,21 @@ class Answer:
             HttpLost: the connection ended before the body did.
             HttpBroken: the body's encoding cannot be read.
         """
-        body = bytearray()
+        body, size = BytesIO(), 0
         declared = self.header("content-length")
         if declared.isdecimal() and int(declared[:20]) > limit:
             raise _too_large(limit)
+        skim = Skim()
         while part := await self.chunk():
-            body += part
-            if len(body) > limit:
+            body.write(part)
+            size += len(part)
+            if size > limit:
                 raise _too_large(limit)
-        return bytes(body)
+            if size >= BEGIN:
+                with body.getbuffer() as data:
+                    skim.advance(data)
+        self.root = skim.known(size)
+        return body.getvalue()
 
     async def close(self) -> None:
         """Give the connection back, or close it when the body was not read to its end."""

@@ -10,6 +10,7 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.skim import Node
 from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http import HttpTransport
@@ -74,10 +75,10 @@ class FallbackTransport:
 
     # ------------------------------------------------------------------ as the sink of the newer one
 
-    def frame(self, data: bytes) -> None:
+    def frame(self, data: bytes, root: Node | None = None) -> None:
         """One frame came in."""
         if self._sink is not None:
-            self._sink.frame(data)
+            self._sink.frame(data, root)
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """A message got no answer; for the handshake that may mean that the server is an older one."""

@@ -82,7 +82,7 @@ async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
     body = await answer.read(wire.limits.message)
     if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
         raise wrong_type(media_type, answer.status, place, body)
-    wire.deliver(body, answer.exchange)
+    wire.deliver(body, answer.exchange, answer.root)
     if not waiting.answered:
         raise HttpBroken(
             f"What {place} sent does not answer the request: {excerpt(body)}", status=answer.status, body=excerpt(body)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.skim import Node
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.record import record
 from mcp_studio.transport.base import Sink
@@ -110,12 +111,12 @@ class Wire:
         resume = [("Last-Event-ID", cursor.last_id)] if cursor.last_id else []
         return merged([("Accept", "text/event-stream")], legacy_headers(self.session, self.version), resume)
 
-    def deliver(self, frame: bytes, exchange: int) -> None:
-        """Tell the tap of a frame, then hand it over."""
+    def deliver(self, frame: bytes, exchange: int, root: Node | None = None) -> None:
+        """Tell the tap of a frame, then hand it over; of a large one `root` may be known."""
         self.tap.received(frame, exchange)
-        self.hand_over(frame)
+        self.hand_over(frame, root)
 
-    def hand_over(self, frame: bytes) -> None:
+    def hand_over(self, frame: bytes, root: Node | None = None) -> None:
         """Note which requests a frame answers, and give it to the sink."""
         for request_id in answered(frame):
             found = self.waiting.get(request_id)
@@ -124,7 +125,7 @@ class Wire:
             if found is not None:
                 found.answered = True
         if self.sink is not None:
-            self.sink.frame(frame)
+            self.sink.frame(frame, root)
 
     async def pump(self, answer: Answer, cursor: Cursor, waiting: Waiting | None = None) -> None:
         """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
+from mcp_studio.protocol.skim import BEGIN, Skim, Skimmed
 from mcp_studio.record import record
 
 KEPT = 4096
@@ -17,38 +20,57 @@ class Oversize:
     size: int
 
 
-Line = bytes | Oversize
+Line = bytes | Oversize | Skimmed
 
 
 class Joiner:
-    """Joins the parts of one line, or of one message; of one longer than `limit` bytes only its ends are kept."""
+    """Joins the parts of one line, or of one message; of one longer than `limit` bytes only its ends are kept.
 
-    def __init__(self, limit: int) -> None:
+    Args:
+        skim: look through a large one while it comes, a part at a time, so that its end holds nobody up.
+    """
+
+    def __init__(self, limit: int, *, skim: bool = False) -> None:
         self._limit = limit
+        self._skims = skim
         self._clear()
 
     def hold(self, part: bytes) -> None:
         """Take the next part."""
         self.size += len(part)
         if self._head is None:
-            self._parts += part
+            self._parts.write(part)
             if self.size <= self._limit:
+                if self._skims and self.size >= BEGIN:
+                    self._look()
                 return
-            part = bytes(self._parts)
-            self._parts = bytearray()
+            part = self._parts.getvalue()
+            self._parts = BytesIO()
             self._head = b""
         self._head += part[: KEPT - len(self._head)]
         self._tail = (self._tail + part[-KEPT:])[-KEPT:]
 
     def take(self) -> Line:
         """The whole; what is held next begins another."""
-        whole = bytes(self._parts) if self._head is None else Oversize(self._head, self._tail, self.size)
+        whole = self._whole() if self._head is None else Oversize(self._head, self._tail, self.size)
         self._clear()
         return whole
 
+    def _look(self) -> None:
+        self._skim = self._skim or Skim()
+        with self._parts.getbuffer() as data:
+            self._skim.advance(data)
+
+    def _whole(self) -> bytes | Skimmed:
+        whole = self._parts.getvalue()
+        root = self._skim.known(self.size) if self._skim is not None else None
+        return whole if root is None else Skimmed(whole, root)
+
     def _clear(self) -> None:
-        # One piece of memory, which goes back as a whole: many small ones leave holes where a large line was.
-        self._parts = bytearray()
+        # One piece of memory, which goes back as a whole: many small ones leave holes where a large line was. And it is
+        # the line in the end: a copy of a large one would hold everybody up.
+        self._parts = BytesIO()
+        self._skim: Skim | None = None
         self.size = 0
         """Bytes that are held."""
         self._head: bytes | None = None
@@ -56,11 +78,15 @@ class Joiner:
 
 
 class LineSplitter:
-    """Takes chunks, gives complete lines without their newline. A line longer than `limit` bytes is not kept."""
+    """Takes chunks, gives complete lines without their newline. A line longer than `limit` bytes is not kept.
 
-    def __init__(self, limit: int) -> None:
+    Args:
+        skim: the lines are messages, see `Joiner`.
+    """
+
+    def __init__(self, limit: int, *, skim: bool = False) -> None:
         self._limit = limit
-        self._begun = Joiner(limit)
+        self._begun = Joiner(limit, skim=skim)
 
     def feed(self, chunk: bytes) -> list[Line]:
         """The lines that this chunk completes."""
@@ -81,6 +107,6 @@ class LineSplitter:
         return [self._begun.take()] if self._begun.size else []
 
     def _judge(self, line: Line) -> Line:
-        if isinstance(line, Oversize) or len(line) <= self._limit:
+        if not isinstance(line, bytes) or len(line) <= self._limit:
             return line
         return Oversize(line[:KEPT], line[-KEPT:], len(line))

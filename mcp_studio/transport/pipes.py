@@ -37,11 +37,11 @@ def enlarge(fd: int) -> None:
 class LineReader:
     """Reads a pipe, hands over its lines. Owns the descriptor, which must be non-blocking."""
 
-    def __init__(self, fd: int, limit: int, on_line: Callable[[Line], None]) -> None:
+    def __init__(self, fd: int, limit: int, on_line: Callable[[Line], None], *, skim: bool = False) -> None:
         self._loop = asyncio.get_running_loop()
         self._fd = fd
         self._on_line = on_line
-        self._splitter = LineSplitter(limit)
+        self._splitter = LineSplitter(limit, skim=skim)
         self._lines: Iterator[Line] = iter(())
         self._read_size = SMALL_READ
         self._at_end = False

@@ -11,6 +11,7 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.skim import Node, Skimmed
 from mcp_studio.transport import guard_client
 from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.endings import cannot_start, how_it_ended, last_words
@@ -69,7 +70,7 @@ class StdioTransport:
         self._sink = sink
         self._child = child
         self._tap.note(f"started {target} as process {child.pid}")
-        self._stdout = LineReader(child.stdout_fd, self._limits.message, self._on_stdout)
+        self._stdout = LineReader(child.stdout_fd, self._limits.message, self._on_stdout, skim=True)
         self._stderr = LineReader(child.stderr_fd, STDERR_LINE, self._on_stderr)
         self._stdin = PipeWriter(child.stdin_fd, self._limits.write)
         self._watch = asyncio.create_task(self._watch_for_end(child), name=f"stdio {config.name}")
@@ -121,6 +122,10 @@ class StdioTransport:
         if isinstance(line, Oversize):
             self._too_long(line)
             return
+        if isinstance(line, Skimmed):
+            self._tap.received(line.data)
+            self._deliver(line.data, line.root)
+            return
         if not line.startswith(b"{"):
             text = line.strip()
             if not text:
@@ -143,11 +148,13 @@ class StdioTransport:
         if frame := answer_for(line, limit):
             self._deliver(frame)
 
-    def _deliver(self, frame: bytes) -> None:
+    def _deliver(self, frame: bytes, root: Node | None = None) -> None:
         if self._sink and self._closing is None and self._lost is None:
-            self._sink.frame(frame)
+            self._sink.frame(frame, root)
 
     def _on_stderr(self, line: Line) -> None:
+        if isinstance(line, Skimmed):
+            line = line.data
         if isinstance(line, Oversize):
             line = line.head + f"… {size_text(line.size - len(line.head))} more".encode()
         line = line.removesuffix(b"\r")

@@ -12,6 +12,7 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.skim import Skimmed
 from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, excerpt, refused
@@ -175,6 +176,9 @@ class WebSocketTransport:
         """One message came in."""
         if isinstance(message, Oversize):
             self._wire.too_long(message)
+            return
+        if isinstance(message, Skimmed):
+            self._wire.deliver(message.data, 0, message.root)
             return
         if binary:
             if message.lstrip()[:1] not in (b"{", b"["):

@@ -40,7 +40,7 @@ class Peer:
         self._take = take
         self._stream: Any = answer.upgraded
         self._socket = Connection(ConnectionType.CLIENT)
-        self._text, self._binary = Joiner(limits.message), Joiner(limits.message)
+        self._text, self._binary = Joiner(limits.message, skim=True), Joiner(limits.message)
         self._turn = asyncio.Lock()
         self._leaving = False
 

@@ -12,7 +12,7 @@ from mcp_studio.call.outcome import CallOutcome, Rejected, Succeeded, ToolFailed
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol.apps import reach_lines, reach_of
 from mcp_studio.safetext import safe
-from mcp_studio.tui import blocks, late
+from mcp_studio.tui import blocks, large_result, late
 from mcp_studio.tui.views.content_view import ContentView, Item
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.glyphs import glyphs
@@ -37,7 +37,7 @@ def kind_for(tab: str, outcome: CallOutcome, app: str = "") -> str:
     Args:
         app: the address of the page that the tool has.
     """
-    if tab != "text" or isinstance(outcome, Rejected):
+    if tab != "text" or isinstance(outcome, Rejected) or large_result.only_text(raw_of(outcome)) is not None:
         return tab
     found = blocks.blocks_of(raw_of(outcome))
     if app or any(block.kind not in ("text", "unknown") for block in found):
@@ -70,9 +70,16 @@ def put(view: Any, kind: str, outcome: CallOutcome, app: str = "") -> None:
     if kind == "markdown":
         view.show("\n\n".join(block.text for block in blocks.blocks_of(result)))
     elif kind == "text":
-        view.view.set_text(text_of(outcome))
+        if (text := large_result.only_text(result)) is not None:
+            view.view.set_string(*text)
+        else:
+            view.view.set_text(text_of(outcome))
     elif kind == "raw":
-        view.view.set_json(dumps(result))
+        view.view.set_json(*(large_result.whole(result) or (dumps(result),)))
+    elif (span := large_result.structured(result)) is not None:
+        view.view.set_json(*span)
+    elif (text := large_result.only_text(result)) is not None and "structuredContent" not in result:
+        view.view.set_inner(*text) if large_result.is_json(text) else view.view.set_json(b"")
     else:
         has, value = blocks.structured(result)
         view.view.set_json(dumps(value) if has else b"")

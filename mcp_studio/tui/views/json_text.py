@@ -82,3 +82,25 @@ class StringText:
             return None
         before = decode(self._data[self._start : unit_end(self._data, self._start, min(offset, self._end))])
         return self._text.row_of(len(before.encode("utf-8", "backslashreplace")))
+
+
+class Decoding:
+    """Decodes the whole of a JSON string that stands in some bytes with its quotes, in slices of time."""
+
+    def __init__(self, data: bytes, begin: int, end: int) -> None:
+        self._data = data
+        self._start = self._at = begin + 1
+        self._end = max(begin + 1, end - (data[end - 1 : end] == b'"'))
+        self._text = bytearray()
+
+    def advance(self, budget: float) -> bytes | None:
+        """Go on for `budget` seconds; the text once it is whole."""
+        stop = time.perf_counter() + budget
+        while self._at < self._end:
+            end = min(self._at + _PIECE, self._end)
+            end = unit_end(self._data, self._at, end) if end < self._end else end
+            self._text += decode(self._data[self._at : end]).encode("utf-8", "backslashreplace")
+            self._at = end
+            if time.perf_counter() > stop:
+                return None
+        return bytes(self._text)

@@ -85,15 +85,17 @@ class Place(NamedTuple):
 
 
 class JsonTree:
-    """All rows of a JSON text."""
+    """All rows of a JSON text: of all bytes, or of those from `begin` to `end`."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, begin: int = 0, end: int | None = None) -> None:
         self.data = data
+        """The text, which may stand within something larger."""
+        self.end = len(data) if end is None else end
         around = Children(b"", -1)
-        begin = blank_end(data, 0)
+        self.begin = blank_end(data, begin)
         around.done = True
-        if begin < len(data):
-            around.starts.append(begin)
+        if self.begin < self.end:
+            around.starts.append(self.begin)
         self.document = Branch(around, None, 0)
         self.document.inner = len(around)
         # A key may be megabytes long, and is looked at several times for each drawing.
@@ -158,7 +160,7 @@ class JsonTree:
         if place + 1 < len(children):
             behind = children.starts[place + 1]
         elif branch is self.document:
-            behind = len(self.data)
+            behind = self.end
         elif children.done:
             behind = children.end - (not children.unfinished)
         else:

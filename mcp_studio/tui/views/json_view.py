@@ -17,7 +17,7 @@ from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_draw import can_open, draw_row, indent_of
 from mcp_studio.tui.views.json_folding import FoldingView, Job
 from mcp_studio.tui.views.json_scan import Children, scalar_end
-from mcp_studio.tui.views.json_text import StringText, decode
+from mcp_studio.tui.views.json_text import Decoding, StringText, decode
 from mcp_studio.tui.views.json_tree import Branch, JsonTree, Place
 from mcp_studio.tui.views.line import Line, mark_pieces
 from mcp_studio.tui.views.messages import Copied
@@ -48,10 +48,33 @@ class JsonView(FoldingView):
         super().__init__(empty=empty, name=name, id=id, classes=classes)
         self.set_json(data)
 
-    def set_json(self, data: bytes | str) -> None:
-        """Show other JSON; a search and marks end. Text that is no JSON is shown as far as it looks like it."""
+    def set_json(self, data: bytes | str, begin: int = 0, end: int | None = None) -> None:
+        """Show other JSON; a search and marks end. Text that is no JSON is shown as far as it looks like it.
+
+        Args:
+            begin: where in the bytes it begins; they are not copied.
+            end: behind its end.
+        """
+        if self.is_attached:
+            self.workers.cancel_group(self, "inner")
+        raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+        self._show_json(JsonTree(raw, begin, end))
+
+    def _show_json(self, tree: JsonTree) -> None:
         self._marks: Mapping[str, str] = {}
-        self.show_tree(JsonTree(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data))
+        self.show_tree(tree)
+
+    def set_inner(self, data: bytes, begin: int, end: int) -> None:
+        """Show the JSON that a JSON string holds, which is decoded in slices first."""
+        self.set_json(b"")
+        reading = Decoding(data, begin, end)
+
+        def step(budget: float) -> bool:
+            if (text := reading.advance(budget)) is not None:
+                self._show_json(JsonTree(text))
+            return text is not None
+
+        self.in_slices("inner", step)
 
     def set_marks(self, marks: Mapping[str, str]) -> None:
         """Say behind values what is wrong with them, by their JSON pointers; the words need not be safe."""
@@ -61,7 +84,8 @@ class JsonView(FoldingView):
     @property
     def data(self) -> bytes:
         """What is shown, as it came."""
-        return self._tree.data
+        tree = self._tree
+        return tree.data if tree.end == len(tree.data) and not tree.begin else tree.data[tree.begin : tree.end]
 
     def row_version(self, index: int) -> Hashable:
         """Number and search; whatever opens or closes draws all anew."""
@@ -213,8 +237,12 @@ class JsonView(FoldingView):
     # Search
 
     def searched_data(self) -> bytes:
-        """The bytes shown."""
+        """The bytes shown, and what they stand in."""
         return self._tree.data
+
+    def searched_part(self) -> tuple[int, int]:
+        """Where they begin and end."""
+        return self._tree.begin, self._tree.end
 
     def search_origin(self) -> int:
         """Where the row under the cursor begins."""

@@ -19,12 +19,15 @@ class ByteSearch:
     that count as well.
     """
 
-    def __init__(self, data: bytes, text: str, variants: Sequence[str] = ()) -> None:
+    def __init__(
+        self, data: bytes, text: str, variants: Sequence[str] = (), begin: int = 0, end: int | None = None
+    ) -> None:
         self.hits = array("Q")
         """Byte offsets found so far."""
-        self.done = not data or not text
         self._data = data
-        self._at = 0
+        self._at = begin
+        self._end = len(data) if end is None else end
+        self.done = begin >= self._end or not text
         self._wanted = {text, *variants}
         self._fold = text == text.lower()
         self._overlap = max(len(word.encode("utf-8", "surrogatepass")) for word in self._wanted) + 4
@@ -40,13 +43,13 @@ class ByteSearch:
         simple = len(self._wanted) == 1 and self._only.isascii()
         while not self.done:
             start = self._at
-            end = min(start + _SLICE, len(self._data))
-            window = self._data[start : end + self._overlap]
+            end = min(start + _SLICE, self._end)
+            window = self._data[start : min(end + self._overlap, self._end)]
             places = self._find(window) if simple else self._match(window)
             # What begins in the overlap is found again at the begin of the next slice.
             self.hits.extend(start + place for place in places if start + place < end)
             self._at = end
-            self.done = end >= len(self._data) or self.capped
+            self.done = end >= self._end or self.capped
             if time.perf_counter() > stop:
                 break
         return self.done

@@ -38,6 +38,10 @@ class SearchableView(RowsView):
         """What is searched."""
         raise NotImplementedError
 
+    def searched_part(self) -> tuple[int, int]:
+        """Where in it the search begins and ends."""
+        return 0, len(self.searched_data())
+
     def search_origin(self) -> int:
         """The byte offset that a new search begins at: what the person is looking at."""
         raise NotImplementedError
@@ -65,7 +69,8 @@ class SearchableView(RowsView):
         if self._search is None:
             self._origin = self.search_origin()
         self._needle, self._hit = text, None
-        self._search = ByteSearch(self.searched_data(), text, self.search_variants(text)) if text else None
+        variants, part = self.search_variants(text), self.searched_part()
+        self._search = ByteSearch(self.searched_data(), text, variants, *part) if text else None
         self.redraw()
         self.in_slices("search", self._search_on)
 

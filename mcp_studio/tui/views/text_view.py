@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable
 from typing import ClassVar, Literal
 
@@ -9,6 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.selection import Selection
 from textual.strip import Strip
 
+from mcp_studio.tui.views.json_rows import StringRows
+from mcp_studio.tui.views.json_text import decode
 from mcp_studio.tui.views.line import Line, Piece, mark_matches
 from mcp_studio.tui.views.messages import Copied
 from mcp_studio.tui.views.searchable import SearchableView
@@ -39,12 +42,21 @@ class TextView(SearchableView):
     ) -> None:
         super().__init__(empty=empty, name=name, id=id, classes=classes)
         self._data = _bytes(data)
+        self._string: tuple[int, int] | None = None
         self._wrapped = WrappedText(b"", 80)
         self._wanted: tuple[Literal["top", "hit"], int] | None = None
 
     def set_text(self, data: bytes | str) -> None:
         """Show another text from its begin; a search ends."""
-        self._data = _bytes(data)
+        self._set(_bytes(data), None)
+
+    def set_string(self, data: bytes, begin: int, end: int) -> None:
+        """Show what a JSON string says that stands in some bytes with its quotes; they are not copied."""
+        self._set(data, (begin + 1, max(begin + 1, end - (data[end - 1 : end] == b'"'))))
+
+    def _set(self, data: bytes, string: tuple[int, int] | None) -> None:
+        self._data, self._string = data, string
+        self._wrapped = WrappedText(b"", 80)
         self._wanted = None
         if self.is_attached and self.row_width:
             self.scroll_rows(0)
@@ -53,8 +65,11 @@ class TextView(SearchableView):
 
     @property
     def data(self) -> bytes:
-        """What is shown, as it came."""
-        return self._data
+        """What is shown, as it came; of a JSON string what it says, which takes some time where that is much."""
+        if self._string is None:
+            return self._data
+        begin, end = self._string
+        return decode(self._data[begin:end]).encode("utf-8", "backslashreplace")
 
     @property
     def complete(self) -> bool:
@@ -81,7 +96,10 @@ class TextView(SearchableView):
         self.resized()
 
     def _wrap(self) -> None:
-        self._wrapped = WrappedText(self._data, self.row_width)
+        if self._string is None:
+            self._wrapped = WrappedText(self._data, self.row_width)
+        else:
+            self._wrapped = StringRows(self._data, self.row_width, *self._string)
         self._strips.clear()
         self.in_slices("rows", self._wrap_on)
 
@@ -127,8 +145,18 @@ class TextView(SearchableView):
     # Search
 
     def searched_data(self) -> bytes:
-        """The bytes shown."""
+        """The bytes shown, and what they stand in."""
         return self._data
+
+    def searched_part(self) -> tuple[int, int]:
+        """Where they begin and end."""
+        return self._string or (0, len(self._data))
+
+    def search_variants(self, text: str) -> tuple[str, ...]:
+        """In a JSON string, as it is spelled there."""
+        if self._string is None:
+            return ()
+        return json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]
 
     def search_origin(self) -> int:
         """The first byte on screen."""
@@ -172,7 +200,7 @@ class TextView(SearchableView):
         if chosen and chosen[0]:
             self.post_message(Copied(chosen[0], "selection"))
         else:
-            self.post_message(Copied(self._data.decode("utf-8", "backslashreplace"), "text"))
+            self.post_message(Copied(self.data.decode("utf-8", "backslashreplace"), "text"))
 
     # Keys
 
@@ -193,7 +221,7 @@ class TextView(SearchableView):
         if self._wrapped.done:
             self.scroll_rows(self.row_count)
         else:
-            self._wanted = "top", len(self._data)
+            self._wanted = "top", self.searched_part()[1]
 
 
 def _bytes(data: bytes | str) -> bytes:

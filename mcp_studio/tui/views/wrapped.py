@@ -29,26 +29,27 @@ class WrappedText:
     `advance` counts rows in slices of time; what it has not reached yet has no rows.
     """
 
-    def __init__(self, data: bytes, width: int) -> None:
+    def __init__(self, data: bytes, width: int, begin: int = 0, end: int | None = None) -> None:
         self.data = data
         self.width = max(4, width)
         self.rows = 0
         """Rows known so far."""
-        self._end = 0
+        self._begin, self._end = begin, begin
+        self._limit = len(data) if end is None else end
         self._starts, self._firsts, self._plain = array("Q"), array("Q"), bytearray()
         self._chunks: LRUCache[int, tuple[str, list[int]]] = LRUCache(8)
 
     @property
     def done(self) -> bool:
         """Whether all rows are known."""
-        return self._end >= len(self.data)
+        return self._end >= self._limit
 
     def advance(self, budget: float) -> bool:
         """Go on counting for `budget` seconds; True when all rows are known."""
         stop = time.perf_counter() + budget
         while not self.done:
             start, end = self._end, self._chunk_end(self._end)
-            plain = not self.data[start:end].translate(None, _PLAIN)
+            plain = self._is_plain(start, end)
             self._starts.append(start)
             self._firsts.append(self.rows)
             self._plain.append(plain)
@@ -73,13 +74,13 @@ class WrappedText:
         chunk = bisect_right(self._starts, offset) - 1
         text, starts = self._chunk(chunk)
         begin = self._starts[chunk]
-        place = offset - begin if self._plain[chunk] else len(_safe(self.data[begin:offset]))
+        place = offset - begin if self._plain[chunk] else len(self._decode(begin, offset))
         return self._firsts[chunk] + bisect_right(starts, min(place, len(text) - 1)) - 1
 
     def offset_of(self, number: int) -> int:
         """About where in the bytes a row begins."""
         if not self.rows:
-            return 0
+            return self._begin
         number = max(0, min(number, self.rows - 1))
         chunk = bisect_right(self._firsts, number) - 1
         text, starts = self._chunk(chunk)
@@ -109,8 +110,16 @@ class WrappedText:
         end = starts[place + 1] if place + 1 < len(starts) else len(text)
         return min(end, starts[place] + at[1])
 
+    def _is_plain(self, start: int, end: int) -> bool:
+        """Whether each byte is one character of one cell, or a line end."""
+        return not self.data[start:end].translate(None, _PLAIN)
+
+    def _decode(self, start: int, end: int) -> str:
+        """A part of the text, safe to draw."""
+        return make_safe(self.data[start:end].decode("utf-8", "backslashreplace"))
+
     def _chunk_end(self, start: int) -> int:
-        data, size = self.data, len(self.data)
+        data, size = self.data, self._limit
         end = start + max(self.width, _CHUNK // self.width * self.width)
         if end >= size:
             return size
@@ -138,14 +147,14 @@ class WrappedText:
         found = self._chunks.get(chunk)
         if found is None:
             start = self._starts[chunk]
-            raw = self.data[start : self._starts[chunk + 1] if chunk + 1 < len(self._starts) else self._end]
-            text = raw.decode("ascii") if self._plain[chunk] else _safe(raw)
+            end = self._starts[chunk + 1] if chunk + 1 < len(self._starts) else self._end
+            text = self.data[start:end].decode("ascii") if self._plain[chunk] else self._decode(start, end)
             found = self._chunks[chunk] = text, break_rows(text, self.width)
         return found
 
 
-def _safe(raw: bytes) -> str:
-    text = raw.decode("utf-8", "backslashreplace")
+def make_safe(text: str) -> str:
+    """The whole of a text as it may be drawn, with its line ends."""
     return safe(text, len(text), lines=True)
 
 
