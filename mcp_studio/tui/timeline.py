@@ -23,7 +23,7 @@ _WIDEST = 300_000
 """Entries between a request and its answer that are looked through."""
 _TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _COUNT = re.compile(rb'"(progress|total)"\s*:\s*(-?\d{1,18}(?:\.\d{1,9})?)')
-_PREFIX = {"round": "next round", "retry": "again", "task": "task"}
+_PREFIX = {"retry": "again", "task": "task"}
 _PEOPLE = ("elicitation/create", "sampling/createMessage")
 _NOTIFIED = codes("notification", direction="in")
 
@@ -43,6 +43,8 @@ class Event(NamedTuple):
     ticks: tuple[float, ...] = ()
     """Where something happened, instead of a bar."""
     note: str = ""
+    brief: str = ""
+    """The note where there is little room."""
     outcome: str = ""
     here: bool = False
     """What the detail is about."""
@@ -67,7 +69,7 @@ def span_of(events: tuple[Event, ...]) -> tuple[float, float]:
 
 def _events(recording: Recording, family: Node, here: int) -> Iterator[Event]:
     columns = recording.columns
-    before: int = 0
+    before, rounds = 0, 1
     for depth, node in walk(family):
         row = node.number - columns.first
         if not 0 <= row < len(columns):
@@ -86,7 +88,9 @@ def _events(recording: Recording, family: Node, here: int) -> Iterator[Event]:
             continue
         if node.relation == "round":
             yield from _between_rounds(recording, before or family.number, entry, depth)
-        yield _request(recording, entry, depth, node.relation, node.number == here)
+        rounds += node.relation == "round"
+        prefix = f"round {rounds}" if node.relation == "round" else _PREFIX.get(node.relation, "")
+        yield _request(recording, entry, depth, prefix, node.number == here)
         if node.relation in ("root", "round"):
             before = node.number
         yield from _notified(recording, entry, depth + 1)
@@ -95,24 +99,24 @@ def _events(recording: Recording, family: Node, here: int) -> Iterator[Event]:
             yield from (Event(0, f"asked {text}", depth + 1) for text in questions)
 
 
-def _request(recording: Recording, entry: WireMessage, depth: int, relation: str, here: bool) -> Event:
+def _request(recording: Recording, entry: WireMessage, depth: int, prefix: str, here: bool) -> Event:
     columns = recording.columns
     row = entry.number - columns.first
-    words = (_PREFIX.get(relation, ""), safe(entry.method or entry.kind, 80), safe(entry.target, 80))
+    words = (prefix, safe(entry.method or entry.kind, 80), safe(entry.target, 80))
     label = " ".join(filter(None, words))
     if entry.kind != "request":
         return Event(entry.number, label, depth, entry.direction, ticks=(entry.time,), note=describe.size(entry.size))
     outcome = columns.outcome_of(row)
     answer = columns.link[row] - columns.first
     end = columns.time[answer] if 0 < answer < len(columns) else None
-    note = outcome
+    note = brief = outcome
     if end is not None:
         took = describe.duration((end - entry.time) * 1000)
         size = describe.size(columns.size[answer])
-        note = f"answered in {took}" if entry.direction == "in" else f"{size} {outcome}"
+        note, brief = (f"answered in {took}", took) if entry.direction == "in" else (f"{size} {outcome}", outcome)
         if entry.direction == "in" and entry.method in _PEOPLE and not _by_rule(recording, row, answer):
             note = f"you answered in {took}"
-    return Event(entry.number, label, depth, entry.direction, entry.time, end, (), note, outcome, here)
+    return Event(entry.number, label, depth, entry.direction, entry.time, end, (), note, brief, outcome, here)
 
 
 def _between_rounds(recording: Recording, earlier: int, entry: WireMessage, depth: int) -> Iterator[Event]:
@@ -123,7 +127,7 @@ def _between_rounds(recording: Recording, earlier: int, entry: WireMessage, dept
     if 0 <= row < len(columns) and row < entry.number - columns.first:
         who = "" if _by_rule(recording, row, entry.number - columns.first) else "you "
         took = describe.duration((entry.time - columns.time[row]) * 1000)
-        yield Event(answer, "answer", depth, "", columns.time[row], entry.time, (), f"{who}answered in {took}")
+        yield Event(answer, "answer", depth, "", columns.time[row], entry.time, (), f"{who}answered in {took}", took)
     yield from (Event(0, f"answered {text}", depth + 1) for text in conversation.answers(entry))
 
 

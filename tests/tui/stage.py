@@ -60,6 +60,10 @@ class Stage:
         for text in texts:
             await self.until(lambda text=text: text in self.screen_text(), f"{text!r} on the screen", timeout)
 
+    async def told(self, words: str) -> None:
+        """Wait until a toast has these words."""
+        await self.until(lambda: any(words in toast for toast in self.toasts), f"{words!r} in a toast")
+
     async def open(self, name: str, kind: str = "tool") -> None:
         """Open an entry of the catalog by its name, as enter in the list does."""
         found = [entry for entry in self.studio.catalog.entries(kind) if entry.ref.name == name]  # type: ignore[arg-type]

@@ -94,7 +94,7 @@ def test_what_came_while_the_person_was_elsewhere_is_counted_and_marked_until_th
             table = stage.main.trace.table
             assert "new" not in note(stage), "nobody has looked yet"
             await stage.press("f8", "u")
-            assert stage.toasts[-1:] == ["Nothing has come since you looked."]
+            await stage.told("Nothing has come since you looked.")
             await stage.press("2")
             before = len(stage.studio.trace)
             await called(stage, "echo", text="hello")
@@ -114,7 +114,7 @@ def test_messages_are_marked_commented_and_gone_to() -> None:
         async with on_stage(raw()) as stage:
             table, trace = stage.main.trace.table, stage.studio.trace
             await stage.press("f8", "n")
-            assert "No message below has a mark" in stage.toasts[-1]
+            await stage.told("No message below has a mark")
             await stage.press("end", "up", "m", "up", "M", *"odd", "enter")
             number = len(trace) - 2
             await stage.until(lambda: trace.comment_on(number) == "odd", "the comment")
@@ -190,12 +190,12 @@ def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_go
             panel = stage.main.trace
             await stage.until(lambda: len(sessions_here()) == 2, "both sessions")
             await stage.press("f8", "L")
-            assert stage.toasts[-1:] == ["This is what is being recorded now."]
+            await stage.told("This is what is being recorded now.")
             await stage.press("S")
             await stage.until(lambda: isinstance(stage.app.screen, SessionsDialog), "sessions")
             await stage.shows("this one")
             await stage.press("d")
-            assert stage.toasts[-1:] == ["It is still being recorded."]
+            await stage.told("It is still being recorded.")
             await stage.press("down")
             await stage.shows("It was ended properly.")
             await stage.press("enter")
@@ -210,7 +210,7 @@ def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_go
             await stage.press("S", "down")
             await stage.shows("The trace shows it now.")
             await stage.press("d")
-            assert "go back to what is being recorded first" in stage.toasts[-1]
+            await stage.told("go back to what is being recorded first")
             await stage.press("escape", "L")
             await stage.until(lambda: panel.live, "what is recorded now")
             await stage.until(lambda: note(stage).endswith("following"), "following")
@@ -231,7 +231,7 @@ def test_a_file_that_is_no_session_is_refused_in_words(tmp_path: Path) -> None:
             await stage.shows("Open a session or bundle")
             stage.app.screen.query_one("Input").value = str(wrong)
             await stage.press("enter")
-            await stage.until(lambda: any("notes.txt" in toast for toast in stage.toasts), "a refusal")
+            await stage.told("notes.txt")
             assert stage.main.trace.live
 
     run(main())

@@ -73,7 +73,7 @@ class SessionsDialog(Dialog[Chosen], scope="sessions"):
         self.run_worker(self._look(), group="look", exclusive=True)
 
     async def _look(self) -> None:
-        found = await asyncio.to_thread(sessions, self._folder)
+        found = sorted(await asyncio.to_thread(sessions, self._folder), key=lambda one: one.began, reverse=True)
         self._list.empty = f"No session is kept yet, in {self._folder}"
         self._list.set_rows(found)
         size = describe.size(sum(one.bytes for one in found))

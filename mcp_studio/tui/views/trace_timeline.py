@@ -62,11 +62,14 @@ class Drawing:
             end = signs.end if event.end is not None else signs.more
             bar = signs.begin + signs.line * (last - first - 1) + end if last > first else signs.bar
             look = _LOOKS.get(event.outcome, "accent" if event.number and not event.direction else "")
-        return _beside(bar, look, first, event.note, room)
+        for note in (event.note, event.brief):
+            if (placed := _beside(bar, look, first, note, room)) is not None:
+                return placed
+        return [(" " * first, ""), (bar, look)]
 
 
-def _beside(bar: str, look: str, first: int, note: str, room: int) -> list[Piece]:
-    """A bar with its note: behind it where there is room, else in front, else over its end."""
+def _beside(bar: str, look: str, first: int, note: str, room: int) -> list[Piece] | None:
+    """A bar with its note: behind it where there is room, else in front, else over its end; None without any."""
     cells, needed = cell_len(bar), cell_len(note) + 1
     after = room - first - cells
     if not note or needed <= after:
@@ -76,7 +79,7 @@ def _beside(bar: str, look: str, first: int, note: str, room: int) -> list[Piece
     if needed + 3 <= cells:
         head = bar[: cells - needed - 2]
         return [(" " * first, ""), (head, look), (f" {note} ", ""), (bar[-1], look)]
-    return [(" " * first, ""), (bar, look), (fit(f" {note}", max(0, after)), "")]
+    return None
 
 
 def took(ms: float) -> str:
