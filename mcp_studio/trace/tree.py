@@ -6,7 +6,7 @@ Everything is said by numbers, so that it holds for a running trace, a past sess
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, takewhile
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -22,10 +22,14 @@ _NEAR = 2_000
 """Entries before and after a request that are looked through for what came with it."""
 _MOST = 2_000
 """Nodes of one tree."""
+_FORGOTTEN = 100_000
+"""Links beyond those that there are, which may be remembered for nothing."""
 _AHEAD = 3
 """Entries before a request among which the head of its HTTP request stands."""
-_HTTP, _NOTE, _REQUEST = KINDS.index("http"), KINDS.index("note"), KINDS.index("request")
+_HTTP, _REQUEST = KINDS.index("http"), KINDS.index("request")
 _IN, _OUT = DIRECTIONS.index("in"), DIRECTIONS.index("out")
+_NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
+_HEAD_OUT, _HEAD_IN = _HTTP | _OUT << 4, _HTTP | _IN << 4
 _ASKED = _REQUEST | _OUT << 4
 """A request of ours."""
 
@@ -43,19 +47,22 @@ class _Family:
 
     def __init__(self) -> None:
         self.under: dict[int, dict[int, None]] = {}
-        self._seen = [0, 0]
+        self._newest = [0, 0]
+        self._learnt = 0
 
     def learn(self, columns: Columns) -> None:
-        """Take in what is new."""
+        """Take in what is new. The links are in the order of their coming; the oldest of them may be forgotten."""
         links = (columns.parents, columns.follows)
-        if any(len(known) < seen for known, seen in zip(links, self._seen, strict=True)):
-            self.under, self._seen = {}, [0, 0]
+        if self._learnt > _FORGOTTEN + 2 * sum(map(len, links)):
+            self.under, self._newest, self._learnt = {}, [0, 0], 0
         for which, known in enumerate(links):
-            for child in tuple(islice(known, self._seen[which], None)):
-                parent = parent_of(columns, child)
-                if parent:
+            last = self._newest[which]
+            fresh = tuple(takewhile(lambda child: child != last, reversed(known)))  # noqa: B023 - used at once
+            for child in reversed(fresh):
+                if parent := parent_of(columns, child):
                     self.under.setdefault(parent, {})[child] = None
-            self._seen[which] = len(known)
+            self._learnt += len(fresh)
+            self._newest[which] = fresh[0] if fresh else last
 
 
 _FAMILIES: WeakKeyDictionary[Columns, _Family] = WeakKeyDictionary()
@@ -175,20 +182,13 @@ class _Grown:
         return made[root]
 
     def _relation(self, number: int, root: int) -> Relation:
-        return "root" if number == root else relation_of(self._columns, number)
+        if number == root:
+            return "root"
+        known = relation_of(self._columns, number)
+        return "step" if known == "root" else known  # its link is forgotten by now
 
     def _kept(self, number: int) -> bool:
         return self._columns.first <= number < self._columns.first + len(self._columns)
-
-    def _around(self, number: int) -> Iterator[int]:
-        """The rows in which what came with a request can stand."""
-        columns = self._columns
-        row = number - columns.first
-        answer = columns.link[row] - columns.first
-        begun = range(max(0, row - _AHEAD), min(len(columns), row + _NEAR))
-        yield from begun
-        if answer > row:
-            yield from range(max(begun.stop, answer - _NEAR), min(len(columns), answer + _NEAR))
 
     def _http(self, number: int) -> list[Node]:
         """The heads of the HTTP exchanges on which a request and its answer went."""
@@ -197,16 +197,27 @@ class _Grown:
         if columns.kind[row] != _ASKED:
             return []  # what the server asks comes on the exchange of the call that it asks for
         wanted = {columns.exchange[row]}
-        if (answer := columns.link[row] - columns.first) > row and answer < len(columns):
+        answer = columns.link[row] - columns.first
+        if row < answer < len(columns):
             wanted.add(columns.exchange[answer])
         wanted.discard(0)
         found: dict[tuple[int, int], int] = {}
-        for at in self._around(number) if wanted else ():
-            if columns.kind[at] & 15 == _HTTP and columns.exchange[at] in wanted:
-                if columns.server[at] == columns.server[row] and (at > row or columns.kind[at] >> 4 == _OUT):
-                    # The next connection counts its exchanges from 1 again: the first of each is this one's.
-                    found.setdefault((columns.exchange[at], columns.kind[at] >> 4), columns.first + at)
+        for at in self._around(row, answer) if wanted else ():
+            if columns.exchange[at] not in wanted or columns.server[at] != columns.server[row]:
+                continue
+            if columns.kind[at] == _HEAD_OUT or (columns.kind[at] == _HEAD_IN and at > row):
+                # The next connection counts its exchanges from 1 again: the first of each is this one's.
+                found.setdefault((columns.exchange[at], columns.kind[at]), columns.first + at)
+                if len(found) == 2 * len(wanted):
+                    break
         return [Node(entry, "http") for entry in found.values()]
+
+    def _around(self, row: int, answer: int) -> Iterator[int]:
+        """The rows in which what came with a request can stand."""
+        begun = range(max(0, row - _AHEAD), min(len(self._columns), row + _NEAR))
+        yield from begun
+        if answer > row:
+            yield from range(max(begun.stop, answer - _NEAR), min(len(self._columns), answer + _NEAR))
 
     def _notes(self, numbers: list[int]) -> dict[int, list[Node]]:
         """What happened to the connection while a request was open, each note at the last one that was."""
@@ -217,13 +228,24 @@ class _Grown:
             answer = columns.link[row] - columns.first
             if columns.kind[row] & 15 != _REQUEST or answer <= row:
                 continue
-            for at in range(row, min(answer, row + _NEAR, len(columns))):
-                if columns.kind[at] & 15 == _NOTE and columns.server[at] == columns.server[row]:
+            stop = min(answer, row + _NEAR, len(columns))
+            at = _next_note(columns, row, stop)
+            while at < stop:
+                if columns.server[at] == columns.server[row]:
                     found[columns.first + at] = number
+                at = _next_note(columns, at + 1, stop)
         notes: dict[int, list[Node]] = {}
         for note, number in found.items():
             notes.setdefault(number, []).append(Node(note, "note"))
         return notes
+
+
+def _next_note(columns: Columns, row: int, stop: int) -> int:
+    """The row of the next note, `stop` where there is none before it."""
+    try:
+        return columns.kind.index(_NOTE, row, stop)
+    except ValueError:
+        return stop
 
 
 def _carried(columns: Columns, row: int) -> int:

@@ -128,6 +128,16 @@ def test_children_that_come_later_are_found() -> None:
     assert len(shape(tree(made.recording, call))) == 2
 
 
+def test_children_are_found_while_the_oldest_links_are_forgotten() -> None:
+    made = Made()
+    call = made.request("tools/call")
+    for _ in range(20):
+        asked = made.request("roots/list", direction="in", under=call)
+        while len(made.columns.parents) > 3:  # as many as before
+            del made.columns.parents[next(iter(made.columns.parents))]
+        assert asked in [number for _, number, _ in shape(tree(made.recording, call))]
+
+
 def test_a_chain_of_thousands_is_walked_without_recursion_and_bounded() -> None:
     made = Made()
     last = made.request("tools/call")
