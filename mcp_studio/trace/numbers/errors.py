@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -17,6 +18,7 @@ _LARGEST = 256 * 1024
 _WORDS = 300
 _KEPT = 5_000
 """Texts that are kept, so that no answer is read twice."""
+_PART = 50
 _CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
 _LOST = "no answer: the connection ended"
 
@@ -58,9 +60,11 @@ class Errors:
             numbers: as `Tally.wrong` has them.
         """
         wanted = sorted(set(numbers))
-        for number in wanted:
-            if number not in self._said:
-                await self._read(number)
+        new = [number for number in wanted if number not in self._said]
+        for place, number in enumerate(new):
+            await self._read(number)
+            if place % _PART == 0:
+                await asyncio.sleep(0)  # bodies that are in memory are there at once: keys come between them
         found = _grouped([(number, self._said[number]) for number in wanted if number in self._said])
         while len(self._said) > _KEPT:
             del self._said[next(iter(self._said))]

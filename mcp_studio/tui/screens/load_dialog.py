@@ -175,7 +175,8 @@ def _lines(load: Load, width: int, height: int) -> list[list[Piece]]:
     if times.count:
         p50, p95, p99 = times.percentiles(0.5, 0.95, 0.99)
         named = (("min", times.least), ("p50", p50), ("p95", p95), ("p99", p99), ("max", times.most))
-        lines += [[(cut(dot.join(f"{name} {brief(ms)}" for name, ms in named), width), "")], []]
+        lines.append([(cut(dot.join(f"{name} {brief(ms)}" for name, ms in named), width), "")])
+        lines.append([])
     if load.why and not load.running:
         lines.append([(cut(f"Ended early: {safe(load.why, 200)}.", width), "bad")])
     said = load.errors[:_ERRORS]
