@@ -14,6 +14,7 @@ _KINDS = {
     "list": "servers tools resources templates prompts history saved",
     "tasks": "list get result cancel watch",
     "config": "show path keys add remove set trust import",
+    "trace": "last running",
     "completion": "bash zsh fish",
 }
 _VALUES = {
@@ -22,6 +23,7 @@ _VALUES = {
     "--transport": " ".join(REMOTE),
     "--log-level": " ".join(LOG_LEVELS),
     "--example": "minimal typical full edge invalid",
+    "--export": "jsonl bundle har otlp markdown",
     "--as": "command standalone python pytest curl json-rpc json literal",
 }
 _FILES = ("--config", "--output", "-o", "--answer", "--from")
