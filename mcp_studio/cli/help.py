@@ -21,6 +21,7 @@ SPEAKING = """\
   --protocol-version V the only protocol version to offer, such as 2025-06-18
   --capabilities JSON  the client capabilities to declare instead of our own; @FILE reads a file
   --client-info JSON   who to be instead of mcp-studio; @FILE reads a file
+  --traceparent        say in every request which trace it belongs to (W3C Trace Context)
   --timeout SECONDS    give up connecting, and waiting for an answer, after this long
 """
 OPTIONS = f"""\

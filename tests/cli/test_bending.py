@@ -8,8 +8,10 @@ import pytest
 
 from mcp_studio.cli.bending import bent
 from mcp_studio.cli.options import parse
+from mcp_studio.cli.targets import configuration
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
+from mcp_studio.paths import Paths
 from tests.cli.kit import RAW, cli, faulty, raw
 from tests.support import python_server
 
@@ -82,3 +84,10 @@ def test_an_unknown_version_is_no_version() -> None:
 def test_doctor_declares_what_a_call_would() -> None:
     done = raw("doctor")
     assert done.code == 0 and "we declare   elicitation (form, url), sampling" in done.out
+
+
+def test_trace_context_is_sent_where_the_line_says_so() -> None:
+    for words in (["call", "x"], ["call", "x", "--traceparent"], ["--traceparent"]):
+        config = configuration(parse(words), Paths.default(), ServerConfig("s", command="x"))
+        assert config.settings.traceparent is ("--traceparent" in words)
+    assert raw("call", "echo", "text=hi", "--traceparent").out == "hi\n"
