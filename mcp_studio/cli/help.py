@@ -238,7 +238,8 @@ mcp-studio config import [FILE]                servers of other clients: which f
 mcp-studio demo
 
 Opens the studio on the bundled demo server: everything to try, nothing to install. For the other verbs it is
-`-- python -m mcp_studio.servers.demo`. Takes --era, --protocol-version, --capabilities and --client-info as they do.
+`-- python -m mcp_studio.servers.demo`. Takes --era, --protocol-version, --capabilities, --client-info and
+--traceparent as they do.
 """,
     "completion": """\
 mcp-studio completion bash|zsh|fish
