@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from mcp_studio.errors import StudioError
 
@@ -39,6 +38,8 @@ _BY_ITSELF = "sqlite_sequence"
 CONVERTERS: dict[int, Callable[[sqlite3.Connection], None]] = {}
 """From each older version to the next one."""
 _PAGE = 4_096
+_LONGEST = 300 << 20
+"""Bytes of one value of a file that is read."""
 _BUSY, _BUSY_WRITER = 2.0, 30.0
 """Seconds that one statement waits for another process."""
 _PATIENCE = 10.0
@@ -125,12 +126,13 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
 
 def _prepared(path: Path, how: str) -> sqlite3.Connection:
     db = sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?{how}",
+        f"{path.absolute().as_uri()}?{how}",
         uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False,
     )  # fmt: skip
     try:
         db.text_factory = _text
         db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "cache_size=-2000"):
             db.execute(f"PRAGMA {pragma}")
         deadline = time.monotonic() + _PATIENCE

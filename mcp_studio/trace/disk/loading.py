@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from array import array
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ from mcp_studio.trace.disk.pieces import WIDTH, native, split, unpacked
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
 from mcp_studio.trace.names import Names
 
-_MOST_ENTRIES = 30_000_000
+_MOST_ENTRIES = 10_000_000
+_MOST_LINKS = 1_000_000
+_PATIENCE = 20.0
+"""Seconds for reading all of it; an honest file of a million entries takes 0.2."""
 _BLOCK = 1 << 16
 """Entries of one block."""
 _GAP = 1_000_000
@@ -43,6 +47,7 @@ class Loader:
         self._seq = 0
         self._missing = 0
         self._began = False
+        self._deadline = 0.0
         self.problem = ""
         """What could not be read, in a sentence."""
 
@@ -52,6 +57,7 @@ class Loader:
         Raises:
             StudioError: the file cannot be read at all.
         """
+        self._deadline = time.monotonic() + _PATIENCE
         with format.told(self._path):
             self._load_names()
         self._load_blocks()
@@ -87,8 +93,7 @@ class Loader:
             known = columns.first + len(columns) - first
             if known < count:
                 self._take(first, count, known)
-            if len(columns) > _MOST_ENTRIES:
-                self.problem = f"The session {self._path.name} is too long: only its beginning is read."
+            if self._late():
                 return
 
     def _keys(self) -> list[tuple[int, int]]:
@@ -183,12 +188,15 @@ class Loader:
                         break
                     self._seq = seq
                     if isinstance(numbers, bytes) and isinstance(news, bytes) and len(numbers) == len(news):
-                        changed += self._change(field, numbers, news)
+                        touched = self._change(field, numbers, news)
+                        changed += touched if known else ()
                     else:
                         self._damaged()
+                    if self._late():
+                        break
         except StudioError as error:
             self.problem = error.message
-        return changed if known else []
+        return changed
 
     def _change(self, field: str, raw: bytes, news: bytes) -> array[int]:
         """Put the changes of one column in their places, those that make sense."""
@@ -200,9 +208,9 @@ class Loader:
         first, after = columns.first, columns.first + len(columns)
         if field in ("parent", "follows"):
             links = columns.parents if field == "parent" else columns.follows
-            links.update(
-                (number, value) for number, value in zip(numbers, values, strict=True) if value < number < after
-            )
+            for number, value in zip(numbers, values, strict=True):
+                if value < number < after and len(links) < _MOST_LINKS:
+                    links[number] = value
             return numbers
         most = self._most(field)
         if not numbers or not most:
@@ -222,6 +230,12 @@ class Loader:
         if field in ("method", "target"):
             return len(getattr(self.columns, _SHARED[field]).texts)
         return {"link": 1 << 32, "outcome": len(OUTCOMES) + 1, "flags": 256, "kind": 256}.get(field, 0)
+
+    def _late(self) -> bool:
+        late = len(self.columns) > _MOST_ENTRIES or time.monotonic() > self._deadline
+        if late:
+            self.problem = f"The session {self._path.name} is too long: only its beginning is read."
+        return late
 
     def _damaged(self) -> None:
         self.problem = self.problem or f"The session {self._path.name} is damaged: what can be read is shown."

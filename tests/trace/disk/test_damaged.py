@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.errors import StudioError
-from mcp_studio.trace.disk import format
+from mcp_studio.trace.disk import format, loading
 from mcp_studio.trace.disk.batch import Change, Extra
 from mcp_studio.trace.disk.pieces import packed
 from mcp_studio.trace.disk.session import Session, open_session
@@ -227,6 +227,12 @@ def test_answers_link_only_to_what_is_there(path: Path) -> None:
     changed(path, "INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", values=row)
     session = look(path)
     assert (session.columns.ms(0), session.columns.ms(1), session.columns.kind_of(0)) == (None, 0.0, "request")
+
+
+def test_an_endless_file_is_read_for_a_while(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_PATIENCE", -1.0)
+    with contextlib.closing(open_session(path)) as session:
+        assert session.problem == "The session x.trace is too long: only its beginning is read." and len(session) == 301
 
 
 def test_a_file_made_to_waste_time_is_given_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mcp_studio.trace.columns import MARKED
 from mcp_studio.trace.disk.batch import Batch, Change, Extra
+from mcp_studio.trace.disk.file import LARGE
 from mcp_studio.trace.disk.session import open_session
+from mcp_studio.trace.disk.writer import Writer
 from tests.support import run
 from tests.trace.disk.batches import batch, bodies, body, kind, write
 
@@ -156,6 +163,42 @@ def test_numbers_that_were_never_handed_over_leave_empty_places(tmp_path: Path) 
     assert len(session) == 11 and session.problem == ""
     assert (session[5].kind, session[5].body, session[9].body) == ("note", b"", body(10))
     session.close()
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.lists(st.integers(0, 2_000).map(lambda size: b"%d " % size * (size // 40)), max_size=700),
+        st.lists(st.tuples(st.integers(0, 1_000), st.integers(1, 9_999)), max_size=5),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(STEPS)
+def test_whatever_is_handed_over_comes_back(steps: list[tuple[list[bytes], list[tuple[int, int]]]]) -> None:
+    written: list[bytes] = []
+    links: list[int] = []
+    with TemporaryDirectory() as folder:
+        writer = Writer(Path(folder), queue_bytes=1 << 40)
+        for given_bodies, changed in [([b"first"], []), *steps]:
+            first = len(written) + 1
+            written += given_bodies
+            links += [0] * len(given_bodies)
+            changes = [Change(1 + number % len(written), "link", value) for number, value in changed]
+            for change in changes:
+                links[change.number - 1] = change.value
+            writer.put(batch(first, given_bodies, names=None if first == 1 else (), changes=tuple(changes)))
+        assert writer.close(20) and writer.written == len(written) and writer.path
+        with closing(open_session(writer.path)) as session, closing(session.reader()) as reader:
+            assert session.problem == "" and list(session.columns.link) == links
+            assert list(session.columns.size) == [len(one) for one in written]
+            blocks = list(reader.blocks(len(written) + 1))
+            assert b"".join(block.data for block in reversed(blocks)) == b"".join(
+                one for one in written if len(one) <= LARGE
+            )
+            for number in range(1, len(written) + 1, 37):
+                assert reader.body(number) == written[number - 1]
 
 
 def test_an_empty_batch_only_changes(tmp_path: Path) -> None:
