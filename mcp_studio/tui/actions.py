@@ -30,7 +30,7 @@ Scope = Literal[
     "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
     "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
-    "comment", "difference", "sessions", "path", "export",
+    "comment", "difference", "sessions", "path", "export", "replay", "replay choice",
     "mortem", "stray", "statistics", "load",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
@@ -206,6 +206,8 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("sessions", *trace_keys.SESSIONS),
     *_scope("path", *trace_keys.PATH),
     *_scope("export", *trace_keys.EXPORT),
+    *_scope("replay", *trace_keys.REPLAY),
+    *_scope("replay choice", *trace_keys.REPLAY_CHOICE),
     *_scope("file", *aid_keys.FILE),
     *_scope("paste", *aid_keys.PASTE),
     *_scope(

@@ -64,6 +64,13 @@ def acts() -> ModuleType:
     return trace_acts
 
 
+def replays() -> ModuleType:
+    """Sending messages again; see `replay_acts`."""
+    from mcp_studio.tui import replay_acts
+
+    return replay_acts
+
+
 def opening() -> ModuleType:
     """Choosing sessions; see `screens.opening`."""
     from mcp_studio.tui.screens import opening as module

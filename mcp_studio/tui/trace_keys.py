@@ -5,6 +5,8 @@ from __future__ import annotations
 _MARK = "Mark the message, or no longer"
 _COMMENT = "Comment on the message"
 _COMPARE = "Compare: first this message, then with another"
+_EDIT = "Edit the call in its form, and send it again"
+_AGAIN = "Send it again as it was, and compare the answers"
 
 MAIN = (("sessions", "alt+o", "sessions", "Open a session: an earlier one, or a file", ""),)
 TRACE = (
@@ -14,6 +16,9 @@ TRACE = (
     ("trace-noted-previous", "N", "noted(-1)", "Message with a mark or a comment before", ""),
     ("trace-new", "u", "first_new", "The first message that came since you looked", ""),
     ("trace-compare", "D", "compare", _COMPARE, ""),
+    ("trace-replay-edit", "r", "replay_edit", _EDIT, ""),
+    ("trace-replay-now", "R", "replay_now", _AGAIN, "Send again"),
+    ("trace-replay-many", "P", "replay_many", "Send again what is marked or filtered, or everything", ""),
     ("trace-sessions", "S", "sessions", "Open a session: an earlier one, or a file", ""),
     ("trace-live", "L", "live", "Back to what is being recorded now", ""),
     ("trace-export", "E,ctrl+e", "export", "Export: this exchange, what is marked or filtered, or everything", ""),
@@ -22,11 +27,15 @@ PART = (
     ("part-mark", "m", "mark", _MARK, "Mark"),
     ("part-comment", "M", "comment", _COMMENT, ""),
     ("part-compare", "D", "compare", _COMPARE, ""),
+    ("part-replay-edit", "r", "replay_edit", _EDIT, ""),
+    ("part-replay-now", "R", "replay_now", _AGAIN, ""),
 )
 DETAIL = (
     ("detail-mark", "m", "mark", _MARK, "Mark"),
     ("detail-comment", "M", "comment", _COMMENT, ""),
     ("detail-compare", "D", "compare", _COMPARE, ""),
+    ("detail-replay-edit", "r", "replay_edit", _EDIT, ""),
+    ("detail-replay-now", "R", "replay_now", _AGAIN, "Send again"),
     ("detail-later", "J", "step(1)", "The next message of the trace", ""),
     ("detail-earlier", "K", "step(-1)", "The message before", ""),
 )
@@ -59,4 +68,13 @@ PATH = (
 EXPORT = (
     ("export-write", "!enter,ctrl+j", "write", "Export it", "Export"),
     ("export-close", "escape", "close", "Stop, or back", "Back"),
+)
+REPLAY = (
+    ("replay-open", "!enter", "open", "Both answers, with what differs", "Compare"),
+    ("replay-copy", "y", "copy", "Copy how it went, a line for each request", "Copy"),
+    ("replay-close", "escape,q", "close", "Stop; once it has ended, back", "Stop, back"),
+)
+REPLAY_CHOICE = (
+    ("replay-begin", "!enter,ctrl+j", "begin", "Begin", "Begin"),
+    ("replay-leave", "escape,q", "close", "Back", "Back"),
 )

@@ -14,11 +14,12 @@ from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.recording import Recording
-from mcp_studio.tui import late, late_copy, late_trace
+from mcp_studio.tui import late_trace
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.panels.query_line import HINT, QueryLine
+from mcp_studio.tui.replaying import Replaying, Shown
 from mcp_studio.tui.views.trace_header import TraceHeader
 from mcp_studio.tui.views.trace_table import TraceTable
 
@@ -36,7 +37,7 @@ _REFRESH = 0.5
 _NONE = "No message has all of this; esc ends the filter."
 
 
-class TracePanel(Pane, scope="trace"):
+class TracePanel(Replaying, Pane, scope="trace"):
     """The table, with a filter above it."""
 
     number = 5
@@ -215,6 +216,10 @@ class TracePanel(Pane, scope="trace"):
     def _app(self) -> StudioApp:
         return cast("StudioApp", self.app)
 
+    def shown(self) -> Shown:
+        """The message under the cursor, and what the filter shows."""
+        return Shown(self.recording, self.table.message, self.table.numbers)
+
     def action_open(self) -> None:
         """Show the exchange under the cursor."""
         if self.table.message is None:
@@ -233,14 +238,6 @@ class TracePanel(Pane, scope="trace"):
             refuse(self, "There is nothing to copy yet.")
         else:
             self.app.copy_to_clipboard((await self.recording.body(entry)).decode("utf-8", "replace"))
-
-    def action_by_hand(self) -> None:
-        """Edit the message under the cursor and send it again."""
-        late.edit_by_hand(self._app, self.table.message)
-
-    def action_copy_call(self, choose: bool) -> None:
-        """Copy the call under the cursor as a command line, or as what the person chooses."""
-        late_copy.copy_message(self._app, self.table.message, choose=choose)
 
     def action_mark(self) -> None:
         """Mark the message under the cursor, or no longer."""

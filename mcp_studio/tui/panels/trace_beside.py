@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, cast
 from textual.widget import Widget
 
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.tui import late, late_copy, late_trace
+from mcp_studio.tui import late_trace
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.panels.trace import TracePanel
+from mcp_studio.tui.replaying import Replaying, Shown
 from mcp_studio.tui.views.messages import Copied
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _EVERY = 0.25
 """Seconds between two looks whether something has come to the exchange."""
 
 
-class DetailPane(Pane, scope="detail"):
+class DetailPane(Replaying, Pane, scope="detail"):
     """The exchange under the cursor of the trace; on wide screens only."""
 
     def __init__(self, trace: TracePanel) -> None:
@@ -82,13 +83,9 @@ class DetailPane(Pane, scope="detail"):
     def _app(self) -> StudioApp:
         return cast("StudioApp", self.app)
 
-    def action_by_hand(self) -> None:
-        """Edit the message and send it again."""
-        late.edit_by_hand(self._app, self._entry)
-
-    def action_copy_call(self, choose: bool) -> None:
-        """Copy the call as a command line, or as what the person chooses."""
-        late_copy.copy_message(self._app, self._entry, choose=choose)
+    def shown(self) -> Shown:
+        """The message, of the trace beside it."""
+        return Shown(self._trace.recording, self._entry)
 
     def action_copy(self) -> None:
         """Copy the value under the cursor."""

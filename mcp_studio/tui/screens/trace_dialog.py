@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.events import Click, Resize
@@ -12,21 +12,21 @@ from textual.widget import Widget
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.recording import Recording
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui import late, late_copy, late_trace, tracing
+from mcp_studio.tui import late_trace, tracing
 from mcp_studio.tui.panels.tab_line import tab_line
 from mcp_studio.tui.panels.trace_detail import TABS, TraceDetail
+from mcp_studio.tui.replaying import Replaying, Shown
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.messages import Copied
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.panels.trace import TracePanel
 
 _EVERY = 0.25
 """Seconds between two looks whether something has come to the exchange."""
 
 
-class TraceDialog(Dialog[None], scope="trace detail"):
+class TraceDialog(Replaying, Dialog[None], scope="trace detail"):
     """Times, request, response, headers, what belongs to it, stderr and findings, in tabs."""
 
     def __init__(self, recording: Recording, entry: WireMessage, panel: TracePanel | None = None) -> None:
@@ -110,10 +110,6 @@ class TraceDialog(Dialog[None], scope="trace detail"):
         event.stop()
         self.app.copy_to_clipboard(event.text)
 
-    @property
-    def _studio_app(self) -> StudioApp:
-        return cast("StudioApp", self.app)
-
     def action_turn(self, step: int) -> None:
         """Another tab."""
         self._turn(TABS[(TABS.index(self._detail.tab) + step) % len(TABS)])
@@ -134,13 +130,9 @@ class TraceDialog(Dialog[None], scope="trace detail"):
         """Copy the value under the cursor, the text, or the message of the row."""
         self._detail.action_copy()
 
-    def action_by_hand(self) -> None:
-        """Edit the message and send it again."""
-        late.edit_by_hand(self._studio_app, self._entry)
-
-    def action_copy_call(self, choose: bool) -> None:
-        """Copy the call as a command line, or as what the person chooses."""
-        late_copy.copy_message(self._studio_app, self._entry, choose=choose)
+    def shown(self) -> Shown:
+        """The message."""
+        return Shown(self._recording, self._entry)
 
     def action_mark(self) -> None:
         """Mark the message, or no longer."""

@@ -1,0 +1,227 @@
+"""Requests of a trace being sent once more: a row for each, with how its answer differs from the recorded one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from mcp_studio.call.replay.load import load, once
+from mcp_studio.call.replay.plan import Plan, Step
+from mcp_studio.call.replay.result import VERDICTS, Result, summary
+from mcp_studio.call.replay.runner import Manner, Replayer
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.safetext import safe
+from mcp_studio.session.inbox import InputRequest
+from mcp_studio.trace.diff_text import shown
+from mcp_studio.tui import describe
+from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.screens.row_diff import RowDiff, Side
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, fit
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+if TYPE_CHECKING:
+    from mcp_studio.trace.recording import Recording
+    from mcp_studio.tui.app import StudioApp
+
+_LINES = 6
+"""Differences of the row under the cursor that are told below the list."""
+_TIMES = 20
+
+
+class Order(NamedTuple):
+    """What is sent, and where."""
+
+    recording: Recording
+    plan: Plan
+    servers: Mapping[str, str]
+    manner: Manner
+
+
+class _Row(NamedTuple):
+    step: Step
+    result: Result | None
+    running: bool
+
+
+class ReplayDialog(Dialog[None], scope="replay"):
+    """Begins at once, and stays until it is left."""
+
+    def __init__(self, order: Order) -> None:
+        super().__init__()
+        self._order = order
+        self._steps = order.plan.steps
+        self._results: list[Result] = []
+        self._busy = True
+        self._seen: set[int] = set()
+        self._replayer: Replayer | None = None
+        self.list: VirtualList[_Row] = VirtualList(self._draw, key=lambda row: row.step.number)
+        self._note = Static(classes="detail")
+
+    def heading(self) -> Content:
+        """How far it is, and how it went."""
+        counts = summary(self._results)
+        told = [f"{counts[word]:,} {word}" for word in VERDICTS if counts[word]]
+        done = f"{counts['steps']:,} of {len(self._steps):,}" if self._busy else f"{len(self._results):,}"
+        return Content(f" {glyphs().dot} ".join(("Sent once more", done, *told)))
+
+    def body(self) -> Iterable[Widget]:
+        """The rows, and more about the one with the cursor."""
+        yield self.list
+        yield self._note
+
+    @property
+    def _app(self) -> StudioApp:
+        return cast("StudioApp", self.app)
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self.query_one("#box").add_class("-tall" if len(self._steps) > 1 else "-one")
+        self.list.focus()
+        self._end_listening = self._app.studio.inbox.changed.connect(self._asked)
+        self._show()
+        self.run_worker(self._run(), group="replay", exclusive=True)
+
+    def on_unmount(self) -> None:
+        """What is under way is cancelled with the worker."""
+        self._end_listening()
+
+    async def _run(self) -> None:
+        order = self._order
+        self._steps = (await once(order.recording, order.plan)).steps
+        self._replayer = Replayer(self._app.studio, order.recording, order.manner)
+        self._show()
+        try:
+            async for result in self._replayer.run(self._steps, order.servers):
+                self._results.append(result)
+                self._show()
+        finally:
+            self._busy = False
+            if self.is_attached:
+                self._show()
+
+    def _asked(self, request: InputRequest) -> None:
+        """What has to be answered meanwhile is asked over this dialog, once."""
+        waiting = [one for one in self._app.studio.inbox.pending if one.number not in self._seen]
+        if self._busy and waiting and self._app.screen is self:
+            self._seen.add(waiting[0].number)
+            self._app.main.asking.open(waiting[0])
+        elif not waiting or request.reply.done():
+            self.call_later(self._ask_next)
+
+    def _ask_next(self) -> None:
+        waiting = [one for one in self._app.studio.inbox.pending if one.number not in self._seen]
+        if waiting and self._busy and self._app.screen is self:
+            self._seen.add(waiting[0].number)
+            self._app.main.asking.open(waiting[0])
+
+    # Showing
+
+    def _show(self) -> None:
+        done = len(self._results)
+        results: list[Result | None] = [*self._results, *([None] * (len(self._steps) - done))]
+        pairs = zip(self._steps, results, strict=True)
+        follows = self.list.cursor >= done - 2
+        rows = [_Row(step, result, self._busy and place == done) for place, (step, result) in enumerate(pairs)]
+        self.list.set_rows(rows)
+        if follows and self._busy and done:
+            self.list.move_to(done)
+        self.retitle(self.heading())
+        self._tell()
+
+    def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
+        """Tell more about the row."""
+        event.stop()
+        self._tell()
+
+    def _tell(self) -> None:
+        row = self.list.row
+        result = row.result if row is not None else None
+        if result is None:
+            self._note.update("")
+            return
+        width = max(20, (self._note.size.width or 80) // 3)
+        lines = [shown(one, width).line for one in result.differences[:_LINES]]
+        more = len(result.differences) - _LINES
+        lines += [f"and {describe.plural(more, 'more difference')}"] if more > 0 else []
+        lines += [safe(result.said, 500)] if result.said else []
+        words = {"same": "The answer is the same as it was.", "new": "It had no answer then; enter shows this one."}
+        if result.verdict in words:
+            lines.append(words[result.verdict])
+        self._note.update(Content("\n".join(lines)))
+
+    def _draw(self, row: _Row, width: int, selected: bool) -> Line:
+        signs, result = glyphs(), row.result
+        if result is None:
+            sign: Piece = (signs.half, "accent") if row.running else (signs.off, "dim")
+            word: Piece = (" " * 9, "")
+        else:
+            sign, look = {
+                "same": ((signs.ok, "ok"), "ok"), "differs": ((signs.changed, "warn"), "warn"),
+                "new": ((signs.new, "accent"), "accent"), "failed": ((signs.bad, "bad"), "bad"),
+                "skipped": ((signs.off, "dim"), "dim"),
+            }[result.verdict]  # fmt: skip
+            word = (fit(f" {result.verdict}", 9), look)
+        both = (row.step.ms, result.ms if result is not None else None)
+        times = f" {signs.sent} ".join(describe.duration(ms) for ms in both if ms is not None)
+        room = max(8, width - 11 - _TIMES)
+        subject = safe(row.step.subject, 200)
+        if len(self._order.servers) > 1:
+            subject = f"{safe(row.step.server, 20)} {subject}"
+        said = f"  {self._brief(result)}" if result is not None else ""
+        left = fit(subject, min(room, max(cell_len(subject), room // 2)))
+        rest = cut(said, max(0, room - cell_len(left)))
+        gap = " " * max(0, room - cell_len(left) - cell_len(rest))
+        return [sign, word, (" ", ""), (left, "strong" if selected else ""), (rest, "dim"), (gap, ""),
+                (fit(times, _TIMES, right=True), "dim")]  # fmt: skip
+
+    @staticmethod
+    def _brief(result: Result) -> str:
+        """The first difference, or why there is no answer."""
+        return safe(result.said, 200) or (shown(result.differences[0], 40).line if result.differences else "")
+
+    # What the person does
+
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
+        """A double click shows both answers."""
+        event.stop()
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Both answers, with what differs between them."""
+        row = self.list.row
+        if row is None or row.result is None or row.result.answer is None:
+            said = row.result.said if row is not None and row.result is not None else "it has not been sent yet"
+            self._app.say(f"There is no answer: {safe(said, 200)}.", "warning")
+        else:
+            self.run_worker(self._compare(row.result), group="compare", exclusive=True)
+
+    async def _compare(self, result: Result) -> None:
+        try:
+            recorded = await load(self._order.recording, result.step)
+        except StudioError as error:
+            self._app.fail(error)
+            return
+        sent: Json = {"method": result.step.method, "params": recorded.params}
+        name, request = safe(result.step.subject, 80), dumps(sent)
+        then = Side(f"then: {name}", request, dumps(recorded.answer) if recorded.answer else b"")
+        self.app.push_screen(RowDiff(then, Side(f"now: {name}", request, dumps(result.answer))))
+
+    def action_copy(self) -> None:
+        """Copy how it went, a line for each."""
+        lines = [f"{one.verdict:<8} {one.step.subject}  {self._brief(one)}".rstrip() for one in self._results]
+        self._app.copy("\n".join(lines) or "nothing was sent yet")
+
+    def action_close(self) -> None:
+        """Stop, or leave."""
+        if self._busy:
+            self.workers.cancel_group(self, "replay")
+            self._app.say("Stopped; the rest is not sent.")
+        else:
+            self.dismiss(None)
