@@ -99,7 +99,7 @@ async def called(stage: Stage, name: str, times: int = 1, **arguments: object) -
 
 
 async def looked(stage: Stage) -> None:
-    stage.main.looking.usage.tick()
+    stage.main.looking.tick()
     await stage.pilot.pause()
 
 
@@ -107,7 +107,8 @@ def test_use_stands_beside_the_tools_and_in_the_statistics_from_which_one_gets_t
     async def scene() -> None:
         async with on_stage(raw()) as stage:
             await stage.open("fail")
-            assert "×" not in stage.screen_text()
+            stage.main.looking.tick()
+            assert "×" not in stage.screen_text() and "usage" not in vars(stage.main.looking), "nothing was used"
             await called(stage, "fail", 3)
             await called(stage, "echo", 2, text="x")
             await looked(stage)

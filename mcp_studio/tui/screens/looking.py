@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.usage import Usage
 
+_USE = ("tools/call", "resources/read", "prompts/get")
+"""Before any of these nothing was used, and there is nothing to import for its figures."""
+
 
 class Looking:
     """Tells the engine what is looked at, and the catalog how fresh it is."""
@@ -78,5 +81,5 @@ class Looking:
     def tick(self) -> None:
         """Time has passed: the list in the catalog is fresh for less time."""
         self._screen.catalog.show_fresh(freshness(self._studio, self._screen.catalog.kind))
-        if self._studio.trace.durations:  # before anything was answered there is nothing to import it for
+        if "usage" in self.__dict__ or any(map(self._studio.trace.columns.methods.known, _USE)):
             self.usage.tick()
