@@ -77,9 +77,9 @@ class Limits:
     field_file: int = 8 * MB
     """A file whose contents are put into a field, and what comes back from an editor."""
     trace_entries: int = 10_000
-    """Trace entries kept in memory."""
+    """Trace entries kept in memory where nothing is recorded."""
     trace_bytes: int = 64 * MB
-    """Bytes of trace entries kept in memory."""
+    """Bytes of trace entries kept in memory where nothing is recorded."""
 
 
 DEFAULT = Limits()
