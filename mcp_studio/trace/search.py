@@ -15,7 +15,7 @@ from mcp_studio.trace.query.rows import Taken, take
 from mcp_studio.trace.query.select import Slice, scan, scan_some
 from mcp_studio.trace.recording import Reader, Recording
 
-_BESIDE = 3_000
+_BESIDE = 1_000
 """More new entries than so many are looked at in the thread, fewer on the event loop."""
 _REST = 0.25
 """Seconds between two threads for what is new, where the loop may not look at it."""
