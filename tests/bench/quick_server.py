@@ -1,12 +1,20 @@
-"""The quickest server that Python makes: answers calls from a template, and floods on request. For benchmarks."""
+"""The quickest server that Python makes: answers calls from a template, and floods on request. For benchmarks.
+
+With a number it sends so many notifications a second by itself, from a moment after it was listed.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 
-INFO = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "quick", "version": "1"}}
+INFO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}, "logging": {}},
+    "serverInfo": {"name": "quick", "version": "1"},
+}
 TOOLS = [
     {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
     for name in ("echo", "flood")
@@ -29,6 +37,12 @@ def flood(count: int, rate: int = 0) -> None:
         time.sleep(0.005)
 
 
+def pour(rate: int) -> None:
+    """Flood for ever."""
+    time.sleep(1.0)
+    flood(1 << 40, rate)
+
+
 def main() -> None:
     out = sys.stdout
     for line in sys.stdin:
@@ -46,6 +60,8 @@ def main() -> None:
                 answer["result"] = INFO
             elif message["method"] == "tools/list":
                 answer["result"] = {"tools": TOOLS}
+                if sys.argv[1:]:
+                    threading.Thread(target=pour, args=(int(sys.argv[1]),), daemon=True).start()
             else:
                 answer["error"] = {"code": -32601, "message": "no"}
             out.write(json.dumps(answer) + "\n")
