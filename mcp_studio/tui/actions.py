@@ -155,7 +155,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "trace",
         ("trace-open", "!enter", "open", "Request, response, headers, stderr around it", "Detail"),
-        ("trace-filter", "!slash", "filter", "Filter: words, ~s server, ~w findings", "Filter"),
+        ("trace-filter", "!slash", "filter", "Filter: words, tool:… status:error >500ms …", "Filter"),
         ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
         *trace_keys.TRACE,
