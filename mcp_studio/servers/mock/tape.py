@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from math import inf
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/li
 _MOVES_NOTHING = (*LISTS, LISTEN, "initialize", "server/discover", "ping")
 _ROUND = ("inputResponses",)
 _EXACTLY = Ignore(usual=False)
+_LARGE = 100_000
+"""Characters of params that are compared with others."""
 _COMPARED = 500
 """Recorded requests that are compared with one that is not quite as they were."""
 
@@ -81,8 +83,8 @@ class Tape:
         if (found := group.get(key)) is not None:
             return found
         wanted = plain(params)
-        for known, takes in list(group.items())[:_COMPARED]:
-            if not diff(json.loads(known), wanted, _EXACTLY):
+        for known, takes in islice(group.items(), _COMPARED):
+            if len(known) <= _LARGE and not diff(json.loads(known), wanted, _EXACTLY):
                 return takes
         if "inputResponses" not in params:
             return []
@@ -97,8 +99,9 @@ class Tape:
         """The recorded request of a method that is most like one."""
         wanted = plain(params)
         target = _target(method, params)
-        keys = [*self._group(method, target), *self._group(method, "")]
-        found = [Near(known, len(diff(known, wanted, _EXACTLY))) for known in map(json.loads, keys[:_COMPARED])]
+        every = chain(self._group(method, target), self._group(method, ""))
+        keys = [key for key in islice(every, _COMPARED) if len(key) <= _LARGE]
+        found = [Near(known, len(diff(known, wanted, _EXACTLY))) for known in map(json.loads, keys)]
         return min(found, key=lambda near: near.differences, default=None)
 
     def all(self, method: str) -> list[Take]:
