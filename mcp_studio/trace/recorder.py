@@ -31,6 +31,8 @@ _BATCH = 512 * 1024
 _ENTRY = 100
 _ENTRIES, _BYTES = 2_000, 8 << 20
 """What stays in memory although it is on disk."""
+_MOST = 128 << 20
+"""Bytes that wait in memory for a disk that does not answer: twice of what `disk.writer.Writer` takes."""
 _SMALL = 4_096
 """Bytes of a body that may as well stay with whoever holds its entry."""
 _INDEX = 2_000_000
@@ -244,7 +246,9 @@ class Recorder:
             window.lighter(entry)
             entry.held = partial(self.read, entry.number)
             self._redacting.discard(entry.number)
-        while (len(window) > _ENTRIES or window.bytes > _BYTES) and window.oldest <= min(disk.written, self._put):
+        while len(window) > _ENTRIES or window.bytes > _BYTES:
+            if window.oldest > (self._put if window.bytes > _MOST else min(disk.written, self._put)):
+                break
             if window.oldest in self._redacting:
                 break
             entry = window.pop()

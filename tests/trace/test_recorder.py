@@ -10,6 +10,7 @@ from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import columns as bits
+from mcp_studio.trace import recorder
 from mcp_studio.trace.disk.batch import Batch
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.writer import Writer
@@ -235,6 +236,21 @@ def test_nothing_leaves_the_memory_before_it_is_written() -> None:
         assert store.columns.first == 4_001 and store.dropped == 4_000
         disk.lost = 2
         assert "2 messages" in store.problem
+
+    run(go())
+
+
+def test_the_memory_is_bounded_although_the_disk_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def go() -> None:
+        monkeypatch.setattr(recorder, "_MOST", 10 << 20)
+        disk = Slow()
+        store = TraceStore(Redactor(), disk=disk)
+        for _ in range(60):
+            store.add("s", "in", "stderr", b"x" * 300_000)
+        store.flush()
+        assert 20 < in_memory(store) < 40 and store.total == len(store) == 60
+        assert store[0].body == b"" and store[59].body == b"x" * 300_000
+        assert sum(len(batch.bodies) for batch in disk.taken) == 60
 
     run(go())
 
