@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from tests.bench.widgets import CLEAR, FAST, line
+from tests.support import wait_until
 from tests.terminal import Terminal
 
 NOTICE = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"line %d"}}'
@@ -43,13 +44,13 @@ PAUSE = 0.05
 
 
 @contextmanager
-def traced(kind: str) -> Iterator[tuple[TraceStore, ServerTap]]:
+def traced(kind: str) -> Generator[tuple[TraceStore, ServerTap, Writer | None]]:
     """A trace in memory, or with a `disk`."""
     redactor = Redactor()
     with tempfile.TemporaryDirectory() as folder:
         disk = Writer(Path(folder), "bench", max_bytes=8 << 30) if kind == "disk" else None
         store = TraceStore(redactor, disk=disk)
-        yield store, ServerTap(store, redactor, "bench")
+        yield store, ServerTap(store, redactor, "bench"), disk
 
 
 async def take(tap: ServerTap, frames: list[bytes]) -> None:
@@ -86,7 +87,7 @@ def traced_cost(kind: str, count: int, work: Callable[[ServerTap], object]) -> f
     """The same of something that a tap is told, with all of it on disk where there is one."""
 
     async def go() -> float:
-        with traced(kind) as (store, tap):
+        with traced(kind) as (store, tap, _):
             gc.collect()
             began = time.process_time()
             await work(tap)  # type: ignore[misc]
@@ -120,17 +121,17 @@ def ingest(options: argparse.Namespace) -> None:
         print(f"{name:34}{value:8.2f} us CPU{1e6 / value:12,.0f} /s{value / floor:8.2f} x floor", flush=True)
 
 
-def memory(options: argparse.Namespace) -> None:
+def memory(_options: argparse.Namespace) -> None:
     """What a million messages leave in memory."""
 
     async def go() -> None:
-        with traced("disk") as (store, tap):
+        with traced("disk") as (store, tap, disk):
             before, first = 0.0, 0
-            for turn in range(10):
-                await take(tap, [NOTICE % number for number in range(options.count)])
-                await asyncio.sleep(0.5)
-                gc.collect()
-                if turn == 2:  # window and queue are as large as they get
+            for turn in range(101):
+                await take(tap, [NOTICE % number for number in range(10_000)])
+                # As in life the disk keeps up.
+                await wait_until(lambda: not disk or disk.written > store.total - 2_000)
+                if turn == 10:
                     before, first = resident(), store.total
             grown = resident() - before
             print(f"{store.total:,} messages: {grown:.1f} MB more than {first:,}, "
