@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcp_studio.errors import UsageError
+from mcp_studio.trace.disk.format import is_database
 from mcp_studio.trace.disk.session import Session, open_session
 from mcp_studio.trace.disk.sessions import find
 from mcp_studio.trace.export.bundle import open_bundle
 from mcp_studio.trace.export.opened import Opened
-
-_SQLITE = b"SQLite format 3\0"
 
 
 def open_recording(name: str, folder: Path) -> Session | Opened:
@@ -27,9 +26,7 @@ def open_recording(name: str, folder: Path) -> Session | Opened:
     path = Path(name).expanduser()
     try:
         if path.is_file():
-            with path.open("rb") as file:
-                head = file.read(len(_SQLITE))
-            return open_session(path) if head == _SQLITE else open_bundle(path)
+            return open_session(path) if is_database(path) else open_bundle(path)
     except OSError as problem:
         raise UsageError(f"{name} cannot be read: {problem.strerror or problem}.") from None
     if path.suffix and len(path.parts) > 1:

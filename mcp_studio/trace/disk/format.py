@@ -7,6 +7,8 @@ the order of `columns.CODES`, little-endian), `bodies` their bodies in one piece
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import stat
 import time
@@ -94,6 +96,27 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
     return db
 
 
+def is_database(path: Path) -> bool:
+    """Whether a file is of the kind that sessions are.
+
+    SQLite is asked, and the file not opened beside it: closing it would take away the locks that this process has on
+    it, where it is the running session (POSIX).
+
+    Raises:
+        OSError: it is not there, or cannot be read.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode) or not found.st_size:
+        return False
+    if not os.access(path, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    try:
+        _open(path, "ro").close()
+    except (sqlite3.Error, UnicodeDecodeError) as problem:
+        return "not a database" not in str(problem)
+    return True
+
+
 @contextmanager
 def told(path: Path) -> Generator[None]:
     """What SQLite and the system say of a session's file, as a `StudioError`."""
@@ -117,8 +140,8 @@ def _foreign(path: Path) -> StudioError:
 def _open(path: Path, mode: str) -> sqlite3.Connection:
     try:
         return _prepared(path, f"mode={mode}")
-    except sqlite3.OperationalError:
-        if mode != "ro":
+    except sqlite3.OperationalError as problem:
+        if mode != "ro" or "locked" in str(problem):
             raise
         # In a folder that cannot be written, SQLite cannot make what it needs beside the file.
         return _prepared(path, "mode=ro&immutable=1")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
+from mcp_studio.trace.disk.format import is_database
 from mcp_studio.trace.disk.session import Session, open_session
 from mcp_studio.trace.export.bundle import open_bundle
 from mcp_studio.trace.export.opened import Opened
@@ -23,7 +24,6 @@ _PATIENCE = 0.3
 """Seconds after which a file that is being opened is said to be."""
 _MOST = 3
 """Files that stay open."""
-_SESSION = b"SQLite format 3\0"
 
 
 class Open(NamedTuple):
@@ -121,11 +121,10 @@ def open_file(path: Path, clean: Callable[[str], str]) -> Open:
         StudioError: it is neither, or cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            begin = file.read(len(_SESSION))
+        recorded = is_database(path)
     except OSError as problem:
         raise StudioError(f"{path} cannot be opened: {problem.strerror or problem}.") from None
-    if begin != _SESSION:
+    if not recorded:
         bundle = open_bundle(path)
         made, by = bundle.head.get("made"), bundle.head.get("by")
         words = [

@@ -130,6 +130,15 @@ def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "empty").stat().st_size == 0
 
 
+def test_what_may_be_a_session_is_told_apart(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text('{"a": 1}\n' * 100)
+    (tmp_path / "empty").touch()
+    assert format.is_database(path)
+    assert not any(format.is_database(tmp_path / name) for name in ("text", "empty", "."))
+    with pytest.raises(FileNotFoundError):
+        format.is_database(tmp_path / "none")
+
+
 def test_a_newer_session_is_refused_with_a_sentence(path: Path) -> None:
     changed(path, f"PRAGMA user_version={format.FORMAT + 1}")
     with pytest.raises(StudioError, match="was written by a newer version of the studio") as told:
