@@ -19,6 +19,7 @@ from mcp_studio.tui.views.trace_marks import noted, rows_with
 from mcp_studio.tui.views.trace_row import draw, of_columns, of_message
 from mcp_studio.tui.views.trace_seen import Seen
 from mcp_studio.tui.views.trace_timeline import Drawing, took
+from mcp_studio.tui.views.trace_words import said
 
 
 def test_only_what_comes_while_the_person_is_away_is_new_to_them() -> None:
@@ -65,6 +66,23 @@ def test_a_row_out_of_the_columns_is_that_of_the_entry() -> None:
     store.mark(1, True)
     assert draw(of_columns(store.columns, 0, bytes), 118)[0][0] == "◆"
     assert draw(of_columns(store.columns, 0, bytes)._replace(marked=False), 118, new=True)[0][0] == "▌"
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "body", "words"),
+    [
+        ("notification", "notifications/message", b'{"params":{"level":"info","data":"a\\n b"}}', "info a b"),
+        ("notification", "notifications/message", b'{"params":{"level":"info","data":{"x":1}}}', 'info {"x": 1}'),
+        ("notification", "notifications/progress", b'{"params":{"progress":2,"total":3,"message":"m"}}', "2 of 3 m"),
+        ("notification", "notifications/cancelled", b'{"params":{"requestId":7,"reason":"late"}}', "request 7 late"),
+        ("error", "tools/call", b'{"error":{"code":-32602,"message":"Invalid params"}}', "-32602 Invalid params"),
+        ("error", "tools/call", b'{"error":"odd"}', ""),
+        ("notification", "notifications/message", b"no json", ""),
+        ("result", "tools/call", b'{"result":{}}', ""),
+    ],
+)
+def test_small_messages_say_something_in_their_row(kind: str, method: str, body: bytes, words: str) -> None:
+    assert said(kind, method, body) == words
 
 
 def talk() -> TraceStore:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.widgets import Input
+
 from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.row_diff import RowDiff
 from mcp_studio.tui.screens.sessions import SessionsDialog
@@ -229,7 +231,7 @@ def test_a_file_that_is_no_session_is_refused_in_words(tmp_path: Path) -> None:
             await stage.shows("No session is kept yet")
             await stage.press("enter", "o")
             await stage.shows("Open a session or bundle")
-            stage.app.screen.query_one("Input").value = str(wrong)
+            stage.app.screen.query_one(Input).value = str(wrong)
             await stage.press("enter")
             await stage.told("notes.txt")
             assert stage.main.trace.live

@@ -16,6 +16,7 @@ from mcp_studio.trace.lint.finding import SEVERITIES, worst
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, WireMessage
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, fit
+from mcp_studio.tui.views.trace_words import READ, TELLING, said
 
 _ROOMY = 26
 """Cells of the method's column from which on the mark of a later round is a word."""
@@ -226,6 +227,9 @@ def _method(shown: Shown, cells: Widths) -> Piece:
 
 
 def _target(shown: Shown, width: int) -> str:
+    if shown.kind in TELLING and width and shown.size <= READ:
+        words = said(shown.kind, shown.method, shown.body())
+        return safe(": ".join(filter(None, (shown.target, words))), 2 * width + 40)
     if shown.target or not width:
         return safe(shown.target, 2 * width + 40)
     if shown.kind in _WORDLESS:
