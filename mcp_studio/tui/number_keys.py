@@ -12,12 +12,12 @@ _SORTS = (
     ("9", "in", "bytes that came in"), ("0", "last", "when it was last used"),
 )  # fmt: skip
 STATISTICS = (
-    ("stat-open", "!enter", "open", "Its messages in the trace", "In the trace"),
+    ("stat-open", "!enter", "open", "Its messages in the trace", "Trace"),
     ("stat-next", "right_square_bracket,tab", "turn(1)", "Servers, methods, calls, errors: the next one", "Tab"),
     ("stat-previous", "left_square_bracket,shift+tab", "turn(-1)", "The one before", ""),
     ("stat-sort", "s,right", "sort_next(1)", "Sort by the next column", "Sort"),
     ("stat-sort-back", "S,left", "sort_next(-1)", "Sort by the column before", ""),
-    ("stat-reverse", "r", "reverse", "The other way round", "Reverse"),
+    ("stat-reverse", "r", "reverse", "The other way round", ""),
     *((f"stat-by-{name}", key, f"sort('{name}')", f"Sort by {what}", "") for key, name, what in _SORTS),
     ("stat-copy", "y", "copy", "Copy the table", "Copy"),
     ("stat-close", "escape,q", "close", "Back", "Close"),
