@@ -102,8 +102,8 @@ class Linter:
         running = Running(out.method, out.version)
         if out.method in LISTS:
             running.paged = b'"cursor"' in frame
-            if not running.paged:
-                self._names.begin(out.method)
+            asked = mapping(loads(frame)) if running.paged and len(frame) <= _READ else {}
+            self._names.begin(out.method, mapping(asked.get("params")).get("cursor"))
         elif tokens := re.findall(_TOKEN, frame[-_READ:]):
             running.token = loads(tokens[-1])
         if out.method in _READ_AGAIN and len(frame) <= _READ:

@@ -42,10 +42,16 @@ class Names:
 
     def __init__(self) -> None:
         self._seen: dict[str, set[str]] = {}
+        self._next: dict[str, Json] = {}
 
-    def begin(self, method: str) -> None:
-        """A first page was asked for."""
-        self._seen[method] = set()
+    def begin(self, method: str, cursor: Json = None) -> None:
+        """A page was asked for: the first one, the next one, or another one for itself."""
+        if cursor is None or cursor != self._next.get(method):
+            self._seen[method] = set()
+
+    def goes_on(self, method: str, cursor: Json) -> None:
+        """What the newest page names as the next one."""
+        self._next[method] = cursor
 
     def twice(self, method: str, name: str) -> bool:
         """Whether a name was there already; it is from now on."""
@@ -62,6 +68,7 @@ def check_list(method: str, result: dict[str, Json], version: str, names: Names)
     listed, spots = LISTS[method], list[Spot]()
     look = Look(result, "/result", f"the answer to {method}", listed.section, spots)
     cursor = result.get("nextCursor")
+    names.goes_on(method, cursor)
     if "nextCursor" in result and not isinstance(cursor, str):
         text = f"nextCursor is {kind_of(cursor)}; it must be a string, or be left out."
         spots.append(Spot("cursor-type", text, "/result/nextCursor"))

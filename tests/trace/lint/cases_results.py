@@ -107,8 +107,11 @@ RESULTS = [
     ),
     Case(
         "duplicate-name",
+        lambda: [
+            *(t := old()).called("tools/list", {**tool(), "nextCursor": "2"}),
+            *t.called("tools/list", tool(), {"cursor": "2"}),
+        ],
         lambda: [*(t := old()).called("tools/list", tool()), *t.called("tools/list", tool(), {"cursor": "2"})],
-        lambda: [*(t := old()).called("tools/list", tool()), *t.called("tools/list", tool(name="u"), {"cursor": "2"})],
     ),
     Case("output-mismatch", lambda: judged(("/a", "must be text")), judged),
     Case("structured-content", lambda: structured("2025-06-18", [1], BLOCK), lambda: structured(MODERN, [1], BLOCK)),
