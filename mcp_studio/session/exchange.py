@@ -15,6 +15,8 @@ from mcp_studio.signal import Signal
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 
+_MOST = 10_000
+"""The newest entries of the trace among which it is looked for what came back."""
 _KEPT = 32 * MB
 """Bytes of frames that are kept as they came; of later ones there is what the trace has."""
 
@@ -78,8 +80,8 @@ class RawExchange:
         if not self._first:
             return []
         last = self._last if self.done else store.total
-        begin = max(0, self._first - store.first_number + 1)
-        entries = (store[index] for index in range(begin, max(begin, last - store.first_number + 1)))
+        numbers = range(max(self._first + 1, store.first_number, last + 1 - _MOST), last + 1)
+        entries = (entry for number in numbers if (entry := store.entry(number)) is not None)
         return [entry for entry in entries if entry.server == server and self._concerns(entry)]
 
     def _concerns(self, entry: WireMessage) -> bool:

@@ -64,7 +64,9 @@ def _parts(studio: Studio) -> list[Part]:
     parts += [f"  {name:<7} {getattr(paths, name)}\n" for name in ("config", "state", "cache")]
     trace = studio.trace
     parts.append(("\nTrace\n", "b $accent"))
-    parts.append(f"  {trace.total:,} entries, {len(trace):,} in memory, {trace.dropped:,} dropped\n")
+    parts.append(f"  {trace.total:,} entries, {len(trace):,} kept, {trace.dropped:,} dropped\n")
+    if trace.problem:
+        parts.append((f"  {safe(trace.problem, 1_000)}\n", "$text-warning"))
     folder, settings = paths.state / "trace", config.settings
     on_disk = in_words(folder, settings.record, settings.record_bytes, settings.record_age)
     parts.append(f"  on disk: {on_disk}\n  {folder}\n")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcp_studio.jsontext import pretty
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
+from mcp_studio.trace.message import DIRECTIONS, KINDS
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, width_of
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
 STDERR = "stderr"
+_CODE = bytes((DIRECTIONS.index("in") << 4 | KINDS.index("stderr"),))
+"""How the columns of the trace name a line of standard error."""
+_LINES = 10_000
+"""The newest lines of standard error that are looked at."""
 _WHOLE = 6_000
 _LOOKS: dict[str, str] = {"debug": "dim", "notice": "accent", "warning": "warn"} | dict.fromkeys(LOG_LEVELS[4:], "bad")
 
@@ -57,11 +62,22 @@ class LogSource:
 
     def _lines(self, servers: Sequence[str] | None, words: Sequence[str]) -> Iterable[LogRow]:
         wanted = [word.casefold() for word in words]
-        for entry in self._studio.trace:
-            if entry.kind == "stderr" and (servers is None or entry.server in servers):
-                text = entry.body.decode("utf-8", "replace").rstrip("\r\n")
-                if all(word in f"{entry.server} {STDERR} {text}".casefold() for word in wanted):
-                    yield LogRow(entry.number, 0, entry.time, entry.server, STDERR, "", text)
+        trace = self._studio.trace
+        columns = trace.columns
+        kinds, names = columns.kind.tobytes(), columns.servers.texts
+        found: list[LogRow] = []
+        row = len(kinds)
+        for _ in range(_LINES):
+            row = kinds.rfind(_CODE, 0, row)
+            if row < 0:
+                break
+            if servers is not None and names[columns.server[row]] not in servers:
+                continue
+            entry = trace.entry(columns.first + row)
+            text = entry.body.decode("utf-8", "replace").rstrip("\r\n") if entry is not None else ""
+            if entry is not None and all(word in f"{entry.server} {STDERR} {text}".casefold() for word in wanted):
+                found.append(LogRow(entry.number, 0, entry.time, entry.server, STDERR, "", text))
+        return reversed(found)
 
 
 def _row(one: LogMessage) -> LogRow:
