@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Sequence
 from io import RawIOBase
 from pathlib import Path
 from typing import IO, cast
 
+from mcp_studio import __version__
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.recorded import Lines, facts
 from mcp_studio.cli.rows import table
@@ -23,7 +25,7 @@ from mcp_studio.trace.disk.sessions import describe
 from mcp_studio.trace.export.formats import FORMATS
 from mcp_studio.trace.export.formats import export as exported
 from mcp_studio.trace.export.item import items
-from mcp_studio.trace.export.lines import line_of
+from mcp_studio.trace.export.lines import head_line, line_of
 from mcp_studio.trace.numbers.numbers import Numbers
 from mcp_studio.trace.numbers.select import numbers_of
 from mcp_studio.trace.numbers.tally import Tally
@@ -79,7 +81,10 @@ async def follow(session: Session, query: Query, limit: int, raw: bool, out: Out
     await _through(search)
     lines, last, idle = Lines(session), session.total, 0
     start = max(0, len(search.found) - limit)
-    if not raw and not out.json:
+    if raw:
+        head = head_line({}, session.path.stem, time.time(), f"mcp-studio {__version__}")
+        _standard_output("jsonl").write(head)
+    elif not out.json:
         out.data(lines.head())
     _print(session, [search.found[index] for index in range(start, len(search.found))], lines, raw, out)
     running = session.info.state == "running"

@@ -7,11 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from tests.cli.kit import Done, argv, cli, environment, raw
+from mcp_studio.cli.main import run
+from tests.cli.kit import Done, argv, environment, raw
 from tests.support import ROOT, python_server
 
 
@@ -24,7 +28,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trace(home: Path, *words: str) -> Done:
-    return cli("trace", *words, MCP_STUDIO_HOME=str(home))
+    """In this process: it starts nothing, see the last test."""
+    out, err = TextIOWrapper(BytesIO(), "utf-8"), TextIOWrapper(BytesIO(), "utf-8")
+    with patch.dict(os.environ, MCP_STUDIO_HOME=str(home)), redirect_stdout(out), redirect_stderr(err):
+        code = run(["trace", *words])
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        assert isinstance(stream.buffer, BytesIO)
+        texts.append(stream.buffer.getvalue().decode())
+    return Done(code, *texts)
 
 
 def test_sessions_are_listed_and_what_is_in_one_is_a_table(place: Path) -> None:
@@ -70,6 +83,8 @@ def test_one_call_is_a_tree_a_body_is_its_bytes_and_two_are_compared(place: Path
 def test_it_goes_out_and_opens_again(place: Path, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in trace(place, "last", "tool:echo", "--jsonl").out.splitlines()]
     assert lines[0]["format"] == "mcp-studio-trace" and [one["kind"] for one in lines[1:]] == ["request", "result"]
+    followed = [json.loads(line) for line in trace(place, "last", "tool:echo", "--follow", "--jsonl").out.splitlines()]
+    assert followed[0]["format"] == lines[0]["format"] and followed[1:] == lines[1:]
     file = tmp_path / "out.mcptrace"
     assert trace(place, "last", "--export", "bundle", "--output", str(file)).code == 0
     again = trace(place, str(file), "tool:echo", "--json").json["result"]

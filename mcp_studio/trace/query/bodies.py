@@ -7,6 +7,7 @@ from array import array
 from mcp_studio.trace.query.judge import has_id, id_pattern, in_body
 from mcp_studio.trace.query.needle import Needle, hits
 from mcp_studio.trace.query.nodes import Id, Text
+from mcp_studio.trace.query.regex import Regex
 from mcp_studio.trace.query.rows import places
 from mcp_studio.trace.recording import Block, Reader
 
@@ -49,9 +50,7 @@ class BlockBodies:
         if isinstance(term, Id):
             self._with_id(term.id, among, found)
         elif isinstance(term.sought, Needle) and among.bit_count() * _FEW >= count:
-            if self._lowered is None:
-                self._lowered = self._data.lower()
-            for place in term.sought.rows(self._lowered, self._ends):
+            for place in term.sought.rows(self._lower(), self._ends):
                 found[place] = asked[place] or found[place]
         else:
             self._one_by_one(term, among, asked, found)
@@ -68,9 +67,22 @@ class BlockBodies:
             for place in rows:
                 found[place] = asked[place] or found[place]
             return
-        wanted = list(places(among, count))
+        wanted = self._likely(term.sought, list(places(among, count)))
         for place, yes in zip(wanted, term.sought.which_bodies([self._body(place) for place in wanted]), strict=True):
             found[place] = yes
+
+    def _likely(self, regex: Regex, wanted: list[int]) -> list[int]:
+        """Those among these that a regex can be found in: each of the others costs more than looking for its text."""
+        if not regex.literal or len(wanted) * _FEW < len(self._ends):
+            return wanted
+        data = self._lower() if regex.folded else self._data
+        there = set(hits(lambda data, start, end: data.find(regex.literal, start, end), data, self._ends))
+        return [place for place in wanted if place in there]
+
+    def _lower(self) -> bytes:
+        if self._lowered is None:
+            self._lowered = self._data.lower()
+        return self._lowered
 
     def _with_id(self, id: str, among: int, found: bytearray) -> None:
         pattern = id_pattern(id)

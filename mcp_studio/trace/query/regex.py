@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from mcp_studio.trace.query.errors import QueryError
 from mcp_studio.trace.query.needle import hits
+from mcp_studio.trace.query.regex_text import is_quick, required
 from mcp_studio.trace.query.worker_client import Worker
 
 LONGEST = 1_000
 """Characters of a pattern."""
-_CHOICES = 10
-"""Places where a pattern may go one way or another: each doubles what the engine may have to try."""
 _LARGE = 1 << 18
 """Larger bodies are looked at in the other process, whatever the pattern."""
 _FLAGS = {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE}
@@ -51,6 +50,10 @@ class Regex:
         except (OverflowError, RecursionError):
             raise QueryError("This regex is too large.", at, end) from None
         self._quick = is_quick(pattern)
+        self.folded = "i" in flags
+        """Upper and lower case are the same."""
+        self.literal = required(pattern, self.folded).encode()
+        """Bytes without which it is not found; in lower case where it is `folded`, empty where none are known."""
         self._alone = not _LOOKS_ROUND.search(pattern)
         self._worker = Worker(pattern, self.flags)
 
@@ -96,32 +99,3 @@ class Regex:
     def close(self) -> None:
         """End the other process, at once, also while another thread waits for it."""
         self._worker.close()
-
-
-def is_quick(pattern: str) -> bool:
-    """Whether the time that a pattern needs grows with the text only: no `*`, `+` or `{…}` but `x{3}`, few choices."""
-    choices = depth = at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        if char == "[":
-            at = _after_set(pattern, at)
-            continue
-        fixed = re.compile(r"\{\d{1,2}\}").match(pattern, at)
-        if char in "*+" or (char == "{" and (fixed is None or pattern[at - 1 : at] == ")")):
-            return False
-        depth += (char == "(") - (char == ")")
-        if char == "?" and pattern[at - 1 : at] != "(":
-            choices += 1
-        if char == "|" and depth:
-            choices += 1
-        at += 2 if char == "\\" else fixed.end() - at if fixed else 1
-    return choices <= _CHOICES
-
-
-def _after_set(pattern: str, at: int) -> int:
-    """Behind the `]` of a set that begins here."""
-    at += 2 if pattern[at + 1 : at + 2] == "^" else 1
-    at += pattern[at : at + 1] == "]"
-    while at < len(pattern) and pattern[at] != "]":
-        at += 2 if pattern[at] == "\\" else 1
-    return at + 1

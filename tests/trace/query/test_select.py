@@ -14,6 +14,7 @@ from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
 from mcp_studio.trace.query import worker_client
 from mcp_studio.trace.query.errors import TooSlow
 from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.query.regex_text import required
 from mcp_studio.trace.query.select import select
 from tests.trace.query.kit import Fake, entry, span
 
@@ -26,7 +27,7 @@ TERMS = [
     "status:lost", "status:404", "status:4xx", "id:1", "id:x", ">1500ms", "<=1s", "ms:>=0", "size:>40", "<1KB",
     "since:40s", "method:tools/*", "until:20s", "finding:any", "finding:warning", "finding:error", "marked",
     "is:commented", "is:probe", "comment:odd",
-    "comment:*", "text:a", "/a./", "/^a|b$/", "text:/A[bx]/i", "server:/^S/i", "request", '""',
+    "comment:*", "text:a", "/a./", "/^a|b$/", "text:/A[bx]/i", "/bbb+/", "/ABB(x|b)/i", "server:/^S/i", "request", '""',
 ]  # fmt: skip
 
 
@@ -146,6 +147,19 @@ def test_a_regex_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
         query.matches(entry(1, body=b"a" * 60 + b"b"))
     assert query.matches(entry(2, body=b"aaa"))
     query.close()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folded", "text"),
+    [
+        ("needle [0-9]+ x", False, "needle "), ("Needle+ X", True, "needl"), ("abc?def", False, "def"),
+        ("ab|cde", False, ""), (r"abc\\|def", False, ""), ("(?i)abcdef", False, ""), ("(abc)?defg", False, "defg"),
+        ("[abc]def", False, "def"), (r"\d\.json", False, ".json"), ("kiss the", True, " the"), ("ab", False, ""),
+        ("abc{0}def", False, "def"), ("abcé", False, "abc"),
+    ],
+)  # fmt: skip
+def test_a_text_that_a_regex_needs_is_known(pattern: str, folded: bool, text: str) -> None:
+    assert required(pattern, folded) == text
 
 
 def test_a_large_body_is_looked_through_in_slices() -> None:
