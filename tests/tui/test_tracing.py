@@ -52,6 +52,10 @@ def test_on_a_wide_screen_the_exchange_is_beside_the_trace() -> None:
         async with on_stage(raw(), size=(200, 60)) as stage:
             await stage.press("f8", "end", "up", "up")
             await stage.shows("Request │ Response", "jsonrpc")
+            detail = stage.main.detail._detail
+            assert detail.tab == "response", "of an answer the answer"
+            await stage.press("home", "down")
+            await stage.until(lambda: detail.tab == "request", "of a request the request")
             await stage.press("enter")
             await stage.until(lambda: stage.main.detail.has_focus_within, "detail")
             await stage.press("right_square_bracket", "right_square_bracket", "escape")

@@ -42,6 +42,7 @@ _EMPTY = {
     "findings": "Nothing is wrong with it, as far as the lint can see.",
 }
 TABS = ("timeline", "request", "response", "headers", "children", "stderr", "findings")
+_BODIES = ("request", "response")
 _PATIENCE = 0.1
 """Seconds after which a body that is being read is said to be."""
 
@@ -70,6 +71,7 @@ class TraceDetail(Vertical):
         self._recording: Recording | None = None
         self._detail: Detail | None = None
         self._filled: dict[str, object] = {}
+        self._number = 0
         self.tab = "request"
 
     def _make(self, tab: str) -> Widget:
@@ -114,6 +116,11 @@ class TraceDetail(Vertical):
         """Show another exchange, or the same as it is now."""
         if recording is not self._recording:
             self._filled.clear()
+        if entry.number != self._number:
+            self._number = entry.number
+            # Whoever reads bodies wants that of the message itself.
+            if self.tab in _BODIES and (tab := tracing.first_tab(entry)) in _BODIES and tab != self.tab:
+                self._turn(tab)
         detail = tracing.detail_of(recording, entry)
         self._recording, self._detail = recording, detail
         self._line.update(Content("\n".join(filter(None, (detail.title, detail.headline)))))
@@ -121,10 +128,15 @@ class TraceDetail(Vertical):
 
     def show_tab(self, tab: str) -> None:
         """Show another part."""
-        self.tab = tab
+        self._turn(tab)
+        self._fill()
+
+    def _turn(self, tab: str) -> None:
+        had_focus, self.tab = self.has_focus_within, tab
         for name, view in self._views.items():
             view.display = name == tab
-        self._fill()
+        if had_focus:
+            self.view.focus()
 
     @property
     def view(self) -> Any:

@@ -127,12 +127,10 @@ def open_file(path: Path, clean: Callable[[str], str]) -> Open:
     if not recorded:
         bundle = open_bundle(path)
         made, by = bundle.head.get("made"), bundle.head.get("by")
-        words = [
-            path.name,
-            f"made {when(float(made))}" if isinstance(made, (int, float)) else "",
-            f"by {by}" if by else "",
-        ]
-        return Open(path, bundle, "File", " ".join(filter(None, words)))
+        # Times further away than some thousand years cannot be shown everywhere.
+        since = f"made {when(float(made))}" if isinstance(made, (int, float)) and 0 <= made < 1e11 else ""
+        by_whom = f"by {by}" if isinstance(by, str) else ""
+        return Open(path, bundle, "File", " ".join(filter(None, (path.name, since, by_whom))))
     session = open_session(path, clean)
     info = session.info
     ended = f"–{when(info.ended)[-5:]}" if info.ended and info.ended - info.began > 60 else ""
