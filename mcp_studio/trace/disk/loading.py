@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
 from array import array
@@ -58,10 +59,18 @@ class Loader:
             StudioError: the file cannot be read at all.
         """
         self._deadline = time.monotonic() + _PATIENCE
+        known = len(self.columns)
         with format.told(self._path):
-            self._load_names()
-        self._load_blocks()
-        return self._load_changes()
+            self._db.execute("BEGIN")  # all of one moment: a change may be about the newest entry
+        try:
+            with format.told(self._path):
+                self._load_names()
+            self._load_blocks()
+            self._check_links(known)
+            return self._load_changes()
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("COMMIT")
 
     def _load_names(self) -> None:
         for kind, shared in _SHARED.items():
@@ -160,6 +169,12 @@ class Loader:
         self._damaged()
         return array(values.typecode, map(by, values))
 
+    def _check_links(self, known: int) -> None:
+        """None leads to an entry that is not there."""
+        links, after = self.columns.link, self.columns.first + len(self.columns)
+        if len(links) > known and max(links[known:] if known else links) >= after:
+            links[known:] = self._replaced(links[known:], lambda number: number if number < after else 0)
+
     def _fill(self, count: int) -> bool:
         """Empty rows in the place of missing entries; False where too many are missing."""
         if count <= 0:
@@ -229,7 +244,8 @@ class Loader:
         """What the values of a changeable column stay below; 0 for what is none."""
         if field in ("method", "target"):
             return len(getattr(self.columns, _SHARED[field]).texts)
-        return {"link": 1 << 32, "outcome": len(OUTCOMES) + 1, "flags": 256, "kind": 256}.get(field, 0)
+        after = self.columns.first + len(self.columns)
+        return {"link": after, "outcome": len(OUTCOMES) + 1, "flags": 256, "kind": 256}.get(field, 0)
 
     def _late(self) -> bool:
         late = len(self.columns) > _MOST_ENTRIES or time.monotonic() > self._deadline

@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,6 +21,7 @@ from mcp_studio.trace.disk.batch import Change, Extra
 from mcp_studio.trace.disk.pieces import packed
 from mcp_studio.trace.disk.session import Session, open_session
 from mcp_studio.trace.disk.sessions import describe
+from mcp_studio.trace.tree import root_of, tree, walk
 from tests.trace.disk.batches import batch, bodies, kind, write
 
 
@@ -78,6 +80,37 @@ def test_a_page_of_nonsense_is_no_crash(page: int, nonsense: bytes) -> None:
         path.write_bytes(raw)
         with contextlib.suppress(StudioError):
             look(path)
+
+
+NUMBER = st.integers(0, 20)
+ENTRY = st.tuples(st.integers(0, 255), st.integers(0, 255), st.integers(0, 7), NUMBER, NUMBER)
+FIELD = st.sampled_from(["link", "outcome", "flags", "kind", "method", "target", "parent", "follows"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(ENTRY, min_size=1, max_size=12), st.lists(st.tuples(NUMBER, FIELD, st.integers(0, 300)), max_size=12))
+def test_entries_may_be_linked_in_any_way(
+    entries: list[tuple[int, int, int, int, int]], changes: list[tuple[int, str, int]]
+) -> None:
+    kinds, flags, outcomes, links, exchanges = zip(*entries, strict=True)
+    made = batch(
+        5, bodies(5, len(entries)), kind=kinds, flags=flags, outcome=outcomes, link=links, exchange=exchanges,
+        changes=tuple(Change(*change) for change in changes),  # pyright: ignore[reportArgumentType]
+    )  # fmt: skip
+    with TemporaryDirectory() as folder:
+        path = write(Path(folder), made).path
+        assert path
+        session = look(path)
+        for number in range(5, session.total + 1):
+            entry = session.entry(number)
+            assert entry is not None
+            above, steps = entry.span, 0
+            while above is not None and steps < 20:
+                above, steps = above.parent, steps + 1
+            assert steps < 20 and (entry.span is None or entry.span.round <= 12)
+            node = tree(session, number)
+            assert node is None or len(list(islice(walk(node), 1_000))) < 1_000
+            assert 0 <= root_of(session.columns, number) <= session.total
 
 
 @pytest.fixture
