@@ -89,7 +89,8 @@ def plan(columns: Columns, numbers: Iterable[int] | None = None) -> Plan:
         numbers: the entries; None takes all.
     """
     family = _Family(columns)
-    chosen = range(columns.first, columns.first + len(columns)) if numbers is None else numbers
+    whole = numbers is None or (isinstance(numbers, range) and len(numbers) >= len(columns))
+    chosen = family.ours() if whole or numbers is None else numbers
     roots = sorted({root for number in chosen if (root := family.root(number))})
     steps: list[Step] = []
     left: Counter[tuple[str, str]] = Counter()
@@ -129,6 +130,14 @@ class _Family:
         for links in (columns.parents, columns.follows):
             for child, parent in tuple(links.items()):
                 self._under.setdefault(parent, []).append(child)
+
+    def ours(self) -> Iterator[int]:
+        """All requests of ours."""
+        kinds, wanted = self._columns.kind.tobytes(), bytes((_OURS,))
+        place = kinds.find(wanted)
+        while place >= 0:
+            yield self._columns.first + place
+            place = kinds.find(wanted, place + 1)
 
     def root(self, number: int) -> int:
         """The request of ours that an entry belongs to, the first of its conversation; 0 where there is none."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast, overload
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _LINES = 6
 """Differences of the row under the cursor that are told below the list."""
 _TIMES = 20
+_EVERY = 0.1
+"""Seconds between two looks at what has come."""
 
 
 class Order(NamedTuple):
@@ -50,25 +52,50 @@ class _Row(NamedTuple):
     running: bool
 
 
+class _Rows(Sequence[_Row]):
+    """The rows, made when they are drawn: there may be very many."""
+
+    def __init__(self, dialog: ReplayDialog) -> None:
+        self._dialog = dialog
+
+    def __len__(self) -> int:
+        return len(self._dialog.steps)
+
+    @overload
+    def __getitem__(self, index: int) -> _Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[_Row]: ...
+
+    def __getitem__(self, index: int | slice) -> _Row | Sequence[_Row]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        dialog = self._dialog
+        done = len(dialog.results)
+        place = index + len(self) if index < 0 else index
+        result = dialog.results[place] if place < done else None
+        return _Row(dialog.steps[place], result, dialog.busy and place == done)
+
+
 class ReplayDialog(Dialog[None], scope="replay"):
     """Begins at once, and stays until it is left."""
 
     def __init__(self, order: Order) -> None:
         super().__init__()
         self._order = order
-        self._steps = order.plan.steps
-        self._results: list[Result] = []
-        self._busy = True
+        self.steps = order.plan.steps
+        self.results: list[Result] = []
+        self.busy = True
         self._seen: set[int] = set()
-        self._replayer: Replayer | None = None
+        self._shown = (-1, True)
         self.list: VirtualList[_Row] = VirtualList(self._draw, key=lambda row: row.step.number)
         self._note = Static(classes="detail")
 
     def heading(self) -> Content:
         """How far it is, and how it went."""
-        counts = summary(self._results)
+        counts = summary(self.results)
         told = [f"{counts[word]:,} {word}" for word in VERDICTS if counts[word]]
-        done = f"{counts['steps']:,} of {len(self._steps):,}" if self._busy else f"{len(self._results):,}"
+        done = f"{counts['steps']:,} of {len(self.steps):,}" if self.busy else f"{len(self.results):,}"
         return Content(f" {glyphs().dot} ".join(("Sent once more", done, *told)))
 
     def body(self) -> Iterable[Widget]:
@@ -82,10 +109,11 @@ class ReplayDialog(Dialog[None], scope="replay"):
 
     def on_mount(self) -> None:
         """Begin."""
-        self.query_one("#box").add_class("-tall" if len(self._steps) > 1 else "-one")
+        self.query_one("#box").add_class("-tall" if len(self.steps) > 1 else "-one")
         self.list.focus()
         self._end_listening = self._app.studio.inbox.changed.connect(self._asked)
-        self._show()
+        self.list.set_rows(_Rows(self))
+        self.set_interval(_EVERY, self._show)
         self.run_worker(self._run(), group="replay", exclusive=True)
 
     def on_unmount(self) -> None:
@@ -94,22 +122,21 @@ class ReplayDialog(Dialog[None], scope="replay"):
 
     async def _run(self) -> None:
         order = self._order
-        self._steps = (await once(order.recording, order.plan)).steps
-        self._replayer = Replayer(self._app.studio, order.recording, order.manner)
-        self._show()
+        self.steps = (await once(order.recording, order.plan)).steps
+        replayer = Replayer(self._app.studio, order.recording, order.manner)
+        self.list.set_rows(_Rows(self))
         try:
-            async for result in self._replayer.run(self._steps, order.servers):
-                self._results.append(result)
-                self._show()
+            async for result in replayer.run(self.steps, order.servers):
+                self.results.append(result)
         finally:
-            self._busy = False
+            self.busy = False
             if self.is_attached:
                 self._show()
 
     def _asked(self, request: InputRequest) -> None:
         """What has to be answered meanwhile is asked over this dialog, once."""
         waiting = [one for one in self._app.studio.inbox.pending if one.number not in self._seen]
-        if self._busy and waiting and self._app.screen is self:
+        if self.busy and waiting and self._app.screen is self:
             self._seen.add(waiting[0].number)
             self._app.main.asking.open(waiting[0])
         elif not waiting or request.reply.done():
@@ -117,20 +144,21 @@ class ReplayDialog(Dialog[None], scope="replay"):
 
     def _ask_next(self) -> None:
         waiting = [one for one in self._app.studio.inbox.pending if one.number not in self._seen]
-        if waiting and self._busy and self._app.screen is self:
+        if waiting and self.busy and self._app.screen is self:
             self._seen.add(waiting[0].number)
             self._app.main.asking.open(waiting[0])
 
     # Showing
 
     def _show(self) -> None:
-        done = len(self._results)
-        results: list[Result | None] = [*self._results, *([None] * (len(self._steps) - done))]
-        pairs = zip(self._steps, results, strict=True)
-        follows = self.list.cursor >= done - 2
-        rows = [_Row(step, result, self._busy and place == done) for place, (step, result) in enumerate(pairs)]
-        self.list.set_rows(rows)
-        if follows and self._busy and done:
+        """Draw what has changed; the cursor goes with what is sent, unless the person has moved it away."""
+        done = len(self.results)
+        if (done, self.busy) == self._shown:
+            return
+        follows = self.list.cursor >= min(self._shown[0], len(self.steps) - 1)
+        self._shown = done, self.busy
+        self.list.redraw()
+        if follows and done:
             self.list.move_to(done)
         self.retitle(self.heading())
         self._tell()
@@ -215,12 +243,12 @@ class ReplayDialog(Dialog[None], scope="replay"):
 
     def action_copy(self) -> None:
         """Copy how it went, a line for each."""
-        lines = [f"{one.verdict:<8} {one.step.subject}  {self._brief(one)}".rstrip() for one in self._results]
+        lines = [f"{one.verdict:<8} {one.step.subject}  {self._brief(one)}".rstrip() for one in self.results]
         self._app.copy("\n".join(lines) or "nothing was sent yet")
 
     def action_close(self) -> None:
         """Stop, or leave."""
-        if self._busy:
+        if self.busy:
             self.workers.cancel_group(self, "replay")
             self._app.say("Stopped; the rest is not sent.")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -63,7 +64,7 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
             _How(False, "ask about each call that is not read-only on a trusted server"),
             _How(True, "approve all calls; what a rule denies is not sent"),
         ))  # fmt: skip
-        self._plan = Plan(())
+        self._plans: dict[str, Plan] = {}
         self._note = Static(classes="note")
 
     def heading(self) -> Content:
@@ -111,13 +112,27 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
         self.action_begin()
 
     def _tell(self) -> None:
-        chosen = self.what.row
-        self._plan = plan(self._recording.columns, chosen.numbers) if chosen is not None else Plan(())
-        steps = len(self._plan.steps)
+        self._note.update("")
+        self.run_worker(self._look(), group="plan", exclusive=True)
+
+    async def _look(self) -> None:
+        """Look through what is chosen, beside the event loop: it may be a million messages."""
+        planned = await self._planned()
+        steps = len(planned.steps)
         lines = [f"{describe.plural(steps, 'request')} in their order, one after the other."]
-        left = ", ".join(f"{one.times:,} {one.method}" for one in self._plan.left_out)
+        left = ", ".join(f"{one.times:,} {one.method}" for one in planned.left_out)
         lines += [f"Left out: {safe(left, 300)}."] if left else []
         self._note.update(Content.styled("\n".join(lines), "$quiet"))
+
+    async def _planned(self) -> Plan:
+        """What is sent for what the cursor is on."""
+        chosen = self.what.row
+        if chosen is None:
+            return Plan(())
+        if chosen.name not in self._plans:
+            columns = self._recording.columns.snapshot()
+            self._plans[chosen.name] = await asyncio.to_thread(plan, columns, chosen.numbers)
+        return self._plans[chosen.name]
 
     def _servers(self) -> list[_Where]:
         manager = self._studio.manager
@@ -129,11 +144,15 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
 
     def action_begin(self) -> None:
         """Take it."""
+        self.run_worker(self._begin(), group="begin", exclusive=True)
+
+    async def _begin(self) -> None:
+        planned = await self._planned()
         where, how = self.where.row, self.how.row
-        if not self._plan.steps or where is None or how is None:
+        if not planned.steps or where is None or how is None:
             self._say("There is nothing here that can be sent again.")
             return
-        recorded, names = self._plan.servers, self._studio.manager.names()
+        recorded, names = planned.servers, self._studio.manager.names()
         servers = {one: where.server or one for one in recorded}
         away = next((one for one in servers.values() if one not in names), "")
         dead = next((one for one in servers.values() if one in names and self._state(one) in _DEAD), "")
@@ -143,7 +162,7 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
             self._say(f"These went to {len(recorded)} servers ({safe(', '.join(recorded), 120)}): choose fewer.")
         else:
             type(self).approved = how.approved
-            self.dismiss(Order(self._recording, self._plan, servers, Manner(approved=how.approved)))
+            self.dismiss(Order(self._recording, planned, servers, Manner(approved=how.approved)))
 
     def _state(self, name: str) -> str:
         return self._studio.manager.status(name).state
