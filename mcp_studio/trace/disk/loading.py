@@ -172,8 +172,10 @@ class Loader:
     def _check_links(self, known: int) -> None:
         """None leads to an entry that is not there."""
         links, after = self.columns.link, self.columns.first + len(self.columns)
-        if len(links) > known and max(links[known:] if known else links) >= after:
-            links[known:] = self._replaced(links[known:], lambda number: number if number < after else 0)
+        for start in range(known, len(links), _BLOCK):  # in pieces: other threads want to run too
+            piece = links[start : start + _BLOCK]
+            if max(piece) >= after:
+                links[start : start + _BLOCK] = self._replaced(piece, lambda number: number if number < after else 0)
 
     def _fill(self, count: int) -> bool:
         """Empty rows in the place of missing entries; False where too many are missing."""
