@@ -47,6 +47,11 @@ class Capture:
         """Whether captured entries have changed since."""
         return bool(self._touched)
 
+    def only_columns(self) -> None:
+        """There is no disk any more."""
+        self._noted = False
+        self.changes, self.extras = [], []
+
     def touch(self, entry: WireMessage) -> None:
         """An entry has changed; what is not captured yet will be as it is then."""
         if entry.number <= self.last:

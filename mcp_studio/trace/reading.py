@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 
+from mcp_studio.jsontext import Json
 from mcp_studio.trace.recording import Block, Reader
 
 LARGE = 1 << 20
@@ -19,12 +20,14 @@ class LiveReader:
         first: the number of the first body in memory.
         bodies: they are not copied before somebody reads them; None where one is on disk.
         older: reads the disk; None where nothing is there.
+        since: nothing of entries with lower numbers is given, which a disk may have.
     """
 
-    def __init__(self, first: int, bodies: Sequence[bytes | None], older: Reader | None = None) -> None:
+    def __init__(self, first: int, bodies: Sequence[bytes | None], older: Reader | None = None, since: int = 1) -> None:
         self._first = first
         self._bodies = bodies
         self._older = older
+        self._since = since
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
@@ -37,7 +40,11 @@ class LiveReader:
             yield self._block(start, stop)
             stop = start
         if self._older is not None:
-            yield from self._older.blocks(min(below, self._first))
+            for block in self._older.blocks(min(below, self._first)):
+                if block.first + len(block.ends) > self._since:
+                    yield _cut(block, self._since - block.first)
+                if block.first <= self._since:
+                    return
 
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
@@ -63,6 +70,27 @@ class LiveReader:
                 end += len(body)
             ends.append(end)
         return Block(self._first + start, ends, b"".join(parts), tuple(large))
+
+
+class Nowhere:
+    """Where nothing is kept."""
+
+    def read(self, number: int) -> bytes:
+        """No body."""
+        return b""
+
+    def extra(self, number: int, name: str) -> Json:
+        """Nothing."""
+        return None
+
+
+def _cut(block: Block, count: int) -> Block:
+    """A block without its first entries."""
+    if count <= 0:
+        return block
+    start, since = block.ends[count - 1], block.first + count
+    ends = array("I", [end - start for end in block.ends[count:]])
+    return Block(since, ends, block.data[start:], tuple(number for number in block.large if number >= since))
 
 
 def _length(body: bytes | None) -> int:

@@ -188,13 +188,13 @@ class Recorder:
         """What an entry has besides, see `disk.batch.Extra`; None where it has none."""
         return None if self._disk.path is None else self._opened(self._disk.path).extra(number, name)
 
-    def reader(self) -> Reader:
-        """What is on disk, and what is not there yet."""
+    def reader(self, since: int) -> Reader:
+        """What is on disk, and what is not there yet, from the entry with this number on."""
         path, entries = self._disk.path, self._window.entries
         first = max(self._window.oldest, self._disk.written + 1)
         last = self._window.oldest + len(entries)
         bodies = [body if isinstance(body := entries[number].held, bytes) else None for number in range(first, last)]
-        return LiveReader(first, bodies, late.disk_reader(path) if path is not None else None)
+        return LiveReader(first, bodies, late.disk_reader(path) if path is not None else None, since)
 
     def _opened(self, path: Path) -> DiskReader:
         if self._reader is None:

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterator
 from functools import partial
 
-from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
@@ -19,7 +18,7 @@ from mcp_studio.trace.lint.examine import Examiner, typical
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.materialise import Materialiser, Recalled
 from mcp_studio.trace.message import Direction, MessageKind, Outcome, Span, WireMessage
-from mcp_studio.trace.reading import LARGE, LiveReader
+from mcp_studio.trace.reading import LARGE, LiveReader, Nowhere
 from mcp_studio.trace.recorder import Disk, Recorder
 from mcp_studio.trace.recording import Reader
 from mcp_studio.trace.redacting import Redacting
@@ -52,7 +51,8 @@ class TraceStore:
                 disk, self._window, self._capture, catch_up=self._catch_up, forget=self._forget, failed=self._failed
             )
         self._recording = disk is not None
-        self._materialiser = Materialiser(lambda: self.columns, self._read, self._extra, self._window.entries.get)
+        old = self._recorder or Nowhere()
+        self._materialiser = Materialiser(lambda: self.columns, old.read, old.extra, self._window.entries.get)
         self.first_number = 1
         """The number of the oldest entry still kept."""
         self.total = 0
@@ -120,7 +120,7 @@ class TraceStore:
     def reader(self) -> Reader:
         """For another thread; made on the event loop, it knows all entries up to that moment."""
         if self._recorder is not None:
-            return self._recorder.reader()
+            return self._recorder.reader(self.first_number)
         bodies = [body if isinstance(body := entry.held, bytes) else None for entry in self._window.entries.values()]
         return LiveReader(self._window.oldest, bodies)
 
@@ -283,6 +283,7 @@ class TraceStore:
     def _failed(self, why: str) -> None:
         """The disk is full, or does not take anything: the trace goes on in memory."""
         self._recording = False
+        self._capture.only_columns()
         self.revision += 1
         self.troubled.emit(why)
 
@@ -294,9 +295,3 @@ class TraceStore:
         self.revision += 1
         self._changed()
         return True
-
-    def _read(self, number: int) -> bytes:
-        return b"" if self._recorder is None else self._recorder.read(number)
-
-    def _extra(self, number: int, name: str) -> Json:
-        return None if self._recorder is None else self._recorder.extra(number, name)

@@ -183,6 +183,8 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_the_trace_goes_on_in_m
         assert len(told) == 1 and told[0] == store.problem and "not kept on disk" in told[0]
         assert len(store) == 10_000 and store.dropped == 10_010 and len(store.columns) == 10_000
         assert store[0].number == 10_011 and store.entry(1) is None
+        capture = store._capture  # pyright: ignore[reportPrivateUsage]
+        assert not capture.changes and not capture.extras
         await store.close(1)
 
     run(go())
@@ -195,6 +197,9 @@ def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -> None
         store.clear()
         flood(tap, 5)
         assert [entry.number for entry in store] == [6, 7, 8, 9, 10] and store.columns.first == 6
+        await wait_until(lambda: writer.written == 10)
+        (block,) = store.reader().blocks(11)
+        assert block.first == 6 and len(block.ends) == 5 and block.data.count(b"jsonrpc") == 5
         await store.close(5)
         past = open_session(writer.path or tmp_path)
         assert len(past) == 10
