@@ -12,7 +12,7 @@ from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.recording import Recording
 from mcp_studio.trace.tree import Node, walk
 from mcp_studio.tui import conversation, describe
-from mcp_studio.tui.tracing import codes
+from mcp_studio.tui.tracing import codes, token_of
 from mcp_studio.tui.views.trace_marks import rows_with
 
 _MOST = 300
@@ -21,7 +21,6 @@ _TOLD = 200
 """Notifications of one request that are read."""
 _WIDEST = 300_000
 """Entries between a request and its answer that are looked through."""
-_TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _COUNT = re.compile(rb'"(progress|total)"\s*:\s*(-?\d{1,18}(?:\.\d{1,9})?)')
 _PREFIX = {"retry": "again", "task": "task"}
 _PEOPLE = ("elicitation/create", "sampling/createMessage")
@@ -153,10 +152,10 @@ def _notified(recording: Recording, entry: WireMessage, depth: int) -> Iterator[
     for at in rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST)) if wanted else ():
         if columns.method[at] in wanted and columns.server[at] == server:
             found[wanted[columns.method[at]]].append(at)
-    token = _token(entry)
+    token = token_of(entry)
     progress = found["notifications/progress"]
     if token:
-        progress = [at for at in _some(progress) if _token(recording.entry(columns.first + at)) == token]
+        progress = [at for at in _some(progress) if token_of(recording.entry(columns.first + at)) == token]
         if progress:
             yield _ticks(columns, progress, f"progress, {describe.plural(len(progress), 'time')}", depth, _last(
                 recording.entry(columns.first + progress[-1])))  # fmt: skip
@@ -172,13 +171,6 @@ def _ticks(columns: Columns, rows: list[int], label: str, depth: int, note: str)
 def _some(rows: list[int]) -> list[int]:
     """At most so many as are read: the first ones, and the last."""
     return rows if len(rows) <= _TOLD else [*rows[: _TOLD - 1], rows[-1]]
-
-
-def _token(entry: WireMessage | None) -> bytes:
-    if entry is None or entry.size > 1_000_000:
-        return b""
-    found = _TOKEN.search(entry.body)
-    return found[1] if found else b""
 
 
 def _last(entry: WireMessage | None) -> str:

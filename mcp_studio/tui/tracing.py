@@ -5,6 +5,7 @@ What is near is found in the columns; bodies are read of what is shown alone.
 
 from __future__ import annotations
 
+import re
 import time
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -25,6 +26,10 @@ _NEAR = 4_000
 _WIDEST = 500_000
 """Entries that are looked through at most for what a server printed."""
 _MOST_PRINTED = 300
+_BEFORE, _MOST_ASKED = 100_000, 500
+"""Entries, and requests among them, in which the one is looked for that a notification came for."""
+_READ = 1_000_000
+_TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _MOST_HEADS = 40
 _DIRECTIONS = {"out": "sent", "in": "received", "none": ""}
 
@@ -35,6 +40,7 @@ def codes(*kinds: str, direction: str = "") -> bytes:
     return bytes(KINDS.index(kind) | way << 4 for kind in kinds for way in ways)  # type: ignore[arg-type]
 
 
+_ASKED = codes("request", direction="out")
 _PRINTED = codes("stderr", "stray", "note")
 _HTTP = codes("http")
 
@@ -60,7 +66,8 @@ class Detail(NamedTuple):
     @property
     def relatives(self) -> int:
         """How many other requests belong to it."""
-        return sum(1 for _, node in walk(self.family) if node.relation not in ("http", "note")) - 1
+        others = (node for _, node in walk(self.family) if node.number != self.request.number)
+        return sum(1 for node in others if node.relation not in ("http", "note"))
 
 
 def detail_of(recording: Recording, entry: WireMessage) -> Detail:
@@ -69,7 +76,7 @@ def detail_of(recording: Recording, entry: WireMessage) -> Detail:
     request, response = exchange_of(recording, entry)
     heads = _heads(columns, request, response)
     parts = _parts(recording, request, response, heads)
-    family = tree(recording, request.number) or Node(request.number, "root")
+    family = tree(recording, _caller(recording, request)) or Node(request.number, "root")
     said = (recording.comment_on(number) for number in dict.fromkeys((entry.number, *(one.number for _, one in parts))))
     comments = [f"{findings.comment_sign()} {safe(text, 500)}" for text in said if text]
     headline = findings.headline([part for _, part in parts])
@@ -91,6 +98,35 @@ def exchange_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, 
         return entry, None
     link = columns.link[number - columns.first] if request.kind == "request" else 0
     return request, (entry if link == entry.number else recording.entry(link)) if link else None
+
+
+def _caller(recording: Recording, entry: WireMessage) -> int:
+    """The request that a notification came for, by its token or its HTTP exchange; else the entry itself."""
+    if entry.kind != "notification":
+        return entry.number
+    columns = recording.columns
+    token = token_of(entry) if entry.method == "notifications/progress" else b""
+    server, row = columns.servers.known(entry.server), entry.number - columns.first
+    if server is None or not (token or entry.exchange):
+        return entry.number
+    asked = list(rows_with(columns.kind, _ASKED, row - _BEFORE, row))
+    for at in reversed(asked[-_MOST_ASKED:]):
+        link = columns.link[at]
+        if columns.server[at] != server or 0 < link < entry.number:
+            continue
+        if token and (request := recording.entry(columns.first + at)) is not None and token_of(request) == token:
+            return request.number
+        if not token and columns.exchange[at] == entry.exchange:
+            return columns.first + at
+    return entry.number
+
+
+def token_of(entry: WireMessage | None) -> bytes:
+    """The progress token that a small message carries, as it stands there; else nothing."""
+    if entry is None or entry.size > _READ:
+        return b""
+    found = _TOKEN.search(entry.body)
+    return found[1] if found else b""
 
 
 def messages_of(recording: Recording, entry: WireMessage) -> list[WireMessage]:

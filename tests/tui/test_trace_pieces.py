@@ -120,6 +120,7 @@ def test_a_timeline_has_progress_questions_and_who_answered_them_on_one_scale() 
         lines = ["".join(text for text, _ in drawing.draw(event, width)) for event in (None, *events)]
         assert all(width_of(drawing.draw(event, width)) <= max(width, 34) for event in events)
         assert "812 ms" in lines[0] and "├" in lines[1]
+    assert [tracing.detail_of(store, store[place]).family.number for place in (0, 2, 3, 4)] == [1, 1, 4, 1]
     store.add("s", "none", "note", b"elicitation answered by rule 1: accept")
     detail = tracing.detail_of(store, store[0])
     assert detail.relatives == 1 and "request 1" in detail.title and "812 ms" in detail.title

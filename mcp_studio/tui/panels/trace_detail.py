@@ -173,7 +173,7 @@ class TraceDetail(Vertical):
                 self._fill_timeline(recording, detail)
             case "children":
                 rows = [row for row in walk(detail.family) if row[1].relation != "http"]
-                self._children.set_rows([None, *rows] if len(rows) > 1 else ())
+                self._children.set_rows([None, *rows] if detail.relatives else ())
             case "request" | "response":
                 self._fill_body(tab, detail.request if tab == "request" else detail.response)
             case "headers":

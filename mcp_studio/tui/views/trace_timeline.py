@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from mcp_studio.tui.timeline import Event, span_of
+from mcp_studio.tui.tracing import clock
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, fit
 from mcp_studio.tui.views.trace_row import IN, OUT
@@ -28,7 +29,7 @@ class Drawing:
         label = min(40, max(16, width * 2 // 5))
         room = max(4, width - label - _AT - 3)
         if event is None:
-            return [(" " * (label + _AT + 2), ""), (self._scale(room), "dim")]
+            return [(fit(f"  {clock(self.begin)}", label + _AT + 2), "dim"), (self._scale(room), "dim")]
         if not event.number:
             return [(fit(" " * (2 + 2 * event.depth) + event.label, width), "dim")]
         signs = glyphs()
@@ -41,6 +42,8 @@ class Drawing:
 
     def _scale(self, room: int) -> str:
         signs = glyphs()
+        if self.end <= self.begin:
+            return ""
         whole = f" {took((self.end - self.begin) * 1000)} "
         return f"{signs.begin}{signs.line * max(0, room - 2 - cell_len(whole))}{whole}{signs.end}"
 
