@@ -56,7 +56,7 @@ class SessionFile:
         self.first = 0
         """The number of the oldest entry kept."""
         self.newest = 0
-        self._sound = True
+        self._sound, self._lost = True, 0
         self._tail: list[int] = []
         self._tail_count = self._tail_bytes = 0
         self._changes = self._changes_since = 0
@@ -64,13 +64,16 @@ class SessionFile:
         self._prune()
         sessions.tidy(folder)
 
-    def write(self, batches: Sequence[Batch]) -> None:
-        """Add all of it, or nothing."""
+    def write(self, batches: Sequence[Batch], lost: int = 0) -> None:
+        """Add all of it, or nothing; `lost` bodies had to be left out until now."""
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         try:
             for batch in batches:
                 self._write(batch)
+            if lost != self._lost:
+                self._lost = lost
+                self._put_meta({"lost": lost})
             db.execute("COMMIT")
         except BaseException:
             self._sound = False
@@ -82,14 +85,14 @@ class SessionFile:
             self._prune()
         self._trim()
 
-    def finish(self, meta: Mapping[str, object]) -> None:
+    def finish(self) -> None:
         """The session is over: tidy up, and leave a single plain file."""
         try:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("BEGIN IMMEDIATE")
                 if self._sound:
                     self._merge()
-                self._put_meta({"ended": time.time(), **meta})
+                self._put_meta({"ended": time.time()})
                 self._db.execute("COMMIT")
             with contextlib.suppress(sqlite3.Error):  # somebody is reading it
                 self._db.execute("PRAGMA busy_timeout=0")

@@ -71,7 +71,11 @@ class Session:
     @property
     def problem(self) -> str:
         """What could not be read or written, in a sentence; empty where all is well."""
-        return self._trouble or self._loader.problem or self._here.problem
+        lost = self.info.lost
+        said = (
+            f"Of {lost:,} message{'s' if lost != 1 else ''} only the size was kept: the disk was slow." if lost else ""
+        )
+        return self._trouble or self._loader.problem or self._here.problem or said
 
     @property
     def columns(self) -> Columns:

@@ -42,6 +42,8 @@ class SessionInfo(NamedTuple):
     first: int = 1
     """The number of the oldest entry kept; entries before it had to go."""
     entries: int = 0
+    lost: int = 0
+    """Entries whose bodies were left out, because the disk was too slow."""
     bytes: int = 0
     """On disk."""
     servers: tuple[str, ...] = ()
@@ -177,12 +179,13 @@ def _read(db: sqlite3.Connection, info: SessionInfo) -> SessionInfo:
     wanted = "SELECT text FROM name WHERE kind = 'server' AND number > 1 ORDER BY number LIMIT ?"
     names = db.execute(wanted, (_SERVERS,))
     servers = tuple(text[:_LONGEST] for (text,) in names if isinstance(text, str))
-    ended, pid = meta.get("ended"), meta.get("pid")
+    ended, pid, lost = meta.get("ended"), meta.get("pid"), meta.get("lost")
     texts = {key: meta[key] for key in ("origin", "title", "version") if isinstance(meta.get(key), str)}
     info = info._replace(
         began=_moment(meta.get("began")) or 0.0,
         ended=_moment(ended),
         pid=pid if isinstance(pid, int) else 0,
+        lost=lost if isinstance(lost, int) else 0,
         servers=servers,
         **texts,
     )

@@ -123,7 +123,7 @@ class Writer:
                 if self._queue:
                     self._idle.clear()
         finally:
-            file.finish({"lost": self.lost} if self.lost else {})
+            file.finish()
 
     def _step(self, file: SessionFile) -> None:
         size, batches = 0, list[Batch]()
@@ -131,7 +131,7 @@ class Writer:
             one, batch = self._queue.popleft()
             size += one
             batches.append(batch)
-        file.write(batches)
+        file.write(batches, self.lost)
         self._done += size
         self.written = max(self.written, file.newest)
         self.trimmed = max(self.trimmed, file.first - 1)

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from mcp_studio.trace.disk import format, lock
-from mcp_studio.trace.disk.batch import Extra
+from mcp_studio.trace.disk.batch import Batch, Extra
 from mcp_studio.trace.disk.file import SessionFile
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.sessions import describe, sessions
@@ -76,9 +77,9 @@ def test_what_a_slow_disk_cannot_take_is_counted_and_keeps_its_place(
 ) -> None:
     go, really = threading.Event(), SessionFile.write
 
-    def slow(self: SessionFile, batches: object) -> None:
+    def slow(self: SessionFile, batches: Sequence[Batch], lost: int) -> None:
         assert go.wait(20)
-        really(self, batches)  # type: ignore[arg-type]
+        really(self, batches, lost)
 
     monkeypatch.setattr(SessionFile, "write", slow)
     writer = Writer(tmp_path, queue_bytes=1 * MB)
@@ -90,13 +91,13 @@ def test_what_a_slow_disk_cannot_take_is_counted_and_keeps_its_place(
     session = open_session(writer.path)
     kept = [number for number in range(1, 31) if session[number - 1].body]
     assert kept == list(range(1, 11)) and session[29].size == 100_000
-    assert session._db.execute("SELECT value FROM meta WHERE key = 'lost'").fetchone() == (20,)
+    assert session.info.lost == 20 and "20 messages" in session.problem
     session.close()
 
 
 def test_a_disk_that_does_not_answer_at_all_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    monkeypatch.setattr(SessionFile, "write", lambda self, batches: go.wait(20))
+    monkeypatch.setattr(SessionFile, "write", lambda *_: go.wait(20))
     writer = Writer(tmp_path, queue_bytes=10_000)
     for number in range(1, 400):
         writer.put(batch(number, [b"x"]))
