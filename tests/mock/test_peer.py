@@ -50,6 +50,20 @@ def test_what_was_never_asked_is_refused_with_what_is_nearest() -> None:
     run(main())
 
 
+def test_settings_and_what_clients_ask_by_themselves_are_answered_where_the_server_has_offered_it() -> None:
+    async def main() -> None:
+        offers = {**HELLO, "capabilities": {"logging": {}, "tasks": {}, "resources": {"subscribe": True}}}
+        client = Client(tape(ask(1, "initialize", protocolVersion="2025-06-18"), answer(1, offers)))
+        assert (await client.ask("logging/setLevel", level="debug"))["result"] == {}
+        assert (await client.ask("resources/subscribe", uri="a://b"))["result"] == {}
+        assert (await client.ask("tasks/list"))["result"] == {"tasks": []}
+        other = Client(tape(*GREETED))
+        assert "error" in await other.ask("logging/setLevel", level="debug")
+        assert "error" in await other.ask("tasks/list")
+
+    run(main())
+
+
 def test_what_was_secret_may_be_anything() -> None:
     async def main() -> None:
         said = (call(2, "login", user="a", password="‹redacted›"), answer(2, {"ok": "‹redacted›"}))

@@ -45,6 +45,9 @@ class Greeting:
         """The stateless versions that it was spoken to in."""
         self.made_up = not self.handshakes and not self.discovered
         """The recording does not say how the server introduced itself."""
+        known = max((*self.handshakes.values(), *self.discovered), default=0)
+        self.offers = mapping(tape.result(tape.take(known)).get("capabilities")) if known else {}
+        """The capabilities that it last told of."""
         if self.made_up:
             self.modern = tuple(version for version in modern if version in MODERN_VERSIONS)
 

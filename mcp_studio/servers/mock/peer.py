@@ -146,9 +146,13 @@ class Peer:
 
     def _improvised(self, request: Request) -> Take | dict[str, Json] | None:
         """What is answered without a recording of just this: settings of the connection, and the stream of news."""
-        method, known = request.method, self._tape.requests
-        if method in ("logging/setLevel", "resources/subscribe", "resources/unsubscribe") and method in known:
+        method, known, offers = request.method, self._tape.requests, self._greeting.offers
+        if method == "logging/setLevel" and "logging" in offers:
             return {"result": {}}
+        if method in ("resources/subscribe", "resources/unsubscribe") and mapping(offers.get("resources")):
+            return {"result": {}}
+        if method == "tasks/list" and "tasks" in offers:
+            return {"result": {"tasks": []}}
         return self._tape.take(known[LISTEN][0]) if method == LISTEN and LISTEN in known else None
 
     def _unknown(self, request: Request) -> dict[str, Json]:
