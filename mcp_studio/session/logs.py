@@ -87,18 +87,22 @@ class LogStore:
         """Every message, as it comes."""
 
     def add(
-        self, server: str, params: dict[str, Json], *, request: str = "", entry: int = 0, size: int = _SMALL + 1
-    ) -> LogMessage:
-        """Keep the parameters of one notification of `size` bytes; whatever is missing or wrong in them is empty."""
+        self, server: str, params: dict[str, Json], *, request: str = "", entry: int = 0, size: int = _SMALL + 1,
+        plain: bool = False,
+    ) -> LogMessage:  # fmt: skip
+        """Keep the parameters of one notification of `size` bytes; whatever is missing or wrong in them is empty.
+
+        With `plain` it is known already that there is no secret in them.
+        """
         self.total += 1
         self.revision += 1
         data, level = params.get("data"), _text(params, "level")
         raw = data if isinstance(data, str) else _whole(data) if size <= _SMALL else _beginning(data, LONGEST * 2)
-        text = self._redact(raw[: LONGEST * 2])[:LONGEST]
-        cut = len(raw) > LONGEST
+        text = (raw if plain else self._redact(raw[: LONGEST * 2]))[:LONGEST]
+        cut, logger = len(raw) > LONGEST, _text(params, "logger")
         message = LogMessage(
             self.total, time.time(), server, level if level in LOG_LEVELS else self._redact(level),
-            self._redact(_text(params, "logger")),
+            logger if plain else self._redact(logger),
             text + "…" if cut else text, not isinstance(data, str), request, entry,
         )  # fmt: skip
         kept = self._kept.setdefault(server, deque(maxlen=max(1, self._limits.logs)))

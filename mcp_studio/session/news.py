@@ -49,7 +49,9 @@ class News:
             if entry is None:
                 self.logs.add(seat.config.name, params)
             else:
-                self.logs.add(seat.config.name, params, request=request, entry=entry.number, size=entry.size)
+                self.logs.add(
+                    seat.config.name, params, request=request, entry=entry.number, size=entry.size, plain=seat.tap.plain
+                )
         else:
             self.subscriptions.on_notification(seat.config.name, method, params)
 

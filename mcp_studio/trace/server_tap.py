@@ -54,7 +54,8 @@ class ServerTap:
         self._last: WireMessage | None = None
         self._current: WireMessage | None = None
         self._beginning = b""
-        self._plain = False
+        self.plain = False
+        """The frame that came last has no secret in it, and no character that is written with an escape."""
         self._rounds = Rounds(store.entry)
         self._lint = Linter(ledger or store.ledger(server), redactor.text, store.revised)
         self.stderr_lines = Lines(limits.stderr)
@@ -93,8 +94,7 @@ class ServerTap:
         self._leftover()
         self._last = self.store.add(self.server, "in", "invalid", frame, exchange=exchange)
         self._beginning = frame[:32]
-        # Where nothing of a frame is secret no word of it is, but for one that is written with escapes.
-        self._plain = self._last.held is frame and b"\\" not in frame
+        self.plain = self._last.held is frame and b"\\" not in frame
         self._lint.received(self._last, frame)
 
     def stray(self, line: bytes) -> None:
@@ -135,8 +135,7 @@ class ServerTap:
     def begins(self, *, again: bool = False) -> None:
         """Another connection is about to be opened, after one that failed `again`: what was printed counts anew."""
         self._rounds.begins(again)
-        self.stray_lines = []
-        self.stray_count = 0
+        self.stray_lines, self.stray_count = [], 0
         self._lint.begins(self.store.total + 1)
 
     def clean(self, text: str) -> str:
@@ -199,7 +198,7 @@ class ServerTap:
             self._ask(first.id, self.store.opened(entry, asker(self._open.values(), entry.exchange)))
         elif isinstance(first, Notification):
             method = first.method
-            entry.method = method if self._plain and len(method) <= _LABEL else self._label(method)
+            entry.method = method if self.plain and len(method) <= _LABEL else self._label(method)
             entry.kind = "notification"
         for message in messages:
             if isinstance(message, (Response, Failure)):
