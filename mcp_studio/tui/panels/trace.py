@@ -95,32 +95,32 @@ class TracePanel(Replaying, Pane, scope="trace"):
         """Whether it shows what is being recorded now."""
         return self.recording is self._store
 
-    async def show(self, recording: Recording, kind: str, title: str) -> None:
+    async def show(self, recording: Recording, kind: str, title: str, refresh: Callable[[], bool] | None) -> None:
         """Show an earlier session, or what came out of a file; recording goes on meanwhile.
 
         Args:
             recording: what is to be shown.
             kind: what it is, such as `Past session`.
             title: which one; foreign text.
+            refresh: takes over what another studio goes on writing to it.
         """
-        await self._show(recording, Content.assemble((f"{kind} ", "b $state-busy"), safe(title, 120)))
+        await self._show(recording, Content.assemble((f"{kind} ", "b $state-busy"), safe(title, 120)), refresh)
 
     async def go_live(self) -> None:
         """Show what is being recorded now."""
         await self._show(self._store, Content("Trace"))
 
-    async def _show(self, recording: Recording, title: Content) -> None:
+    async def _show(self, recording: Recording, title: Content, refresh: Callable[[], bool] | None = None) -> None:
         await self.end_filter()
         self.recording = recording
         self.set_class(not self.live, "-past")
         self.table.empty = _EMPTY if self.live else _EMPTY_PAST
         self.table.show(recording)
         self.show_title(title)
-        self.tell()
         if self._refreshing is not None:
             self._refreshing.stop()
-        refresh = getattr(recording, "refresh", None)
         self._refreshing = self.set_interval(_REFRESH, lambda: self._refresh(refresh)) if refresh else None
+        self.tell()
 
     def _refresh(self, refresh: Callable[[], bool]) -> None:
         """Another studio may be writing the session that is shown."""
@@ -157,9 +157,9 @@ class TracePanel(Replaying, Pane, scope="trace"):
             parts.insert(0, f"{key_for(self, 'trace-compare')} compares with {self.base.entry.number}")
         if table.new:
             parts.append(f"{table.new:,} new")
-        if self.live:
+        if self.live or self._refreshing is not None:
             parts.append("following" if table.following else f"{key_for(self, 'trace-follow')} follows")
-        else:
+        if not self.live:
             parts.append(f"{key_for(self, 'trace-live')} back to now")
         self.show_note(Content(" · ".join(parts)))
 

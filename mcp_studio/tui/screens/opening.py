@@ -34,6 +34,8 @@ class Open(NamedTuple):
     kind: str
     """`Past session` and the like, for the title."""
     title: str
+    refresh: Callable[[], bool] | None = None
+    """Takes over what another studio goes on writing."""
 
 
 class Shelf:
@@ -104,7 +106,7 @@ async def show(app: StudioApp, panel: TracePanel, path: Path) -> None:
         problems = recording.problems if isinstance(recording, Opened) else (cast("Session", recording).problem,)
         for problem in filter(None, problems[:3]):
             app.say(safe(problem, 300), "warning")
-    await panel.show(file.recording, file.kind, file.title)
+    await panel.show(file.recording, file.kind, file.title, file.refresh)
 
 
 def shelf_of(panel: TracePanel) -> Shelf:
@@ -134,6 +136,8 @@ def open_file(path: Path, clean: Callable[[str], str]) -> Open:
     session = open_session(path, clean)
     info = session.info
     ended = f"–{when(info.ended)[-5:]}" if info.ended and info.ended - info.began > 60 else ""
-    how = {"crashed": ", crashed", "running": ", still recorded elsewhere"}.get(info.state, "")
-    kind = "Session of another studio" if info.state == "running" else "Past session"
-    return Open(path, session, kind, f"{when(info.began)}{ended}{how} · {', '.join(info.servers)}")
+    how = ", crashed" if info.state == "crashed" else ""
+    title = f"{when(info.began)}{ended}{how} · {', '.join(info.servers)}"
+    if info.state == "running":
+        return Open(path, session, "Session of another studio", title, session.refresh)
+    return Open(path, session, "Past session", title)
