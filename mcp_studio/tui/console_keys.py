@@ -14,4 +14,4 @@ CONSOLE = (
 SERVERS = (("server-console", "c", "console", "Console: send any message by hand", ""),)
 TRACE = (("trace-by-hand", "e", "by_hand", "Edit it and send it again by hand", ""),)
 PART = (("part-by-hand", "e", "by_hand", "Edit the message and send it again by hand", ""),)
-DETAIL = (("detail-by-hand", "e", "by_hand", "Edit it and send it again by hand", "Edit and send"),)
+DETAIL = (("detail-by-hand", "e", "by_hand", "Edit it and send it again by hand", "Edit"),)

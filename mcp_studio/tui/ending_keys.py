@@ -7,11 +7,11 @@ SERVERS = (
     ("server-stray", "s", "stray", "What it printed to stdout besides the protocol", ""),
 )
 MORTEM = (
-    ("mortem-again", "a", "again", "Send the interrupted call again, with the same value", "Send again"),
+    ("mortem-again", "a", "again", "Send the interrupted call again, with the same value", "Again"),
     ("mortem-restart", "r", "restart", "Connect the server again now", "Restart"),
     ("mortem-trace", "!enter,t", "show_trace", "Its end in the trace", "Trace"),
     ("mortem-stray", "s", "stray", "What it printed to stdout besides the protocol", ""),
-    ("mortem-earlier", "left_square_bracket", "turn(-1)", "The ending before this one", "Earlier"),
+    ("mortem-earlier", "left_square_bracket", "turn(-1)", "The ending before this one", "Older"),
     ("mortem-later", "right_square_bracket", "turn(1)", "The ending after this one", ""),
     ("mortem-copy", "y", "copy", "Copy all of it", ""),
     ("mortem-close", "escape,q", "close", "Back", "Close"),

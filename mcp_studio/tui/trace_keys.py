@@ -17,7 +17,7 @@ TRACE = (
     ("trace-new", "u", "first_new", "The first message that came since you looked", ""),
     ("trace-compare", "D", "compare", _COMPARE, ""),
     ("trace-replay-edit", "r", "replay_edit", _EDIT, ""),
-    ("trace-replay-now", "R", "replay_now", _AGAIN, "Send again"),
+    ("trace-replay-now", "R", "replay_now", _AGAIN, "Again"),
     ("trace-replay-many", "P", "replay_many", "Send again what is marked or filtered, or everything", ""),
     ("trace-sessions", "S", "sessions", "Open a session: an earlier one, or a file", ""),
     ("trace-live", "L", "live", "Back to what is being recorded now", ""),
@@ -35,7 +35,7 @@ DETAIL = (
     ("detail-comment", "M", "comment", _COMMENT, ""),
     ("detail-compare", "D", "compare", _COMPARE, ""),
     ("detail-replay-edit", "r", "replay_edit", _EDIT, ""),
-    ("detail-replay-now", "R", "replay_now", _AGAIN, "Send again"),
+    ("detail-replay-now", "R", "replay_now", _AGAIN, "Again"),
     ("detail-later", "J", "step(1)", "The next message of the trace", ""),
     ("detail-earlier", "K", "step(-1)", "The message before", ""),
 )
@@ -46,7 +46,7 @@ COMMENT = (
 DIFFERENCE = (
     ("difference-next", "n", "next_difference(1)", "Next difference", "Next"),
     ("difference-previous", "N", "next_difference(-1)", "Difference before", ""),
-    ("difference-turn", "right_square_bracket,tab", "turn(1)", "Requests, or answers", "Other part"),
+    ("difference-turn", "right_square_bracket,tab", "turn(1)", "Requests, or answers", "Part"),
     ("difference-turn-back", "left_square_bracket,shift+tab", "turn(-1)", "The part before", ""),
     ("difference-ignore", "i", "ignore", "Ignore ids and times, or count them too", "Ids and times"),
     ("difference-fold", "z", "fold", "Show what is the same, or put it away", "Same"),
