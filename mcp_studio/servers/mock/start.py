@@ -22,6 +22,7 @@ from mcp_studio.trace.opening import open_recording
 from mcp_studio.trace.recording import Reader, Recording
 
 _SEARCHED = 64 << 20
+_INTERRUPTED = 130
 
 
 def run(recording: str, sessions: Path, server: str, port: int | None, seconds: float | None, quiet: bool) -> int:
@@ -45,11 +46,11 @@ def run(recording: str, sessions: Path, server: str, port: int | None, seconds: 
         tape = Tape(played.columns, reader.body, name)
         greeting = Greeting(tape, name)
         _tell(played, tape, greeting, name, note)
-        with suppress(KeyboardInterrupt):
-            asyncio.run(_serve(port, lambda: Peer(tape, greeting, Pace(seconds), note), note))
+        return asyncio.run(_serve(port, lambda: Peer(tape, greeting, Pace(seconds), note), note))
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     finally:
         reader.close()
-    return 0
 
 
 def chosen(recording: Recording, name: str) -> str:
@@ -69,14 +70,16 @@ def chosen(recording: Recording, name: str) -> str:
     return name or next(iter(servers))
 
 
-async def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str], None]) -> None:
+async def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str], None]) -> int:
+    ended: list[int] = []
     task = asyncio.current_task()
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):  # Windows
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel if task else _never)
+            asyncio.get_running_loop().add_signal_handler(number, _end, task, ended, 128 + number)
     with suppress(asyncio.CancelledError):
         if port is None:
-            return await serve(peer())
+            await serve(peer())
+            return 0
         mock = HttpMock(peer)
         try:
             listening = await mock.start(port)
@@ -87,10 +90,13 @@ async def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str
         note(f"serving at http://127.0.0.1:{mock.port}{PATH}")
         async with listening:
             await listening.serve_forever()
+    return ended[0] if ended else 0
 
 
-def _never() -> None:
-    """There is no task to end."""
+def _end(task: asyncio.Task[int] | None, ended: list[int], code: int) -> None:
+    ended.append(code)
+    if task is not None:
+        task.cancel()
 
 
 def _tell(recording: Recording, tape: Tape, greeting: Greeting, server: str, note: Callable[[str], None]) -> None:
