@@ -208,11 +208,13 @@ class TraceDetail(Vertical):
     def _fill_body(self, tab: str, entry: WireMessage | None) -> None:
         if entry is None:
             if self._is_new(tab, None):
+                self.workers.cancel_group(self, f"body-{tab}")
                 self._show_body(tab, b"")
             return
         held = entry.held
         # A body that is redacted beside the event loop comes later.
         if self._is_new(tab, (entry.number, len(held) if isinstance(held, bytes) else -1)):
+            self.workers.cancel_group(self, f"body-{tab}")
             if isinstance(held, bytes):
                 self._show_body(tab, held)
             else:

@@ -56,11 +56,13 @@ class Shelf:
             self._files.append(found)
         return found
 
-    def put(self, file: Open) -> None:
-        """Keep a file; one that was not shown for long is let go."""
+    def put(self, file: Open, used: Recording | None) -> None:
+        """Keep a file; one that was not shown for long is let go, but not one that is still `used`."""
         self._files.append(file)
-        if len(self._files) > _MOST:
-            _close(self._files.pop(0))
+        oldest = next(one for one in self._files if one.recording is not used)
+        if len(self._files) > _MOST and oldest is not file:
+            self._files.remove(oldest)
+            _close(oldest)
 
     def close(self) -> None:
         """Let all go."""
@@ -101,7 +103,7 @@ async def show(app: StudioApp, panel: TracePanel, path: Path) -> None:
         except StudioError as error:
             app.fail(error)
             return
-        shelf.put(file)
+        shelf.put(file, panel.base.recording if panel.base is not None else None)
         recording = file.recording
         problems = recording.problems if isinstance(recording, Opened) else (cast("Session", recording).problem,)
         for problem in filter(None, problems[:3]):
