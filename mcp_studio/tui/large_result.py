@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.large import LargeObject, Span
+from mcp_studio.tui.views.json_text import Decoding
+
+_SLICE = 0.01
+"""Seconds."""
 
 
 def whole(result: Json) -> Span | None:
@@ -30,6 +35,14 @@ def only_text(result: Json) -> Span | None:
 def structured(result: Json) -> Span | None:
     """The structured content of a large result, where that is large itself."""
     return result.span("structuredContent") if isinstance(result, LargeObject) else None
+
+
+def decoded(text: Span) -> bytes:
+    """What a large text says, decoded a piece at a time so that others have their turn; for a thread."""
+    reading = Decoding(*text)
+    while (found := reading.advance(_SLICE)) is None:
+        time.sleep(0)
+    return found
 
 
 def is_json(text: Span) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_studio.jsontext import Json, pretty
-from mcp_studio.tui import blocks
+from mcp_studio.tui import blocks, large_result
 
 _KEPT = 20
 """Files that were opened stay for programs that read them late."""
@@ -30,7 +30,17 @@ class Part(NamedTuple):
 
 
 def parts_of(result: Json, stem: str) -> list[Part]:
-    """The files of a result: its text, each image, sound and file, and the whole as JSON."""
+    """The files of a result: its text, each image, sound and file, and the whole as JSON.
+
+    Nothing is written out before its file is: `write` is for a thread. A large result is saved as it came.
+    """
+    raw = large_result.whole(result)
+    if raw is not None and (text := large_result.only_text(result)) is not None:
+        ending = "json" if large_result.is_json(text) else "txt"
+        return [
+            Part(f"{stem}.{ending}", "the text", lambda: large_result.decoded(text)),
+            Part(f"{stem}.result.json", "the whole result as JSON, as it came", raw.text),
+        ]
     found = blocks.blocks_of(result)
     parts: list[Part] = []
     texts = [block for block in found if block.kind == "text"]
@@ -47,8 +57,12 @@ def parts_of(result: Json, stem: str) -> list[Part]:
                 lambda block=block: blocks.decode(block),
             )
         )
-    whole = pretty(result).encode("utf-8", "backslashreplace")
-    return [*parts, Part(f"{stem}.result.json", "the whole result as JSON", lambda: whole)]
+    if raw is not None:
+        return [*parts, Part(f"{stem}.result.json", "the whole result as JSON, as it came", raw.text)]
+    whole = Part(
+        f"{stem}.result.json", "the whole result as JSON", lambda: pretty(result).encode("utf-8", "backslashreplace")
+    )
+    return [*parts, whole]
 
 
 def opens_as(block: blocks.Block) -> str:
