@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import stat
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -60,6 +61,8 @@ def open_bundle(path: Path, *, bounds: Bounds = BOUNDS, told: Told | None = None
         LimitExceeded: there is more in it than `bounds` allow.
     """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UsageError(f"{path} is no file that can be opened.")
         with path.open("rb") as file:
             packed = file.read(2) == _GZIP
             file.seek(0)

@@ -160,12 +160,11 @@ class _Export:
         self._redactor = redactor
         self._title = title
         self._told = told
-        self._numbers = _kept(numbers, self._columns.first, self._columns.first + len(self._columns))
+        self._wanted = numbers
+        self._numbers: Sequence[int] = ()
 
     async def run(self, writer: Writer, out: IO[bytes], after: Callable[[], Awaitable[None]] | None) -> int:
         """Write everything; gives the number of entries."""
-        if not self._numbers:
-            raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
         loop, reader = asyncio.get_running_loop(), self._recording.reader()
         thread = ThreadPoolExecutor(1, "export")
         try:
@@ -190,6 +189,9 @@ class _Export:
             thread.shutdown(wait=False)
 
     def _begin(self, writer: Writer, out: IO[bytes], reader: Reader) -> None:
+        self._numbers = _kept(self._wanted, self._columns.first, self._columns.first + len(self._columns))
+        if not self._numbers:
+            raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
         known = servers_in(self._columns, self._numbers, reader.body, self._redactor)
         title = self._redactor.text(self._title)
         writer.begin(

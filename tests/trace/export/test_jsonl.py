@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -141,8 +142,9 @@ def test_what_is_no_recording_is_refused_in_words(content: bytes, says: str, tmp
 
 
 def test_a_file_that_is_not_there_is_told_in_words(tmp_path: Path) -> None:
-    for path in (tmp_path / "none", tmp_path):
-        with pytest.raises(UsageError, match="cannot be read"):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "none", tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(UsageError, match=r"cannot be read|can be opened"):
             open_bundle(path)
 
 
