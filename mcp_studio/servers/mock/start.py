@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -84,7 +85,7 @@ async def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str
         try:
             listening = await mock.start(port)
         except OSError as problem:
-            raise StudioError(f"Port {port} cannot be used: {problem.strerror or problem}.") from None
+            raise StudioError(f"Port {port} cannot be used: {os.strerror(problem.errno or 0)}.") from None
         sys.stdout.write(f"http://127.0.0.1:{mock.port}{PATH}\n")
         sys.stdout.flush()
         note(f"serving at http://127.0.0.1:{mock.port}{PATH}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from typing import Any
 
 from mcp_studio.call.outcome import Succeeded
@@ -146,5 +148,21 @@ def test_leaving_a_replay_cancels_the_call_that_is_under_way() -> None:
             last = [entry.method for entry in studio.trace][-1]
             assert last == "notifications/cancelled"
             assert studio.manager.supervisor("old").answerer.scripts == []
+
+    run(main())
+
+
+def test_a_server_that_ends_meanwhile_fails_what_was_under_way_and_what_comes_before_it_is_back() -> None:
+    async def main() -> None:
+        async with opened(LEGACY) as studio:
+            for seconds in (0.2, 0.1):
+                await studio.call_tool(Ref("tool", "old", "wait"), {"seconds": seconds}).wait()
+            found = plan(studio.trace.columns, range(studio.trace.total - 3, studio.trace.total + 1))
+            task = asyncio.create_task(replayed(studio, found, APPROVED))
+            await wait_until(lambda: any(call.sent for call in studio.calls))
+            os.kill(studio.manager.status("old").pid, signal.SIGKILL)
+            lost, after = await task
+            assert lost.verdict == "failed" and "SIGKILL" in lost.said
+            assert after.verdict == "same"
 
     run(main())
