@@ -182,13 +182,20 @@ class Replayer:
         disconnect = manager.changed.connect(lambda _: news.set())
         try:
             async with asyncio.timeout(_PATIENCE):
-                while manager.status(server).state in ("idle", "connecting", "retrying"):
+                while self._away(server):
                     news.clear()
                     await news.wait()
         except TimeoutError:
             return  # what it is now is told by whoever wants its connection
         finally:
             disconnect()
+
+    def _away(self, server: str) -> bool:
+        manager = self._studio.manager
+        if manager.status(server).state in ("idle", "connecting", "retrying"):
+            return True
+        connection = manager.supervisor(server).connection
+        return connection is not None and connection.ended.done()
 
     def _call(self, step: Step, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
         """The call that a request is; None where it is a request that no call of ours would make."""

@@ -20,12 +20,12 @@ from mcp_studio.protocol.versions import (
 )
 from mcp_studio.servers.mock.greeting import Greeting, client_features
 from mcp_studio.servers.mock.nearest import unknown
-from mcp_studio.servers.mock.tape import LISTEN, LISTS, Take, Tape
+from mcp_studio.servers.mock.tape import LISTS, Take, Tape
+from mcp_studio.trace.message import GREETINGS, LISTEN
 
 Put = Callable[[dict[str, Json]], Awaitable[None]]
 """Sends a message."""
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-_GREETINGS = ("initialize", "server/discover")
 _LONGEST = 3_600.0
 _HELD = 1_000
 
@@ -221,7 +221,7 @@ class Peer:
             del self._asked[identity]
 
     async def _afterwards(self, numbers: list[int], last: float, request: Request) -> None:
-        if request.method in _GREETINGS[:1]:
+        if request.method == GREETINGS[0]:
             await self._initialized.wait()
         for number in numbers:
             last = await self._say(number, last, request, self._news)

@@ -15,15 +15,14 @@ from mcp_studio.protocol.versions import META_VERSION, NAMED, era_of
 from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.diff import diff
 from mcp_studio.trace.diff_ignore import Ignore
-from mcp_studio.trace.message import DIRECTIONS, KINDS
+from mcp_studio.trace.message import DIRECTIONS, KINDS, LISTEN, UNTIMED
 
 _REQUEST, _NOTIFICATION = KINDS.index("request"), KINDS.index("notification")
 _ANSWERS = (KINDS.index("result"), KINDS.index("error"))
 _OUT, _IN = DIRECTIONS.index("out"), DIRECTIONS.index("in")
 _OURS = _REQUEST | _OUT << 4
-LISTEN = "subscriptions/listen"
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
-_MOVES_NOTHING = (*LISTS, LISTEN, "initialize", "server/discover", "ping")
+_MOVES_NOTHING = (*LISTS, *UNTIMED, "ping")
 _ROUND = ("inputResponses",)
 _EXACTLY = Ignore(usual=False)
 _LARGE = 100_000
