@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from mcp_studio.tui.screens.export_dialog import ExportDialog
 from tests.trace.export.recorded import morning, recorded
 from tests.trace.export.test_collector import listening
 from tests.tui.stage import Stage, on_stage, raw, run
+
+
+@pytest.fixture(autouse=True)
+def nothing_chosen_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("last_format", "bundle"), ("last_folder", ""), ("last_address", "http://localhost:4318")):
+        monkeypatch.setattr(ExportDialog, name, value)
 
 
 def files(folder: Path) -> list[str]:
@@ -97,6 +104,27 @@ def test_spans_are_sent_to_the_address_that_is_named() -> None:
             await left(stage)
             assert "Sent 1 span to the collector." in stage.toasts[-1]
             assert "mcp.method.name" in json.dumps(collector.bodies)
+
+    run(main())
+
+
+def test_escape_stops_what_takes_long_and_then_leaves() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def main() -> None:
+        async with await asyncio.start_server(silent, "127.0.0.1", 0) as server, on_stage(raw()) as stage:
+            await opened(stage)
+            dialog = stage.app.screen
+            assert isinstance(dialog, ExportDialog)
+            dialog.formats.go_to_key("collector")
+            await stage.shows("Address of the collector")
+            dialog.place.value = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            await stage.press("enter", "enter", "escape")
+            await stage.shows("Stopped; what was sent is sent.")
+            await stage.press("escape")
+            await left(stage)
 
     run(main())
 

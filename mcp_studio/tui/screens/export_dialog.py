@@ -201,7 +201,8 @@ class ExportDialog(Dialog[None], scope="export"):
         """Stop, or leave."""
         if self._doing is not None:
             self._doing.cancel()
-            self._say("Stopped; nothing was written.")
+            sending = self.place.has_class("-address")
+            self._say("Stopped; what was sent is sent." if sending else "Stopped; nothing was written.")
         else:
             self.dismiss(None)
 
