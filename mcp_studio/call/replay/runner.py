@@ -192,7 +192,7 @@ class Replayer:
 
     def _away(self, server: str) -> bool:
         manager = self._studio.manager
-        if manager.status(server).state in ("idle", "connecting", "retrying"):
+        if manager.status(server).state in ("idle", "connecting", "retrying", "stopping"):
             return True
         connection = manager.supervisor(server).connection
         return connection is not None and connection.ended.done()
