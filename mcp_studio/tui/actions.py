@@ -154,7 +154,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_scope(
         "trace",
-        ("trace-open", "!enter", "open", "Request, response, headers, stderr around it", "Detail"),
+        ("trace-open", "!enter", "open", "Its exchange: times, request, response, children, stderr …", "Detail"),
         ("trace-filter", "!slash", "filter", "Filter: words, tool:… status:error >500ms …", "Filter"),
         ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),

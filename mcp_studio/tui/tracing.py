@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.columns import SEVERITY, Columns
+from mcp_studio.trace.columns import MARKED, SEVERITY, Columns
 from mcp_studio.trace.message import DIRECTIONS, KINDS, WireMessage
 from mcp_studio.trace.recording import Recording
 from mcp_studio.trace.tree import Node, parent_of, request_of, tree, walk
 from mcp_studio.tui import describe, findings
+from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.trace_marks import rows_with
 
 AROUND = 5.0
@@ -80,8 +81,10 @@ def detail_of(recording: Recording, entry: WireMessage) -> Detail:
     said = (recording.comment_on(number) for number in dict.fromkeys((entry.number, *(one.number for _, one in parts))))
     comments = [f"{findings.comment_sign()} {safe(text, 500)}" for text in said if text]
     headline = findings.headline([part for _, part in parts])
+    marks = (columns.flags[one.number - columns.first] & MARKED for _, one in parts if one.number >= columns.first)
+    marked = f"{glyphs().marked} " if any(marks) else ""
     return Detail(
-        _title(recording, request, response, family), request, response, heads,
+        marked + _title(recording, request, response, family), request, response, heads,
         _printed(columns, request, response), family, findings.text(parts),
         "\n".join([*comments, *([headline] if headline else [])]),
     )  # fmt: skip

@@ -131,7 +131,9 @@ def test_messages_are_marked_commented_and_gone_to() -> None:
             await stage.until(lambda: table.message.number == number, "the one before")
             await stage.press("enter")
             await stage.shows("◇ odd")
-            await stage.press("J", "m", "K", "M", *["backspace"] * 3, "ctrl+j", "escape")
+            await stage.press("J")
+            await stage.shows("│ ◆ ")
+            await stage.press("m", "K", "M", *["backspace"] * 3, "ctrl+j", "escape")
             await stage.until(lambda: trace.comment_on(number) == "", "no comment any more")
             assert not any(flags & 24 for flags in trace.columns.flags)
 

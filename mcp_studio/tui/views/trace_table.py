@@ -152,7 +152,8 @@ class TraceTable(TraceRows):
     def _look_seen(self) -> None:
         around = self.parent
         looking = self._following and (around if isinstance(around, Widget) else self).has_focus_within
-        self._seen.look(self._source.total, looking)
+        # Under a dialog it keeps the focus, and is not looked at.
+        self._seen.look(self._source.total, looking and self.screen.is_current)
 
     # Looking at the store
 
