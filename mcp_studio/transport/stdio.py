@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 from collections import deque
 
@@ -31,6 +32,8 @@ LEFTOVERS = 3.0
 STDERR_LINE = 16 * 1024
 """Longest line of standard error that is kept whole, in bytes."""
 BOM = b"\xef\xbb\xbf"
+_JSON = re.compile(rb'\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]\d-]|true|false|null|$)')
+"""How an object or an array begins: not as `[info] ready` and `{'a': 1}` do, which are printed text."""
 
 
 class StdioTransport:
@@ -126,13 +129,13 @@ class StdioTransport:
             self._tap.received(line.data)
             self._deliver(line.data, line.root)
             return
-        if not line.startswith(b"{"):
+        if not line.startswith(b'{"'):
             text = line.strip()
             if not text:
                 return
             if text.startswith(BOM):
                 line = text = text[len(BOM) :].lstrip()
-            if not text.startswith((b"{", b"[")):
+            if not _JSON.match(text):
                 self._tap.stray(line)
                 return
         if line.endswith(b"\r"):

@@ -17,18 +17,21 @@ from mcp_studio.tui.views.glyphs import glyphs
 Part = str | tuple[str, str]
 _HEAD = "b $accent"
 _LINE = 500
+_HEAD_MOST = 70
+"""Characters of a message that are shown."""
 
 
-def card(one: Mortem, status: Status | None, *, lines: int = 20) -> list[Part]:
+def card(one: Mortem, status: Status | None, *, lines: int = 20, ago: bool = True) -> list[Part]:
     """All of it.
 
     Args:
         status: how the server is now; None in a past session.
         lines: of standard error, at most.
+        ago: say how long ago it was, where that is drawn anew as time goes by.
     """
     return [
         *_first(one),
-        *_state(one, status),
+        *_state(one, status, ago and status is not None),
         *_flights(one.flights),
         *_printed("Last on standard error", one.stderr[-lines:], len(one.stderr) > lines),
         *_stray(one),
@@ -46,12 +49,13 @@ def _first(one: Mortem) -> list[Part]:
     return parts
 
 
-def _state(one: Mortem, status: Status | None) -> list[Part]:
+def _state(one: Mortem, status: Status | None, ago: bool) -> list[Part]:
     parts: list[Part] = []
     if one.uptime is not None:
         ready = "" if one.ready else ", not ready yet"
         parts.append(f"  ran      {words.span_text(one.uptime)}{ready}, since {clock(one.began)}\n")
-    parts.append(f"  ended    {clock(one.time)}, {words.span_text(max(0.0, time.time() - one.time))} ago\n")
+    since = f", {words.span_text(max(0.0, time.time() - one.time))} ago" if ago else ""
+    parts.append(f"  ended    {clock(one.time)}{since}\n")
     if status is not None:
         parts.append(("  now      ", ""))
         parts.append((f"{now(status)}\n", {"ok": "$text-success", "bad": "$text-error"}.get(describe.tone(status), "")))
@@ -113,5 +117,8 @@ def _frames(frames: Sequence[Frame]) -> list[Part]:
         kind = "" if one.kind in ("request", "notification") else f" {one.kind}"
         parts += [f"  {clock(one.time)} {sign} {what}{kind}", (f"  {describe.size(one.size)}\n", "$quiet")]
         if one.kind != "http" and one.head:
-            parts.append((f"      {safe(one.head, 160)}\n", "$quiet"))
+            head = safe(one.head, _LINE)
+            parts.append(
+                (f"      {head if len(head) <= _HEAD_MOST else head[:_HEAD_MOST] + glyphs().more}\n", "$quiet")
+            )
     return parts

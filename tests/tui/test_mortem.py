@@ -49,7 +49,7 @@ def test_a_server_that_dies_elsewhere_is_told_once_and_its_card_opens_from_its_r
             await stage.until(lambda: supervisor.mortems and supervisor.connection is not None, "it is started again")
             await stage.until(lambda: stage.toasts, "a toast")
             assert len(stage.toasts) == 1 and "SIGKILL" in stage.toasts[0]
-            await stage.shows("m shows how")
+            await stage.shows("(m)")
             stage.main.go_to(stage.main.servers)
             await stage.press("m")
             await stage.until(lambda: isinstance(stage.app.screen, MortemDialog))
@@ -59,7 +59,7 @@ def test_a_server_that_dies_elsewhere_is_told_once_and_its_card_opens_from_its_r
             await stage.press("t")
             await stage.until(lambda: stage.main.trace.table.message is not None)
             assert stage.main.trace.table.message.number == supervisor.mortems[-1].last
-            assert "m shows how" not in stage.screen_text()
+            assert "(m)" not in stage.screen_text()
 
     run(check())
 

@@ -40,9 +40,11 @@ class Endings:
         newest = supervisor.mortems[-1] if supervisor.mortems else None
         if newest is not None and self._newest.get(name) is not newest:
             self._notice(name, newest)
+        elif newest is not None:
+            self._again_shown(name)
         ended = ""
         if newest is not None and name in self._unseen and row.status.error is None:
-            ended = f"{late_trace.mortem_words().short(newest)}; {self._key('server-ending')} shows how"
+            ended = f"{late_trace.mortem_words().short(newest)} ({self._key('server-ending')})"
         return row._replace(ended=ended, stray=supervisor.tap.stray_count)
 
     def _notice(self, name: str, newest: Mortem) -> None:
@@ -60,6 +62,12 @@ class Endings:
         if newest.ending.how != "closed":
             self._unseen.add(name)
 
+    def _again_shown(self, name: str) -> None:
+        """The card in the place of a result says how the server is now."""
+        call = self._screen.calling.call
+        if call is not None and call.ref.server == name and isinstance(call.outcome, Lost):
+            self._screen.result.show(self._screen.calling.opened, call)
+
     def _key(self, action: str) -> str:
         return self._screen.studio_app.spell(action)
 
@@ -74,7 +82,7 @@ class Endings:
         status = self._studio.manager.status(call.ref.server)
         again = self._key("result-again")
         keys = f"{again} sends it again with the same value, and connects the server first where that is needed."
-        return [*late_trace.mortem_text().card(found, status), "\n", (keys, "$quiet")]
+        return [*late_trace.mortem_text().card(found, status, ago=False), "\n", (keys, "$quiet")]
 
     def open(self, name: str) -> None:
         """How a server ended, over the screen."""

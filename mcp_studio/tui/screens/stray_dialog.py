@@ -64,7 +64,7 @@ class StrayDialog(Dialog[int], scope="stray"):
 
     def on_mount(self) -> None:
         """Fill it, and look again now and then."""
-        self.query_one("#box").add_class("-tall")
+        self.query_one("#box").add_class("-tall", "-wide")
         self._look()
         self._list.focus()
         self.set_interval(_POLL, self._look)
