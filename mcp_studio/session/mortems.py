@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.trace.ending import ENDED_NOTE, Ending, read
+from mcp_studio.trace.message import LISTEN
 from mcp_studio.trace.postmortem import Mortem, examine, of_failure
 from mcp_studio.trace.recording import Recording
 
@@ -21,7 +22,6 @@ _TOGETHER = 2.0
 """Seconds within which requests that drop are one ending."""
 _FINAL = (2, 3)
 """Exit codes of errors that are no ending: configuration, sign-in."""
-_LASTING = "subscriptions/listen"
 
 
 def ended(known: list[Mortem], tap: ServerTap, error: StudioError | None, *, first: int, ready: bool) -> bool:
@@ -49,7 +49,7 @@ def dropped(known: list[Mortem], tap: ServerTap, out: Outgoing, error: StudioErr
     status = int(getattr(error, "status", 0))
     if (
         not hasattr(tap.store, "columns")
-        or out.method == _LASTING
+        or out.method == LISTEN
         or not (isinstance(error, Unreachable) or status >= 500)
     ):
         return False

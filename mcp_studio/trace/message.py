@@ -14,6 +14,12 @@ Outcome = Literal["open", "ok", "tool error", "error", "cancelled", "lost"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 KINDS: tuple[MessageKind, ...] = get_args(MessageKind)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+GREETINGS = ("initialize", "server/discover")
+"""Requests that open a connection: the first of them may be tried in vain."""
+LISTEN = "subscriptions/listen"
+"""A request that is open as long as the connection: that it ends with it is no error."""
+UNTIMED = frozenset((*GREETINGS, LISTEN))
+"""Requests whose time says how long a server takes to start, or stays open, not how long it takes to answer."""
 
 
 @record()

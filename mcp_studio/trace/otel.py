@@ -12,15 +12,13 @@ from urllib.parse import urlsplit
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol.trace_context import of_frame
-from mcp_studio.trace.message import Span
+from mcp_studio.trace.message import LISTEN, Span
 
 Value = str | int | bool
 Attributes = dict[str, Value]
 _LARGE = 1 << 20
 """Bytes of an answer up to which it is read for its error."""
 _URIS = ("resources/read", "resources/subscribe", "resources/unsubscribe")
-LASTING = ("subscriptions/listen",)
-"""Requests that stay open until the connection ends."""
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _WORDS = 1_000
 
@@ -92,7 +90,7 @@ def of_span(span: Span, server: Mapping[str, Json], session: str = "") -> Told:
 
 def _failure(end: Ended, found: Attributes) -> tuple[bool, str]:
     """Whether it failed, and why; puts what kind of failure it is among the attributes."""
-    if end.outcome in ("ok", "open", "") or (end.method in LASTING and end.outcome != "error"):
+    if end.outcome in ("ok", "open", "") or (end.method == LISTEN and end.outcome != "error"):
         return False, ""
     if end.outcome == "tool error":
         found["error.type"] = "tool_error"

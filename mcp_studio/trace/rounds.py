@@ -13,10 +13,8 @@ from typing import cast
 from mcp_studio.protocol.message import Failure, Response
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.versions import URL_ELICITATION_REQUIRED
-from mcp_studio.trace.message import Span, WireMessage
+from mcp_studio.trace.message import GREETINGS, Span, WireMessage
 
-GREETINGS = ("initialize", "server/discover")
-"""Requests that open a connection: the first of them may be tried in vain."""
 _CALLS = frozenset(("tools/call", "prompts/get", "resources/read", "tasks/result", "tasks/get", "completion/complete"))
 """Requests for which servers ask something."""
 _ANSWERED = 100

@@ -17,7 +17,7 @@ from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.lint.examine import Examiner, typical
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.materialise import Materialiser, Recalled
-from mcp_studio.trace.message import Direction, MessageKind, Outcome, Span, WireMessage
+from mcp_studio.trace.message import UNTIMED, Direction, MessageKind, Outcome, Span, WireMessage
 from mcp_studio.trace.reading import LARGE, LiveReader, Nowhere
 from mcp_studio.trace.recorder import Disk, Recorder
 from mcp_studio.trace.recording import Reader
@@ -25,8 +25,6 @@ from mcp_studio.trace.redacting import Redacting
 from mcp_studio.trace.window import OVERHEAD, Window
 
 _DURATIONS = 1_000
-_GREETINGS = frozenset({"initialize", "server/discover", "subscriptions/listen"})
-"""Requests whose time says how long a server takes to start, or stays open, not how long it takes to answer."""
 
 
 class TraceStore:
@@ -190,7 +188,7 @@ class TraceStore:
         response.probe |= span.request.probe
         self._touch(span.request)
         self._touch(response)
-        if span.direction == "out" and span.ms is not None and not span.asked and span.method not in _GREETINGS:
+        if span.direction == "out" and span.ms is not None and not span.asked and span.method not in UNTIMED:
             self.durations.append(span.ms)
 
     def gave_up(self, span: Span, outcome: Outcome) -> None:

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.message import DIRECTIONS, KINDS
+from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS
 from mcp_studio.trace.recording import Recording
 
 Relation = Literal["root", "asked", "round", "task", "retry", "step", "http", "note"]
@@ -151,11 +151,8 @@ def relation_of(columns: Columns, number: int) -> Relation:
     if method.startswith("tasks/"):
         return "task"
     above = parent - columns.first
-    greeting = method in _GREETINGS and above >= 0 and columns.methods.texts[columns.method[above]] in _GREETINGS
+    greeting = method in GREETINGS and above >= 0 and columns.methods.texts[columns.method[above]] in GREETINGS
     return "retry" if greeting or (above >= 0 and columns.method[above] == columns.method[row]) else "step"
-
-
-_GREETINGS = ("initialize", "server/discover")
 
 
 class _Grown:

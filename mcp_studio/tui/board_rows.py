@@ -15,6 +15,7 @@ from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.session.inflight import Running
 from mcp_studio.session.tasks import Task
+from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui import asking_words, task_words
 from mcp_studio.tui.asking_words import age
 from mcp_studio.tui.views.glyphs import glyphs
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 MOST = 100
 """Rows of one section; of what is more only the number is told."""
 _BAR = 10
-_LISTEN = "subscriptions/listen"
 
 
 @record(frozen=True)
@@ -142,7 +142,7 @@ def _task_row(studio: Studio, task: Task) -> Row:
 
 
 def _request_row(one: Running, now: float) -> Row:
-    long = one.method == _LISTEN
+    long = one.method == LISTEN
     words = "listens for changes" if long else _progress(one.done, one.total, one.message) if one.progressed else ""
     if one.paused and not long:
         words = f"paused: you are asked  {words}"

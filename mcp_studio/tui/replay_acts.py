@@ -14,6 +14,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import Path, remove
 from mcp_studio.trace.diff_text import path_text
+from mcp_studio.trace.message import UNTIMED
 from mcp_studio.tui import late
 from mcp_studio.tui.replaying import Shown
 from mcp_studio.tui.screens.replay import Order, ReplayDialog
@@ -41,7 +42,7 @@ def now(app: StudioApp, shown: Shown) -> None:
     if step is None:
         app.say("This belongs to no request of ours: there is nothing to send again.", "warning")
         return
-    if step.method in ("initialize", "server/discover", "subscriptions/listen"):
+    if step.method in UNTIMED:
         app.say(f"{step.method} is sent whenever the server is connected.", "warning")
         return
     server = _server(app, step)

@@ -10,8 +10,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.export.marked import block, code, inline
 from mcp_studio.trace.export.writer import Source
-from mcp_studio.trace.message import KINDS
-from mcp_studio.trace.otel import LASTING
+from mcp_studio.trace.message import KINDS, LISTEN
 
 _SHOWN = 500
 """Requests that are shown one by one."""
@@ -181,7 +180,7 @@ class Markdown:
 
     def _failed(self, row: int) -> bool:
         columns = self._source.columns
-        outcome, lasting = columns.outcome_of(row), columns.methods.texts[columns.method[row]] in LASTING
+        outcome, lasting = columns.outcome_of(row), columns.methods.texts[columns.method[row]] == LISTEN
         return outcome in _FAILED and not (lasting and outcome == "lost")
 
     def _name(self, row: int) -> str:

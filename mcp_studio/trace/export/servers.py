@@ -10,11 +10,10 @@ from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.protocol.versions import META_SERVER, MODERN_VERSIONS
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.message import KINDS
+from mcp_studio.trace.message import GREETINGS, KINDS
 
 _LARGEST = 1 << 20
 _HTTP, _RESULT = KINDS.index("http"), KINDS.index("result")
-_GREETINGS = ("initialize", "server/discover")
 _ADDRESS = re.compile(r"[A-Z]+ (\S+)")
 
 
@@ -26,7 +25,7 @@ def servers_in(
     """
     wanted = {columns.server[number - columns.first] for number in numbers}
     found: dict[int, dict[str, Json]] = {server: {} for server in wanted}
-    greetings = {number for name in _GREETINGS if (number := columns.methods.known(name)) is not None}
+    greetings = {number for name in GREETINGS if (number := columns.methods.known(name)) is not None}
     for row, kind in enumerate(columns.kind):
         server = columns.server[row]
         if server not in found:

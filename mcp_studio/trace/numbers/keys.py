@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
+from mcp_studio.trace.message import LISTEN, UNTIMED
 from mcp_studio.trace.numbers.tally import Heap
 
-GREETINGS = frozenset({"initialize", "server/discover", "subscriptions/listen"})
-"""Requests whose time says how long a server takes to start, or stays open, not how long it takes to answer."""
-STREAM = "subscriptions/listen"
-"""A request that is open as long as the connection: that it ends with it is no error."""
 NAMED = frozenset({"tools/call", "prompts/get", "resources/read"})
 """Requests whose target is a tool, a prompt or a resource."""
 OURS, THEIRS, NOTICE, LOOSE = range(4)
@@ -42,11 +39,11 @@ Key = str | Method | Target | None
 
 def spread(sums: defaultdict[Key, Heap], heap: Heap, side: int, server: str, method: str, target: str) -> None:
     """Put what was found of one kind of message to everything that it counts for."""
-    if method == STREAM:
+    if method == LISTEN:
         heap.end_well()
     count = len(heap.times)
     whole, of_server = sums[None], sums[server]
-    if side == OURS and method not in GREETINGS:
+    if side == OURS and method not in UNTIMED:
         whole.merge(heap)
         of_server.merge(heap)
     else:
