@@ -9,6 +9,8 @@ _CHOICES = 10
 """Places where a pattern may go one way or another: each doubles what the engine may have to try."""
 _FIXED = re.compile(r"\{\d{1,2}\}")
 _REPEAT = re.compile(r"[*+?]|\{")
+_COUNTS = re.compile(r"\{\d*,?\d*\}")
+_ESCAPE = re.compile(r"\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|\d+|.)", re.S)
 _PLAIN = re.compile(r"[\w \"':;,=@#%&~<>/!`-]", re.A)
 _FOLDED = "iskISK"
 """Letters that are the same as others beyond ASCII when case does not count."""
@@ -53,8 +55,11 @@ def _runs(pattern: str, folded: bool) -> Iterator[str]:
         if char == "[":
             char, end = "", _after_set(pattern, at)
         elif char == "\\":
-            escaped, end = pattern[at + 1 : at + 2], at + 2
-            char = escaped if escaped and not escaped.isalnum() and escaped.isascii() else ""
+            escape = _ESCAPE.match(pattern, at)
+            escaped, end = pattern[at + 1 : at + 2], escape.end() if escape else at + 2
+            char = escaped if not escaped.isalnum() and escaped.isascii() else ""
+        elif counts := _COUNTS.match(pattern, at):
+            char, end = "", counts.end()
         elif not _PLAIN.match(char):
             depth += (char == "(") - (char == ")")
             char = ""

@@ -156,6 +156,9 @@ def test_a_regex_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
         ("ab|cde", False, ""), (r"abc\\|def", False, ""), ("(?i)abcdef", False, ""), ("(abc)?defg", False, "defg"),
         ("[abc]def", False, "def"), (r"\d\.json", False, ".json"), ("kiss the", True, " the"), ("ab", False, ""),
         ("abc{0}def", False, "def"), ("abcé", False, "abc"),
+        ("ab{1,200}cdefg", False, "cdefg"), ("x{100}y", False, ""), (r"\x41bcd", False, "bcd"),
+        ("a{b}cde", False, "cde"), (r"(?:a)\u00e9abc", False, "abc"), (r"\N{BULLET}abcd", False, "abcd"),
+        (r"\101abc", False, "abc"),
     ],
 )  # fmt: skip
 def test_a_text_that_a_regex_needs_is_known(pattern: str, folded: bool, text: str) -> None:
