@@ -22,8 +22,6 @@ from mcp_studio.studio import Studio
 from mcp_studio.transport.guard_start import process as guard
 
 INTERRUPTED = 130
-_RECORDING = 0.01
-"""Seconds after which the first messages are written down."""
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
 
@@ -48,8 +46,6 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
         async with Studio.open(
             plan.config, Paths.default(), can_ask=asker is not None, origin="command line"
         ) as studio:
-            # What recording needs is imported in its thread while we wait for the server, not when all is done.
-            loop.call_later(_RECORDING, studio.trace.flush)
             studio.trace.troubled.connect(out.note)
             out.redactor, out.manager = studio.redactor, studio.manager
             if out.log_level:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _EVERY = 0.15
 """Seconds after which what is new goes to the disk; with writing it, a quarter second at the most can be lost."""
+_AT_FIRST = 0.01
+"""The same for what comes first: what writing needs is got ready while the first server is starting."""
+_MOMENT = 0.02
+"""Seconds for which everything may be stopped at the end."""
 _BATCH = 512 * 1024
 """Bytes after which it goes at once."""
 _ENTRY = 100
@@ -118,7 +122,8 @@ class Recorder:
         """Something has changed, and goes to the disk soon."""
         if self._timer is None and not self.over:
             try:
-                self._timer = asyncio.get_running_loop().call_later(_EVERY, self.flush)
+                seconds = _EVERY if self._batches else _AT_FIRST
+                self._timer = asyncio.get_running_loop().call_later(seconds, self.flush)
             except RuntimeError:
                 return  # no loop: it goes with what comes, or at the end
 
@@ -162,7 +167,9 @@ class Recorder:
         if self._reader is not None:
             self._reader.close()
         if self._batches:
-            await asyncio.to_thread(self._disk.close, timeout)
+            # Most often there is next to nothing left: a thread to wait in would take longer to start.
+            if not self._disk.close(min(timeout, _MOMENT)) and not self._disk.failed:
+                await asyncio.to_thread(self._disk.close, timeout)
             if self._disk.failed and not told:
                 self._end()
 
