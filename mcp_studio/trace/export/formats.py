@@ -25,6 +25,7 @@ from mcp_studio.trace.export.markdown import Markdown
 from mcp_studio.trace.export.otlp import Otlp
 from mcp_studio.trace.export.servers import servers_in
 from mcp_studio.trace.export.writer import Source, Writer
+from mcp_studio.trace.reading import LARGE
 from mcp_studio.trace.recording import Reader, Recording
 
 _CHUNK = 500
@@ -32,6 +33,8 @@ _SLICE = 0.005
 """Seconds that gathering holds the event loop at a time."""
 _RARE = bits.COMMENTED | 3 << bits.SEVERITY
 _BUFFER = 1 << 20
+_FRESH = 10.0
+"""Seconds in which a body may still be waited for."""
 Told = Callable[[int, int], None]
 """Told how many of how many entries are out."""
 
@@ -165,6 +168,7 @@ class _Export:
 
     async def run(self, writer: Writer, out: IO[bytes], after: Callable[[], Awaitable[None]] | None) -> int:
         """Write everything; gives the number of entries."""
+        await self._complete()
         loop, reader = asyncio.get_running_loop(), self._recording.reader()
         thread = ThreadPoolExecutor(1, "export")
         try:
@@ -187,6 +191,15 @@ class _Export:
             closing = thread.submit(reader.close)
             await _patiently(asyncio.wrap_future(closing))
             thread.shutdown(wait=False)
+
+    async def _complete(self) -> None:
+        """Wait for bodies that have just come and are large: they are redacted beside the event loop."""
+        columns, since = self._columns, time.time() - _FRESH
+        for row in range(len(columns) - 1, -1, -1):
+            if columns.time[row] < since:
+                return
+            if columns.size[row] > LARGE and (entry := self._recording.entry(columns.first + row)) is not None:
+                await self._recording.body(entry)
 
     def _begin(self, writer: Writer, out: IO[bytes], reader: Reader) -> None:
         self._numbers = _kept(self._wanted, self._columns.first, self._columns.first + len(self._columns))
