@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace import tree
 from mcp_studio.trace.columns import COMMENTED, MARKED
 from mcp_studio.trace.diff import diff
+from mcp_studio.trace.message import DIRECTIONS, KINDS
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui import tracing
 from mcp_studio.tui.diff_rows import DiffRow, Fold, diff_rows, folded
@@ -190,3 +193,50 @@ def test_whatever_differs_is_marked_and_what_does_not_is_not(before: object, aft
     rows = diff_rows(before, after, differences)
     assert any(row.kind != "same" for row in rows) == bool(differences)
     assert all(row.before == row.after for row in diff_rows(before, before, diff(before, before)))
+
+
+# Whatever a file holds
+
+
+BODIES = (
+    b"{}", b"\xff\x00", b"[1]", b"null", b'{"error":{"code":1}}', b'{"params":{"_meta":{"progressToken":1}}}',
+    b'{"params":{"progressToken":1,"progress":"x"}}', b'{"result":{"inputRequests":[1]}}',
+)  # fmt: skip
+METHODS = ("", "tools/call", "notifications/progress", "notifications/message", "elicitation/create", "\x1b[31m")
+
+
+def anything(chance: Random) -> TraceStore:
+    """Entries of all kinds, linked as no server would, by a clock that jumps."""
+    store = TraceStore(Redactor())
+    spans = []
+    for _ in range(25):
+        direction, kind = chance.choice(DIRECTIONS), chance.choice(KINDS)
+        entry = store.add(chance.choice("ab"), direction, kind, chance.choice(BODIES), exchange=chance.randrange(3))
+        entry.method, entry.time = chance.choice(METHODS), chance.choice((0.0, 5.0, 1e9, 1e9 + 1, 1e11 - 1))
+        if kind == "request":
+            spans.append(store.opened(entry, chance.choice(spans) if spans and chance.random() < 0.5 else None))
+        elif kind in ("result", "error") and spans:
+            store.settled(chance.choice(spans), entry, kind == "error")
+    columns = store.columns
+    for number in range(2, 26):
+        for links in (columns.follows, columns.parents):
+            if chance.random() < 0.2:
+                links[number] = chance.randrange(1, number)
+        if chance.random() < 0.1:
+            columns.link[number - 1] = chance.randrange(26)
+    return store
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_a_recording_holds_is_drawn(seed: int) -> None:
+    store = anything(Random(seed))
+    for row, entry in enumerate(store):
+        detail = tracing.detail_of(store, entry)
+        events = timeline(store, detail.family, detail.request.number)
+        texts = [tracing.headers(store, detail.heads), tracing.printed(store, detail.printed), detail.title]
+        assert detail.relatives >= 0 and "\x1b" not in texts[2]
+        for width in (10, 75, 130):
+            drawing = Drawing(events, 1e9 + 5)
+            lines = [drawing.draw(event, width) for event in (None, *events)]
+            lines.append(draw(of_columns(store.columns, row, lambda entry=entry: entry.body), width, 6))
+            assert "\x1b" not in "".join(text for line in lines for text, _ in line)

@@ -55,7 +55,8 @@ class Drawing:
     def _bar(self, event: Event, room: int) -> list[Piece]:
         signs = glyphs()
         if event.ticks:
-            first, last = self._place(event.ticks[0], room), self._place(event.ticks[-1], room)
+            # The clock may have been set back meanwhile.
+            first, last = self._place(min(event.ticks), room), self._place(max(event.ticks), room)
             cells = [" "] * (last - first + 1)
             for tick in event.ticks:
                 cells[self._place(tick, room) - first] = signs.dot if len(event.ticks) > 1 else signs.bar
