@@ -22,7 +22,7 @@ from mcp_studio.trace.export.bundle import open_bundle
 from mcp_studio.trace.export.formats import export
 from tests.studio_support import http, opened, stdio
 from tests.support import npm_server, python_server, run
-from tests.support_servers import HttpServer, demo_stdio, running
+from tests.support_servers import HttpServer, demo_http, running
 
 MOCK = [sys.executable, "-m", "mcp_studio", "mock"]
 
@@ -85,7 +85,8 @@ def test_servers_of_others_are_played_too(tmp_path: Path) -> None:
         ("find_books", {"query": "sea"}), ("take_stock", {}), ("ask_twice", {}), ("invite_guest", {}),
         ("bind_edition", {"copies": 1}), ("fail_as_request", {}),
     ]  # fmt: skip
-    run(record(stdio(demo_stdio(), era="modern"), demo, shop))
+    with demo_http() as url:
+        run(record(http(url, era="modern"), demo, shop))
     assert run(replay(stdio([*MOCK, str(demo)]), demo))["same"] >= 6
     calls = [
         ("echo", {"message": "hi"}), ("get-sum", {"a": 1, "b": 2}), ("get-structured-content", {"location": "Chicago"}),

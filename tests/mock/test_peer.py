@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from mcp_studio.servers.mock.peer import Pace
-from tests.mock.kit import META, Client, Said, answer, ask, tape, tell
+from mcp_studio.servers.mock.tape import Tape
+from tests.mock.kit import META, Client, Said, answer, ask, recorded, tape, tell
 from tests.support import run
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
@@ -163,6 +164,17 @@ def test_a_selection_without_its_beginning_can_be_connected_to() -> None:
         assert (said["protocolVersion"], said["capabilities"]) == ("2025-06-18", {"tools": {}})
         listed = (await client.ask("tools/list"))["result"]
         assert [one["name"] for one in listed["tools"]] == ["add", "sub"]
+
+    run(main())
+
+
+def test_an_answer_that_is_not_kept_is_an_error_in_words() -> None:
+    async def main() -> None:
+        columns, bodies = recorded(*GREETED, call(2, "large"), answer(2, {}))
+        bodies[4] = b""
+        client = Client(Tape(columns, lambda number: bodies[number], "s"))
+        error = (await client.ask("tools/call", name="large"))["error"]
+        assert error == {"code": -32603, "message": "The recording does not have this answer"}
 
     run(main())
 

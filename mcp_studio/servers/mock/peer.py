@@ -12,6 +12,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.versions import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     META_CAPABILITIES,
     META_SUBSCRIPTION,
@@ -185,6 +186,9 @@ class Peer:
             await asyncio.Event().wait()
         await asyncio.sleep(self._pace.pause(tape.time(take.answer) - last) or (self._pace.seconds or 0.0))
         answer = {key: value for key, value in tape.message(take.answer).items() if key in ("result", "error")}
+        if not answer:
+            self._note(f"the recording does not have the answer to {request.method} {request.params.get('name', '')}")
+            answer = {"error": {"code": INTERNAL_ERROR, "message": "The recording does not have this answer"}}
         if listens:
             answer = _subscribed(answer, request.id)
         if take.modern != (META_VERSION in mapping(request.params.get("_meta"))):
