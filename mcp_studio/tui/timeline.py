@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from mcp_studio.safetext import safe
@@ -17,6 +18,8 @@ from mcp_studio.tui.views.trace_marks import rows_with
 
 _MOST = 300
 """Rows of one timeline."""
+_LOOKED_AT, _TICKS = 10_000, 500
+"""Notifications of one request that are looked at, and of one kind that are drawn."""
 _TOLD = 200
 """Notifications of one request that are read."""
 _WIDEST = 300_000
@@ -149,22 +152,25 @@ def _notified(recording: Recording, entry: WireMessage, depth: int) -> Iterator[
     found: dict[str, list[int]] = {"notifications/progress": [], "notifications/message": []}
     wanted = {number: name for name in found if (number := columns.methods.known(name)) is not None}
     server = columns.server[row]
-    for at in rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST)) if wanted else ():
+    near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST)) if wanted else iter(())
+    looked = 0
+    for looked, at in enumerate(islice(near, _LOOKED_AT), 1):
         if columns.method[at] in wanted and columns.server[at] == server:
             found[wanted[columns.method[at]]].append(at)
     token = token_of(entry)
     progress = found["notifications/progress"]
+    over = "over " if looked == _LOOKED_AT or len(progress) > _TOLD else ""
     if token:
         progress = [at for at in _some(progress) if token_of(recording.entry(columns.first + at)) == token]
         if progress:
-            yield _ticks(columns, progress, f"progress, {describe.plural(len(progress), 'time')}", depth, _last(
+            yield _ticks(columns, progress, f"progress, {over}{describe.plural(len(progress), 'time')}", depth, _last(
                 recording.entry(columns.first + progress[-1])))  # fmt: skip
     if logs := found["notifications/message"]:
-        yield _ticks(columns, logs, describe.plural(len(logs), "log message"), depth, "")
+        yield _ticks(columns, logs, over + describe.plural(len(logs), "log message"), depth, "")
 
 
 def _ticks(columns: Columns, rows: list[int], label: str, depth: int, note: str) -> Event:
-    times = tuple(columns.time[row] for row in rows)
+    times = tuple(columns.time[row] for row in (rows[:: len(rows) // _TICKS + 1]))
     return Event(columns.first + rows[-1], label, depth, "in", times[0], times[-1], times, note)
 
 

@@ -27,7 +27,7 @@ _NEAR = 4_000
 _WIDEST = 500_000
 """Entries that are looked through at most for what a server printed."""
 _MOST_PRINTED = 300
-_BEFORE, _MOST_ASKED = 100_000, 500
+_BEFORE, _MOST_ASKED = 500_000, 500
 """Entries, and requests among them, in which the one is looked for that a notification came for."""
 _READ = 1_000_000
 _TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')

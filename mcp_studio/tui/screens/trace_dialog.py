@@ -118,6 +118,7 @@ class TraceDialog(Replaying, Dialog[None], scope="trace detail"):
         """The next message of the trace, or the one before."""
         table = self._panel.table if self._panel is not None and self._panel.recording is self._recording else None
         if table is None:
+            self._studio_app.say("It was not opened from the trace, so that there is no next one.", "warning")
             return
         table.action_move(step)
         if table.message is not None and table.message.number != self._entry.number:
