@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mcp_studio.record import record
 from mcp_studio.trace.ending import Ending, of_words, read
-from mcp_studio.trace.message import OUTCOMES, Direction, MessageKind, Span, WireMessage
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Direction, MessageKind, Span, WireMessage
 from mcp_studio.trace.recording import Recording
 
 _FRAMES, _STDERR, _STRAY = 8, 20, 8
@@ -19,6 +19,8 @@ _HEAD = 400
 """Bytes kept of a body."""
 _LARGE = 64 * 1024
 """The head of a larger body that is not in memory is not read for this."""
+_STARTED = "started ", " as process "
+_NOTE = bytes([KINDS.index("note") | DIRECTIONS.index("none") << 4])
 _LOST = bytes([OUTCOMES.index("lost") + 1])
 _MESSAGES: frozenset[str] = frozenset(("request", "notification", "result", "error", "invalid", "http"))
 
@@ -141,6 +143,15 @@ def endings(trace: Recording, server: str = "", most: int = 50) -> list[Mortem]:
     return found
 
 
+def command_of(trace: Recording, server: str) -> str:
+    """The command that a server was started with last, as a line; empty where it was not started by us."""
+    for note in _notes(trace, server):
+        text = _text(note)
+        if text.startswith(_STARTED[0]) and _STARTED[1] in text:
+            return text.removeprefix(_STARTED[0]).rsplit(_STARTED[1], 1)[0]
+    return ""
+
+
 def of_failure(error: Exception) -> Ending:
     """How a connection ended that is no process of ours."""
     return of_words(str(getattr(error, "message", error)), int(getattr(error, "status", 0)))
@@ -165,17 +176,21 @@ def _notes(trace: Recording, server: str) -> Iterator[WireMessage]:
     wanted = columns.servers.known(server) if server else None
     if server and wanted is None:
         return
-    for row in range(len(columns) - 1, -1, -1):
-        if columns.kind_of(row) == "note" and (not server or columns.server[row] == wanted):
+    kinds, seen = columns.kind.tobytes(), 0
+    row = kinds.rfind(_NOTE)
+    while row >= 0 and seen < _SCANNED:
+        if not server or columns.server[row] == wanted:
+            seen += 1
             if (entry := trace.entry(columns.first + row)) is not None:
                 yield entry
+        row = kinds.rfind(_NOTE, 0, row)
 
 
 def _start_before(trace: Recording, end: WireMessage) -> int:
     """The number of the note that tells of the start of what ended."""
     for note in _notes_below(trace, end):
         text = _text(note)
-        if text.startswith("started ") and " as process " in text:
+        if text.startswith(_STARTED[0]) and _STARTED[1] in text:
             return note.number
         if read(end.server, text) is not None:
             return note.number + 1

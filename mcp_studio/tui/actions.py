@@ -159,7 +159,7 @@ ACTIONS: tuple[Action, ...] = (
         ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
         ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
         *trace_keys.TRACE,
-        *copy_keys.TRACE,
+        *copy_keys.TRACE, *ending_keys.TRACE,
         *console_keys.TRACE,
     ),
     *_scope("list", *view_keys.LIST),

@@ -6,6 +6,10 @@ SERVERS = (
     ("server-ending", "m", "ending", "How it ended: what was in flight, its last words", ""),
     ("server-stray", "s", "stray", "What it printed to stdout besides the protocol", ""),
 )
+TRACE = (
+    ("trace-endings", "x", "endings", "How servers ended in it", ""),
+    ("trace-stray", "X", "stray", "What the server under the cursor printed besides the protocol", ""),
+)
 MORTEM = (
     ("mortem-again", "a", "again", "Send the interrupted call again, with the same value", "Again"),
     ("mortem-restart", "r", "restart", "Connect the server again now", "Restart"),

@@ -144,9 +144,27 @@ def mortem_dialog(
 
 
 def stray_dialog(trace: Recording, server: ServerConfig) -> ModalScreen[int]:
-    """What a server printed besides the protocol."""
+    """What a server of the studio printed besides the protocol."""
+    return stray_of(trace, server.name, (server.command, *server.args), server.cwd)
+
+
+def stray_of(trace: Recording, server: str, argv: Sequence[str], cwd: str = "") -> ModalScreen[int]:
+    """The same of any server, which was started by a command."""
     from mcp_studio.trace.language import language_of, launcher_of
     from mcp_studio.tui.screens.stray_dialog import StrayDialog
 
-    argv = (server.command, *server.args)
-    return StrayDialog(trace, server.name, language_of(argv, server.cwd), launcher_of(argv))
+    return StrayDialog(trace, server, language_of(argv, cwd), launcher_of(argv))
+
+
+def endings() -> Callable[..., list[Mortem]]:
+    """See `postmortem.endings`."""
+    from mcp_studio.trace import postmortem
+
+    return postmortem.endings
+
+
+def command_of(trace: Recording, server: str) -> str:
+    """See `postmortem.command_of`."""
+    from mcp_studio.trace import postmortem
+
+    return postmortem.command_of(trace, server)

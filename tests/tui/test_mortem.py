@@ -89,3 +89,30 @@ def test_a_server_that_never_ended_says_so() -> None:
             assert "has not ended" in stage.toasts[0]
 
     run(check())
+
+
+def test_the_trace_tells_of_endings_and_stray_lines_without_their_server() -> None:
+    async def check() -> None:
+        async with on_stage(faulty("dies-at-start"), raw_strays()) as stage:
+            panel = stage.main.trace
+            stage.main.go_to(panel)
+            await stage.press("x")
+            await stage.until(lambda: isinstance(stage.app.screen, MortemDialog))
+            await stage.shows("How s ended", "fatal: no licence file")
+            await stage.press("r")
+            await stage.until(lambda: any("own pane" in toast for toast in stage.toasts))
+            await stage.press("enter")
+            await stage.until(lambda: panel.table.message and panel.table.message.kind == "note")
+            assert b"ended with exit code 3" in panel.table.message.body
+            number = next(one.number for one in stage.studio.trace if one.server == "t")
+            assert panel.table.go_to_number(number)
+            await stage.press("X")
+            await stage.until(lambda: isinstance(stage.app.screen, StrayDialog))
+            await stage.shows("In Python the usual cause is")
+
+    run(check())
+
+
+def raw_strays() -> Any:
+    """A server that prints."""
+    return stdio(python_server("raw_faults", "--fault", "stray"), "t")

@@ -16,6 +16,7 @@ from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.recording import Recording
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.bindings import key_for, refuse
+from mcp_studio.tui.ended_in import EndedIn
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.panels.query_line import HINT, QueryLine
@@ -37,7 +38,7 @@ _REFRESH = 0.5
 _NONE = "No message has all of this; esc ends the filter."
 
 
-class TracePanel(Replaying, Pane, scope="trace"):
+class TracePanel(Replaying, EndedIn, Pane, scope="trace"):
     """The table, with a filter above it."""
 
     number = 5

@@ -130,8 +130,8 @@ class Endings:
             return
         screen, trace = self._screen, self._studio.trace
         screen.go_to(screen.trace)
-        shown = screen.trace.live and screen.trace.table.go_to_number(number)
-        if not shown and (entry := trace.entry(number)) is not None:
+        found = screen.trace.live and screen.trace.table.go_to_number(number)
+        if not found and (entry := trace.entry(number)) is not None:
             screen.app.push_screen(late_trace.trace_dialog(trace, entry))
 
     # The call that it interrupted

@@ -90,7 +90,7 @@ class MortemDialog(Dialog[Wish], scope="mortem"):
     def action_restart(self) -> None:
         """Connect the server again."""
         if self._status() is None:
-            refuse(self, "This is a past session: nothing can be restarted.")
+            refuse(self, "This is what the trace tells; servers are restarted in their own pane (1).")
         else:
             self.dismiss(("restart", self._one))
 

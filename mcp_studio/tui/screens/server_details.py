@@ -14,9 +14,10 @@ from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.tui import changed, describe, findings, watched
+from mcp_studio.tui import changed, describe, findings, late_trace, watched
 from mcp_studio.tui.definition import icons
 from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.tracing import clock
 from mcp_studio.tui.views.hanging import Hanging
 
 if TYPE_CHECKING:
@@ -119,9 +120,16 @@ class ServerDetails(Dialog[None], scope="dialog"):
     def _output(self) -> list[Part]:
         stray, count = self._studio.manager.stray(self._name)
         parts: list[Part] = []
+        if mortems := self._studio.manager.supervisor(self._name).mortems:
+            said, last = late_trace.mortem_words(), mortems[-1]
+            parts.append((f"\nHow it ended last, at {clock(last.time)}\n", "b $accent"))
+            parts.append(f"  {safe(said.first_line(last), 200)}. {said.means(last)}".rstrip() + "\n")
+            parts += [f"  in flight: {safe(said.flight(one), 200)}\n" for one in last.flights[:5]]
+            parts.append(("  m in the servers pane shows all of it\n", "$quiet"))
         if count:
             parts.append((f"\nPrinted to stdout besides the protocol: {describe.plural(count, 'line')}\n", "b $accent"))
             parts += [f"  {safe(line, 500)}\n" for line in stray]
+            parts.append(("  s in the servers pane says of each where it comes from\n", "$quiet"))
         lines = self._studio.manager.stderr(self._name)
         if lines:
             more = f", the newest {STDERR_LINES} of {len(lines):,} lines" if len(lines) > STDERR_LINES else ""
