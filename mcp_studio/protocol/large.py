@@ -13,7 +13,7 @@ from mcp_studio.protocol.skim import Node
 SMALL = 256 * 1024
 """Bytes of a member up to which it is read at once."""
 T = TypeVar("T")
-_KEY = re.compile(rb'[ \t\r\n]*+("[^"\\]*+(?:\\.[^"\\]*+)*+")[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
+_KEY = rb'[ \t\r\n]*+("[^"\\]*+(?:\\.[^"\\]*+)*+")[ \t\r\n]*+:[ \t\r\n]*+'
 _BLANK = b" \t\r\n"
 _LATER = object()
 
@@ -56,8 +56,9 @@ class LargeObject(dict[str, Any]):
         self.whole = Span(data, node.start, node.end)
         self._later: dict[str, _Part] = {}
         self._data = data
+        key_at = re.compile(_KEY, re.DOTALL).match
         for part in _parts(data, node):
-            found = _KEY.match(data, part.start, part.end)
+            found = key_at(data, part.start, part.end)
             if found is None:
                 raise JsonProblem("there is a member without a key")
             key = cast("str", loads(bytes(found[1])))

@@ -6,6 +6,7 @@ Only the outer levels are known afterwards: enough to tell a message's id, and w
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 LARGE = 2 * 1024 * 1024
@@ -17,21 +18,35 @@ LEVELS = 5
 CHILDREN = 1_000
 """Children that are known of one container; one with more is a single thing."""
 _WINDOW = 1 << 16
-_FLAGS = re.DOTALL
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_OTHER = rb'[^"\[\]{}]*+'
+_QUOTE, _COMMA = 0x22, 0x2C
 
 
-def _nested(inner: bytes) -> bytes:
-    return rb"[\[{]" + _OTHER + rb"(?:" + inner + _OTHER + rb")*+[\]}]"
+class _Patterns(NamedTuple):
+    rest: re.Pattern[bytes]
+    """The rest of a string, up to its closing quote."""
+    run: re.Pattern[bytes]
+    """Up to the next bracket or comma that is in no string."""
+    deep: re.Pattern[bytes]
+    """Over commas and small containers too."""
+    blank: re.Pattern[bytes]
 
 
-_SMALL = _nested(b"(?:" + _STRING + b"|" + _nested(b"(?:" + _STRING + b"|" + _nested(_STRING) + b")") + b")")
-_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', _FLAGS)
-_RUN = re.compile(rb'[^"\[\]{},]*+(?:' + _STRING + rb'[^"\[\]{},]*+)*+', _FLAGS)
-_DEEP_RUN = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + b"|" + _SMALL + b")*+", _FLAGS)
-_BLANK = re.compile(rb"[ \t\r\n]*+")
-_QUOTE, _COMMA, _BACKSLASH = 0x22, 0x2C, 0x5C
+@cache
+def _patterns() -> _Patterns:
+    """Compiled for the first large message, not at every start."""
+    string = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+    other = rb'[^"\[\]{}]*+'
+
+    def nested(inner: bytes) -> bytes:
+        return rb"[\[{]" + other + rb"(?:" + inner + other + rb")*+[\]}]"
+
+    small = nested(b"(?:" + string + b"|" + nested(b"(?:" + string + b"|" + nested(string) + b")") + b")")
+    return _Patterns(
+        re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL),
+        re.compile(rb'[^"\[\]{},]*+(?:' + string + rb'[^"\[\]{},]*+)*+', re.DOTALL),
+        re.compile(rb'(?:[^"\[\]{}]++|' + string + b"|" + small + b")*+", re.DOTALL),
+        re.compile(rb"[ \t\r\n]*+"),
+    )
 
 
 class Node:
@@ -59,6 +74,7 @@ class Skim:
         """The whole, once its end has come."""
         self.failed = False
         """It is no object, or nested too deep: nothing is known of it."""
+        self._patterns = _patterns()
         self._depth = depth
         self._at = 0
         self._stack: list[Node] = []
@@ -81,7 +97,7 @@ class Skim:
     def _step(self, data: bytes | memoryview, size: int) -> None:
         stop = min(self._at + _WINDOW, size)
         if self._in_string:
-            found = _REST.match(data, self._at, stop)
+            found = self._patterns.rest.match(data, self._at, stop)
             self._at = found.end() if found else stop
             if self._at < size and data[self._at] == _QUOTE:
                 self._at += 1
@@ -91,14 +107,14 @@ class Skim:
             self._outside(data, size)
             return
         hidden = self._deep or self._stack[-1].opaque
-        found = (_DEEP_RUN if hidden else _RUN).match(data, self._at, stop)
+        found = (self._patterns.deep if hidden else self._patterns.run).match(data, self._at, stop)
         at = self._at = found.end() if found else stop
         if at < size and at < stop:
             self._at = at + 1
             self._turn(data[at], at)
 
     def _outside(self, data: bytes | memoryview, size: int) -> None:
-        found = _BLANK.match(data, self._at)
+        found = self._patterns.blank.match(data, self._at)
         self._at = found.end() if found else size
         if self._at < size:
             if self.root is not None or data[self._at] != 0x7B:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
 from textual.widget import Widget
@@ -22,6 +22,7 @@ from mcp_studio.tui.views.hanging import Hanging
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
+    from mcp_studio.tui.app import StudioApp
 
 Part = str | tuple[str, str]
 STDERR_LINES = 200
@@ -117,6 +118,9 @@ class ServerDetails(Dialog[None], scope="dialog"):
             lines.append(f"  {describe.plural(studio.logs.count(name), 'log message')}, {asked}\n")
         return [("\nTells by itself\n", "b $accent"), *lines] if lines else []
 
+    def _key(self, action: str) -> str:
+        return cast("StudioApp", self.app).spell(action)
+
     def _output(self) -> list[Part]:
         stray, count = self._studio.manager.stray(self._name)
         parts: list[Part] = []
@@ -125,11 +129,12 @@ class ServerDetails(Dialog[None], scope="dialog"):
             parts.append((f"\nHow it ended last, at {clock(last.time)}\n", "b $accent"))
             parts.append(f"  {safe(said.first_line(last), 200)}. {said.means(last)}".rstrip() + "\n")
             parts += [f"  in flight: {safe(said.flight(one), 200)}\n" for one in last.flights[:5]]
-            parts.append(("  m in the servers pane shows all of it\n", "$quiet"))
+            parts.append((f"  {self._key('server-ending')} in the servers pane shows all of it\n", "$quiet"))
         if count:
             parts.append((f"\nPrinted to stdout besides the protocol: {describe.plural(count, 'line')}\n", "b $accent"))
             parts += [f"  {safe(line, 500)}\n" for line in stray]
-            parts.append(("  s in the servers pane says of each where it comes from\n", "$quiet"))
+            key = self._key("server-stray")
+            parts.append((f"  {key} in the servers pane says of each where it comes from\n", "$quiet"))
         lines = self._studio.manager.stderr(self._name)
         if lines:
             more = f", the newest {STDERR_LINES} of {len(lines):,} lines" if len(lines) > STDERR_LINES else ""
