@@ -161,10 +161,11 @@ def _figures(tally: Tally) -> tuple[str, ...]:
 
 
 def _json(tally: Tally) -> dict[str, Json]:
+    times = {"p50": tally.p50, "p95": tally.p95, "p99": tally.p99, "max": tally.most}
     return {
         "count": tally.count, "errors": tally.errors, "refused": tally.refused, "tool_errors": tally.failed,
-        "lost": tally.lost, "cancelled": tally.cancelled, "p50": tally.p50, "p95": tally.p95, "p99": tally.p99,
-        "max": tally.most, "bytes_in": tally.bytes_in, "bytes_out": tally.bytes_out,
+        "lost": tally.lost, "cancelled": tally.cancelled, **{name: ms and round(ms, 3) for name, ms in times.items()},
+        "bytes_in": tally.bytes_in, "bytes_out": tally.bytes_out,
     }  # fmt: skip
 
 

@@ -29,6 +29,8 @@ def open_recording(name: str, folder: Path) -> Session | Opened:
             return open_session(path) if is_database(path) else open_bundle(path)
     except OSError as problem:
         raise UsageError(f"{name} cannot be read: {problem.strerror or problem}.") from None
-    if path.suffix and len(path.parts) > 1:
+    if path.is_dir():
+        raise UsageError(f"{name} is a folder.", hint="Name a file in it, or a session.")
+    if path.suffix or len(path.parts) > 1:
         raise UsageError(f"There is no file {name}.")
     return open_session(find(folder, name))

@@ -25,15 +25,19 @@ _ROWS = 1_000
 """Entries that a table, and the envelope, have at most unless `--limit` says otherwise; the newest of them."""
 _TAIL = 10
 """The same with `--follow`."""
-_WAYS = ("--jsonl", "--span", "--follow", "--stats", "--export", "--delete", "--body", "--diff")
+_WAYS = ("--jsonl", "--span", "--follow", "--stats", "--export", "--to", "--delete", "--body", "--diff")
+_TOGETHER = (["--jsonl", "--follow"], ["--export", "--to"])
+_FITTING = {
+    "--limit": ("", "--jsonl", "--follow", "--export", "--to"), "--output": ("--jsonl", "--export"),
+    "--header": ("--to", "--export"),
+}  # fmt: skip
+"""Option -> the ways that it is for; the empty one is the table."""
 _MOST = 10**9
 
 
 def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
-    ways = [name for name in _WAYS if options.flag(name)]
-    if len(ways) > 1 and ways != ["--jsonl", "--follow"]:
-        raise UsageError(f"{ways[0]} and {ways[1]} do not go together.")
+    ways = _ways(options)
     if not options.words:
         if ways:
             raise UsageError(f"{ways[0]} of which session?", hint="`last` is the newest one: mcp-studio trace last …")
@@ -46,6 +50,22 @@ def run(options: Options, out: Output) -> int:
     finally:
         if isinstance(recording, Session):
             recording.close()
+
+
+def _ways(options: Options) -> list[str]:
+    """What is to be done with what is found; empty for the table.
+
+    Raises:
+        UsageError: these do not go together, or an option is for something else.
+    """
+    ways = [name for name in _WAYS if options.flag(name)]
+    if len(ways) > 1 and ways not in _TOGETHER:
+        raise UsageError(f"{ways[0]} and {ways[1]} do not go together.")
+    for name, fitting in _FITTING.items():
+        if options.flag(name) and (wrong := [way for way in ways or [""] if way not in fitting]):
+            what = f"{name} and {wrong[0]} do not go together." if wrong[0] else f"{name} needs {' or '.join(fitting)}."
+            raise UsageError(what)
+    return ways
 
 
 def _look(recording: Recording, options: Options, out: Output) -> int:

@@ -108,7 +108,7 @@ def _values(key: str, begun: str, before: str, recording: Recording) -> Iterator
     matching = [value for value in fixed or _known(key, recording) if wanted in value.lower()]
     for value in sorted(matching, key=lambda value: not value.lower().startswith(wanted)):
         if fixed:
-            yield Suggestion(before + (value.replace(" ", "-") if key == "status" else value))
+            yield Suggestion(before + value)
         elif value and safe(value, 2 * len(value)) == value:
             yield Suggestion(before + _written(value))
 

@@ -35,7 +35,7 @@ FAILED = Any((_FAILED, Kind(frozenset({"error", "invalid", "stray"}))))
 FLAGS = {"marked": MARKED, "commented": COMMENTED, "probe": PROBE, "by-hand": BY_HAND}
 LEVELS = {"any": 1, "hint": 1, "note": 1, "warning": 2, "error": 3}
 """`finding:` -> the least severity."""
-STATUSES = ("ok", "error", "tool error", "open", "cancelled", "lost")
+STATUSES = ("ok", "error", "tool-error", "open", "cancelled", "lost")
 _OUTCOMES = ("ok", "tool error", "open", "cancelled", "lost")
 _ANSWERS = {"response": ("result", "error"), "answer": ("result", "error")}
 

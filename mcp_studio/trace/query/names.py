@@ -81,15 +81,9 @@ class Anything(NamedTuple):
         return bytes(map(bool, texts))
 
 
-def name_test(value: str, whole: bool = False) -> TextTest:
-    """What a value in a query asks of a name: `=name` all of it, `na*e` all of it with gaps, `name` that it occurs.
-
-    Args:
-        whole: it stood in quotes after `=`, so that stars are stars.
-    """
+def name_test(value: str) -> TextTest:
+    """What a value in a query asks of a name: `=name` all of it, `na*e` all of it with gaps, `name` that it occurs."""
     folded = value.casefold()
-    if whole:
-        return Whole(frozenset({folded}))
     if folded.startswith("="):
         return Whole(frozenset({folded[1:]}))
     if folded == "*":

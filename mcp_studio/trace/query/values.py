@@ -10,7 +10,8 @@ _NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-zµ]*)")
 MS = {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1_000.0, "sec": 1_000.0, "m": 60_000.0, "min": 60_000.0,
       "h": 3_600_000.0, "d": 86_400_000.0}  # fmt: skip
 """Unit of a duration -> its milliseconds."""
-BYTES = {"b": 1.0, "k": 1e3, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024.0, "mib": 1024.0**2, "gib": 1024.0**3}
+BYTES = {"b": 1.0, "k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "kib": 1024.0, "mib": 1024.0**2,
+         "gib": 1024.0**3}  # fmt: skip
 """Unit of a size -> its bytes."""
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T_](.*))?")

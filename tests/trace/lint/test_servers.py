@@ -24,7 +24,7 @@ FAULTS = {
     "bad-tool": {"missing-field", "tool-schema", "wrong-type", "tool-name"},
     "duplicate-names": {"duplicate-name"},
     "bad-cursor": {"cursor-type"},
-    "stray": {"stdout-noise", "not-json"},
+    "stray": {"stdout-noise"},
     "batch": {"batch", "orphan-response"},
     "invalid-utf8": {"invalid-utf8"},
     "string-id": {"response-id-type"},

@@ -49,6 +49,8 @@ def test_any_text_is_a_query_or_an_error_with_a_place_in_it(text: str) -> None:
         ("marked", "is:marked"),
         (">0.5s", "ms:>500"),
         ("<2KB", "size:<2000b"),
+        ("size:>1M", ">1mb"),
+        (">1m", "ms:>60s"),
         ("status:tool-error", 'status:"Tool Error"'),
         ("status:4*", "status:4xx"),
         ("DIR:in", "direction:in"),
