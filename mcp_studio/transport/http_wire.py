@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
-from mcp_studio.protocol.skim import Node
+from mcp_studio.protocol.skim import LARGE, Node, Skim
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.record import record
 from mcp_studio.transport.base import Sink
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FIRST_MODERN = MODERN_VERSIONS[0]
 """The first version without sessions."""
+_SLICE = 1 << 18
 _LINGER = 1.0
 """Seconds a server gets to end the stream after its answer, so that the connection can be used again."""
 _RETRY = 1.0
@@ -143,7 +144,7 @@ class Wire:
                     for event in parser.feed(chunk):
                         cursor.messages += 1
                         if event.kind == "message":
-                            self.deliver(event.data, answer.exchange)
+                            self.deliver(event.data, answer.exchange, await _look(event.data))
                         else:
                             self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
                         await answer.breathe()
@@ -182,3 +183,15 @@ class Wire:
 def is_json(media_type: str) -> bool:
     """Whether a content type says JSON."""
     return media_type == "application/json" or media_type.endswith("+json")
+
+
+async def _look(data: bytes) -> Node | None:
+    """The outer structure of a large event, found in slices between which others have their turn."""
+    if len(data) < LARGE:
+        return None
+    skim, size = Skim(), len(data)
+    with memoryview(data) as view:
+        for end in range(_SLICE, size + _SLICE, _SLICE):
+            skim.advance(view[:end])
+            await asyncio.sleep(0)
+    return skim.known(size)

@@ -1,0 +1,54 @@
+"""Large results over HTTP are not read before somebody looks, whether they come as JSON or as an event."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mcp_studio.call.outcome import Succeeded
+from mcp_studio.protocol.large import LargeObject
+from tests.servers.http_raw import RawServer, Reply, Request
+from tests.studio_support import call, http, opened
+from tests.support import run
+
+TEXT = "some words\n" * 400_000
+
+
+class Large:
+    """Answers with much."""
+
+    def __init__(self, events: bool) -> None:
+        self.events = events
+
+    async def __call__(self, got: Request, reply: Reply) -> None:
+        """Answer one request."""
+        method = got.json.get("method") if got.method == "POST" else ""
+        if method == "server/discover":
+            offer = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+            await reply.result({"supportedVersions": ["2026-07-28"], **offer})
+        elif method == "tools/list":
+            tools = [{"name": "much", "inputSchema": {"type": "object"}}]
+            await reply.result({"tools": tools, "resultType": "complete"})
+        elif method != "tools/call":
+            await reply.body("405 Method Not Allowed", b"")
+        else:
+            result = {"content": [{"type": "text", "text": TEXT}], "resultType": "complete"}
+            if self.events:
+                await reply.stream()
+                await reply.event({"jsonrpc": "2.0", "id": got.json["id"], "result": result})
+                reply.close()
+            else:
+                await reply.result(result)
+
+
+@pytest.mark.parametrize("events", [False, True])
+def test_a_large_answer_stays_unread(events: bool) -> None:
+    async def check() -> None:
+        async with RawServer(Large(events)) as server, opened(http(server.url)) as studio:
+            outcome = await call(studio, "much")
+            assert isinstance(outcome, Succeeded) and isinstance(outcome.result, LargeObject)
+            span = outcome.result["content"][0].span("text")
+            assert json.loads(span.text()) == TEXT and not outcome.problems
+
+    run(check())
