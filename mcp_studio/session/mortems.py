@@ -20,6 +20,10 @@ KEPT = 10
 """Endings of one server that are kept."""
 _TOGETHER = 2.0
 """Seconds within which requests that drop are one ending."""
+_MANY = 20
+"""Dropped requests that are told in one ending."""
+_RECENT = 2_000
+"""Entries of the trace that are looked at for a dropped request."""
 _FINAL = (2, 3)
 """Exit codes of errors that are no ending: configuration, sign-in."""
 
@@ -33,9 +37,11 @@ def ended(known: list[Mortem], tap: ServerTap, error: StudioError | None, *, fir
         ready: it had been connected.
     """
     trace = cast("Recording", tap.store)
-    if not hasattr(trace, "columns") or trace.total < first or (error is not None and error.exit_code in _FINAL):
+    if trace.total < first or (error is not None and error.exit_code in _FINAL):
         return False
-    found = examine(trace, tap.server, _ending(tap, error), first=first, ready=ready, message=_why(error))
+    ending = _ending(tap, error)
+    when = 0.0 if ending.gone else time.time()  # a process of ours has a note of its end, with its time
+    found = examine(trace, tap.server, ending, first=first, ready=ready, message=_why(error), time=when)
     if (error is None and not found.flights) or not (found.frames or found.stderr or found.began):
         return False
     if error is not None and not found.ending.gone and ready:
@@ -47,17 +53,17 @@ def ended(known: list[Mortem], tap: ServerTap, error: StudioError | None, *, fir
 def dropped(known: list[Mortem], tap: ServerTap, out: Outgoing, error: StudioError, *, first: int) -> bool:
     """A request over HTTP got no answer, though the connection goes on; True where that is an ending."""
     status = int(getattr(error, "status", 0))
-    if (
-        not hasattr(tap.store, "columns")
-        or out.method == LISTEN
-        or not (isinstance(error, Unreachable) or status >= 500)
-    ):
+    if out.method == LISTEN or not (isinstance(error, Unreachable) or status >= 500):
+        return False
+    now, before = time.time(), known[-1] if known else None
+    together = before is not None and not before.ending.gone and now - before.time < _TOGETHER
+    if together and before is not None and len(before.flights) >= _MANY:
         return False
     trace = cast("Recording", tap.store)
-    found = examine(trace, tap.server, of_failure(error), first=first, message=error.message, time=time.time())
+    recent = max(first, trace.total - _RECENT)
+    found = examine(trace, tap.server, of_failure(error), first=recent, message=error.message, time=now)
     mine = tuple(flight for flight in found.flights if flight.id == out.id)[-1:]
-    before = known[-1] if known else None
-    if before is not None and not before.ending.gone and found.time - before.time < _TOGETHER:
+    if together and before is not None:
         known.pop()
         mine = (*before.flights, *mine)
     _keep(known, replace(found, flights=mine))

@@ -36,10 +36,8 @@ _PROCESS = re.compile(
 _REMOTE: tuple[tuple[How, re.Pattern[str]], ...] = (
     ("session", re.compile(r"no longer knows the session")),
     ("refused", re.compile(r"the connection was refused|does not resolve|No connection to ")),
-    (
-        "dropped",
-        re.compile(r"closed the connection|reset the connection|ended (?:before|the stream)|connection .*ended"),
-    ),
+    ("dropped", re.compile(r"(?:closed|reset) the (?:connection|WebSocket)|hung up|ended (?:before|the stream)")),
+    ("dropped", re.compile(r"connection .*ended")),
     ("timeout", re.compile(r"\bwithin [\d.]+ ?s|does not read what is sent")),
 )
 _STATUS = re.compile(r"HTTP status (\d{3})\b")
