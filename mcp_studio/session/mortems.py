@@ -60,8 +60,8 @@ def dropped(known: list[Mortem], tap: ServerTap, out: Outgoing, error: StudioErr
     if together and before is not None and len(before.flights) >= _MANY:
         return False
     trace = cast("Recording", tap.store)
-    recent = max(first, trace.total - _RECENT)
-    found = examine(trace, tap.server, of_failure(error), first=recent, message=error.message, time=now)
+    why = of_failure(error)
+    found = examine(trace, tap.server, why, first=first, message=error.message, time=now, reach=_RECENT)
     mine = tuple(flight for flight in found.flights if flight.id == out.id)[-1:]
     if together and before is not None:
         known.pop()

@@ -105,6 +105,7 @@ def examine(
     ready: bool = True,
     message: str = "",
     time: float = 0.0,
+    reach: int = _SCANNED,
 ) -> Mortem:
     """Gather what the trace has of a connection.
 
@@ -113,11 +114,12 @@ def examine(
         last: the number of its last one; 0 is the newest that there is.
         lost: the requests that were in flight; None looks for them in the trace.
         time: when it ended; 0 takes the time of its last entry.
+        reach: entries that are looked at, at most.
     """
     last = min(last or trace.total, trace.total)
-    kept = list(_back(trace, server, max(first, trace.first_number), last))
+    kept = list(_back(trace, server, max(first, trace.first_number, last - reach), last))
     ended = time or (kept[0].time if kept else 0.0)
-    began = _began(trace, server, first, kept)
+    began = kept[-1].time if kept and last - first <= reach else _began(trace, server, first)
     spans = _lost(trace, server, first, last, kept) if lost is None else lost
     frames = [one for one in kept if one.kind in _MESSAGES][:_FRAMES]
     stray = [one for one in kept if one.kind == "stray"]
@@ -201,10 +203,8 @@ def _notes_below(trace: Recording, end: WireMessage) -> Iterator[WireMessage]:
     return (one for one in _back(trace, end.server, trace.first_number, end.number - 1) if one.kind == "note")
 
 
-def _began(trace: Recording, server: str, first: int, kept: list[WireMessage]) -> float:
-    """The time of a connection's first entry, which may be further back than what was looked at."""
-    if kept and kept[-1].number - first < _SCANNED:
-        return kept[-1].time
+def _began(trace: Recording, server: str, first: int) -> float:
+    """The time of a connection's first entry, which is further back than what was looked at; 0 where it is not kept."""
     columns = trace.columns
     wanted = columns.servers.known(server)
     for row in range(max(0, first - columns.first), len(columns)):
