@@ -143,7 +143,7 @@ class Load:
             self.why = self.why or f"it must not be run: {outcome.rule}"
         elif isinstance(outcome, Lost):
             self._lost += 1
-            if self._lost >= min(_LOST, self.total):
+            if self._lost >= _LOST and self.sent < self.total:
                 self.why = self.why or f"{self._lost:,} calls in a row had no answer"
 
     def _hear(self, text: str) -> None:

@@ -81,6 +81,13 @@ async def run_load(studio: Studio, given: Given, options: Options, out: Output, 
     return await loading.run(studio, given, options, out, asker, task)
 
 
+def counts(options: Options) -> tuple[int, int]:
+    """See `loading.counts`."""
+    from mcp_studio.cli import loading
+
+    return loading.counts(options)
+
+
 def replay_plan(options: Options, config: Config) -> Plan:
     """See `replaying.planned`."""
     from mcp_studio.cli import replaying

@@ -25,18 +25,23 @@ _BAR = 40
 _SHOWN = 10
 
 
+def counts(options: Options) -> tuple[int, int]:
+    """How many calls, and how many of them at once.
+
+    Raises:
+        UsageError: one of the numbers is none, or too large.
+    """
+    return options.count("--repeat", MOST) or 1, options.count("--concurrency", MOST_AT_ONCE) or 1
+
+
 async def run(studio: Studio, given: Given, options: Options, out: Output, asker: Asker, task: bool) -> int:
     """Make the calls and print how they went.
 
     Returns:
         0 where all calls were a success, 5 where tools failed and nothing worse happened, 130 where it was
         interrupted, 6 where it was not approved, else 1.
-
-    Raises:
-        UsageError: one of the numbers is none, or too large.
     """
-    total = options.count("--repeat", MOST) or 1
-    at_once = options.count("--concurrency", MOST_AT_ONCE) or 1
+    total, at_once = counts(options)
     ref, arguments = given.ref, given.arguments
     denied = await consent(
         studio.inbox.ask, ref, studio.catalog.find(ref), arguments, total, at_once,
@@ -84,7 +89,8 @@ def _end(load: Load, out: Output, asker: Asker, interrupted: bool) -> int:
     for problem in load.problems:
         out.warn(problem)
     if asker.refused:
-        out.warn(f"{len(asker.refused):,} questions had no answer: {asker.refused[0].error.message}")
+        what = "One question" if len(asker.refused) == 1 else f"{len(asker.refused):,} questions"
+        out.warn(f"{what} had no answer: {asker.refused[0].error.message}")
     figures = load.figures()
     out.data(text_of(load))
     if interrupted:
@@ -123,4 +129,8 @@ def text_of(load: Load) -> str:
 
 def _bar(bar: Bar, most: int) -> str:
     long = "#" * max(bool(bar.height), bar.height * _BAR // most)
-    return f"  {f'{bar.begin:.4g}':>8} to {f'{bar.end:.4g}':<8} ms {bar.height:>10,}  {long}".rstrip()
+    return f"  {_edge(bar.begin):>8} to {_edge(bar.end):<8} ms {bar.height:>10,}  {long}".rstrip()
+
+
+def _edge(ms: float) -> str:
+    return f"{ms:.4g}" if ms < 1_000 else f"{ms:,.0f}"

@@ -124,6 +124,9 @@ def test_it_ends_when_nobody_answers_or_it_is_not_allowed() -> None:
         gone = Load(Server(lambda number: Lost(error=StudioError("gone"))).begin, 100_000, 10)
         await gone.run()
         assert 100 <= gone.done < 120 and gone.why == "100 calls in a row had no answer"
+        all_gone = Load(Server(lambda number: Lost(error=StudioError("gone"))).begin, 100, 10)
+        await all_gone.run()
+        assert (all_gone.done, all_gone.wrong, all_gone.why) == (100, 100, ""), "it ended when it should"
         denied = Load(Server(lambda number: Denied(rule="never")).begin, 100_000, 1)
         await denied.run()
         assert (denied.done, denied.why) == (1, "it must not be run: never")

@@ -5,8 +5,15 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 
+import pytest
+
+from mcp_studio.call.load import Load
+from mcp_studio.cli.loading import text_of
+from mcp_studio.cli.main import run as run_here
 from tests.cli.kit import RAW, argv, environment, raw
 from tests.support import run, wait_until
 
@@ -46,13 +53,20 @@ def test_calls_that_are_refused_end_with_one() -> None:
     assert done.code == 1 and "3 of 3 calls failed" in done.err and "3x" in done.out
 
 
-def test_numbers_that_are_none_and_options_that_do_not_fit_are_refused() -> None:
+def test_numbers_that_are_none_and_options_that_do_not_fit_are_refused_before_anything_is_started() -> None:
     for words in (
         ("--repeat", "0"), ("--repeat", "many"), ("--repeat", "1000001"), ("--repeat", "5", "--concurrency", "-1"),
         ("--concurrency", "4"), ("--repeat", "5", "--detach"),
     ):  # fmt: skip
-        done = raw("call", "add", "a=1", "b=2", *words)
-        assert done.code == 2 and "error:" in done.err, words
+        with redirect_stderr(StringIO()) as told:
+            assert run_here(["call", "add", *words, "--", "/there/is/no/such/server"]) == 2, words
+        assert f"error: {words[0] if '-1' not in words else '--concurrency'}" in told.getvalue(), words
+
+
+def test_long_times_are_written_out() -> None:
+    load = Load(lambda: pytest.fail("nothing is called"), 2, 1)
+    load.durations.add((20_019.5, 0.015))
+    assert "    10,000 to 30,000   ms          1  ####" in text_of(load)
 
 
 def test_an_interrupted_run_tells_what_there_was(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ def run(plan: Plan, options: Options, out: Output) -> int:
         raise UsageError("--concurrency is for --repeat.")
     if options.value("--repeat") and options.flag("--detach"):
         raise UsageError("--repeat waits for every answer, and --detach for none: one of them only.")
+    if options.flag("--repeat"):
+        late.counts(options)  # wrong ones are told before anything is started
     out.server = plan.server
     asker = Asker(options.values("--answer"))
     return execute(plan, out, lambda studio: _call(studio, plan, options, out, asker), asker=asker)
