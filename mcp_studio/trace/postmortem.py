@@ -117,18 +117,21 @@ def examine(
         reach: entries that are looked at, at most.
     """
     last = min(last or trace.total, trace.total)
-    kept = list(_back(trace, server, max(first, trace.first_number, last - reach), last))
-    ended = time or (kept[0].time if kept else 0.0)
-    began = kept[-1].time if kept and last - first <= reach else _began(trace, server, first)
-    spans = _lost(trace, server, first, last, kept) if lost is None else lost
-    frames = [one for one in kept if one.kind in _MESSAGES][:_FRAMES]
-    stray = [one for one in kept if one.kind == "stray"]
+    numbers = list(_back(trace, server, max(first, trace.first_number), last, reach))
+    ended = time or (_time(trace, numbers[0]) if numbers else 0.0)
+    began = _time(trace, numbers[-1]) if numbers and last - first <= reach else _began(trace, server, first)
+    spans = _lost(trace, server, first, last) if lost is None else list(lost)
+    columns = trace.columns
+    kinds = [columns.kind_of(number - columns.first) for number in numbers]
+    stray = [number for number, kind in zip(numbers, kinds, strict=True) if kind == "stray"]
+    stderr = [number for number, kind in zip(numbers, kinds, strict=True) if kind == "stderr"]
+    frames = [number for number, kind in zip(numbers, kinds, strict=True) if kind in _MESSAGES]
     return Mortem(
         server, ending, ended, began, last, ready, message or ending.text,
-        tuple(_flight(span, ended) for span in list(spans)[:_FLIGHTS]),
-        tuple(map(_printed, reversed([one for one in kept if one.kind == "stderr"][:_STDERR]))),
-        tuple(map(_printed, reversed(stray[:_STRAY]))), len(stray),
-        tuple(map(_frame, reversed(frames))),
+        tuple(_flight(span, ended) for span in spans[:_FLIGHTS]),
+        tuple(map(_printed, _entries(trace, stderr[:_STDERR]))),
+        tuple(map(_printed, _entries(trace, stray[:_STRAY]))), len(stray),
+        tuple(map(_frame, _entries(trace, frames[:_FRAMES]))),
     )  # fmt: skip
 
 
@@ -162,15 +165,25 @@ def of_failure(error: Exception) -> Ending:
 # ---------------------------------------------------------------------- reading the trace
 
 
-def _back(trace: Recording, server: str, first: int, last: int) -> Iterator[WireMessage]:
-    """The entries of a server, newest first; looked for in the columns, so that others cost next to nothing."""
+def _back(trace: Recording, server: str, first: int, last: int, reach: int = _SCANNED) -> Iterator[int]:
+    """The numbers of a server's entries, newest first."""
     columns = trace.columns
     wanted = columns.servers.known(server)
     if wanted is None:
         return
-    for number in range(last, max(first, columns.first, last - _SCANNED) - 1, -1):
-        if columns.server[number - columns.first] == wanted and (entry := trace.entry(number)) is not None:
-            yield entry
+    for number in range(last, max(first, columns.first, last - reach) - 1, -1):
+        if columns.server[number - columns.first] == wanted:
+            yield number
+
+
+def _entries(trace: Recording, newest_first: list[int]) -> list[WireMessage]:
+    """Entries by their numbers, the oldest first."""
+    found = (trace.entry(number) for number in reversed(newest_first))
+    return [entry for entry in found if entry is not None]
+
+
+def _time(trace: Recording, number: int) -> float:
+    return trace.columns.time[number - trace.columns.first]
 
 
 def _notes(trace: Recording, server: str) -> Iterator[WireMessage]:
@@ -200,7 +213,10 @@ def _start_before(trace: Recording, end: WireMessage) -> int:
 
 
 def _notes_below(trace: Recording, end: WireMessage) -> Iterator[WireMessage]:
-    return (one for one in _back(trace, end.server, trace.first_number, end.number - 1) if one.kind == "note")
+    columns = trace.columns
+    for number in _back(trace, end.server, trace.first_number, end.number - 1):
+        if columns.kind_of(number - columns.first) == "note" and (entry := trace.entry(number)) is not None:
+            yield entry
 
 
 def _began(trace: Recording, server: str, first: int) -> float:
@@ -213,20 +229,18 @@ def _began(trace: Recording, server: str, first: int) -> float:
     return 0.0
 
 
-def _lost(trace: Recording, server: str, first: int, last: int, kept: list[WireMessage]) -> list[Span]:
-    """The requests that stayed without an answer, in their order: those looked at, and older ones by their column."""
-    found = {one.number: one.span for one in kept if one.kind == "request" and one.span is not None}
+def _lost(trace: Recording, server: str, first: int, last: int) -> list[Span]:
+    """The requests that stayed without an answer, in their order."""
+    found: list[Span] = []
     columns = trace.columns
     outcomes, start = columns.outcome.tobytes(), max(0, first - columns.first)
     row = outcomes.rfind(_LOST, start, last - columns.first + 1)
-    while row >= 0 and len(found) < _SCANNED:
-        number = columns.first + row
-        if number not in found and columns.kind_of(row) == "request":
-            entry = trace.entry(number)
-            if entry is not None and entry.server == server and entry.span is not None:
-                found[number] = entry.span
+    while row >= 0 and len(found) < _FLIGHTS:
+        entry = trace.entry(columns.first + row) if columns.kind_of(row) == "request" else None
+        if entry is not None and entry.server == server and entry.span is not None:
+            found.append(entry.span)
         row = outcomes.rfind(_LOST, start, row)
-    return [found[number] for number in sorted(found) if found[number].outcome == "lost"]
+    return found[::-1]
 
 
 def _flight(span: Span, ended: float) -> Flight:

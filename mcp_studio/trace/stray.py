@@ -119,12 +119,13 @@ def _numbers(trace: Recording, server: str, first: int) -> Iterator[int]:
 
 def _message(trace: Recording, entry: WireMessage, step: int, stop: int) -> WireMessage | None:
     """The nearest message of the same server before or after an entry, not as far as `stop`."""
-    last = trace.total
+    columns = trace.columns
+    wanted, last = columns.servers.known(entry.server), columns.first + len(columns) - 1
     number = entry.number + step
-    while number != stop and trace.first_number <= number <= last and abs(number - entry.number) <= _BETWEEN:
-        other = trace.entry(number)
-        if other is not None and other.server == entry.server and other.kind in _FRAMES:
-            return other
+    while number != stop and columns.first <= number <= last and abs(number - entry.number) <= _BETWEEN:
+        row = number - columns.first
+        if columns.server[row] == wanted and columns.kind_of(row) in _FRAMES:
+            return trace.entry(number)
         number += step
     return None
 

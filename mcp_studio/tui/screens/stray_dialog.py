@@ -22,6 +22,8 @@ from mcp_studio.tui.views.line import Line, cut, fit
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _POLL = 0.5
+_MOST = 500
+"""Lines that are listed."""
 _SORT = 16
 _NONE = "Nothing: every line on its standard output was a message."
 
@@ -55,7 +57,7 @@ class StrayDialog(Dialog[int], scope="stray"):
 
     def heading(self) -> Content:
         """Whose, and how many."""
-        count = describe.plural(self._count, "line")
+        count = describe.plural(self._count, "line") if self._count < _MOST else f"the newest {_MOST} lines"
         return Content(f"{safe(self._server, 40)} on standard output, besides the protocol: {count}")
 
     def body(self) -> Iterable[Widget]:
@@ -73,7 +75,7 @@ class StrayDialog(Dialog[int], scope="stray"):
         if self._trace.total == self._total:
             return
         self._total = self._trace.total
-        bursts = stray.bursts(self._trace, self._server)
+        bursts = stray.bursts(self._trace, self._server, most=_MOST)
         self._count = sum(len(burst.lines) for burst in bursts)
         rows: list[Row] = []
         for burst in bursts:
