@@ -5,10 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, cast
 
-from textual.widget import Widget
-
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.bindings import refuse
+from mcp_studio.tui.panels.pane import Pane
 
 if TYPE_CHECKING:
     from mcp_studio.trace.recording import Recording
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.views.trace_table import TraceTable
 
 
-class EndedIn(Widget):
+class EndedIn(Pane):
     """Actions of the trace panel: how servers ended, and what they printed besides the protocol."""
 
     recording: Recording
@@ -63,4 +62,4 @@ class EndedIn(Widget):
             return
         self.screen.set_focus(self.table)
         if not self.table.go_to_number(number):
-            refuse(cast("Widget", self), "The filter hides it; esc ends the filter.")
+            refuse(self, "The filter hides it; esc ends the filter.")

@@ -153,13 +153,13 @@ def _notified(recording: Recording, entry: WireMessage, depth: int) -> Iterator[
     wanted = {number: name for name in found if (number := columns.methods.known(name)) is not None}
     server = columns.server[row]
     near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST)) if wanted else iter(())
-    looked = 0
-    for looked, at in enumerate(islice(near, _LOOKED_AT), 1):
+    looked = list(islice(near, _LOOKED_AT))
+    for at in looked:
         if columns.method[at] in wanted and columns.server[at] == server:
             found[wanted[columns.method[at]]].append(at)
     token = token_of(entry)
     progress = found["notifications/progress"]
-    over = "over " if looked == _LOOKED_AT or len(progress) > _TOLD else ""
+    over = "over " if len(looked) == _LOOKED_AT or len(progress) > _TOLD else ""
     if token:
         progress = [at for at in _some(progress) if token_of(recording.entry(columns.first + at)) == token]
         if progress:

@@ -15,6 +15,7 @@ from mcp_studio.tui.screens.row_diff import RowDiff, Side
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
+    from mcp_studio.tui.panels.trace import TracePanel
 
 _LARGEST = 8_000_000
 """Bytes of the bodies that are compared."""
@@ -60,6 +61,22 @@ def name_of(entry: WireMessage) -> str:
     """An entry in a few words: `message 17 · tools/call create_issue · github`."""
     what = " ".join(filter(None, (entry.method or entry.kind, entry.target)))
     return f"message {entry.number} · {safe(what, 80)} · {safe(entry.server, 40)}"
+
+
+def choose(app: StudioApp, panel: TracePanel, recording: Recording, entry: WireMessage | None) -> None:
+    """Keep the first of two messages that are to be compared; with the second one show how they differ."""
+    base = panel.base
+    if entry is None:
+        app.say("There is nothing to compare yet.", "warning")
+    elif base is None:
+        panel.base = Base(recording, entry)
+        app.say(f"{name_of(entry)}: {app.spell('trace-compare')} on another one compares them.")
+    elif base.recording is recording and base.entry.number == entry.number:
+        panel.base = None
+        app.say("Not compared.")
+    else:
+        panel.base = None
+        panel.run_worker(compare(app, base, recording, entry), group="compare", exclusive=True)
 
 
 async def compare(app: StudioApp, base: Base, recording: Recording, entry: WireMessage) -> None:

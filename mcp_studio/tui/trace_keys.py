@@ -14,6 +14,7 @@ TRACE = (
     ("trace-comment", "M", "comment", _COMMENT, ""),
     ("trace-noted-next", "n", "noted(1)", "Next message with a mark or a comment", ""),
     ("trace-noted-previous", "N", "noted(-1)", "Message with a mark or a comment before", ""),
+    ("trace-other", "o", "other", "From a request to its answer, and back", ""),
     ("trace-new", "u", "first_new", "The first message that came since you looked", ""),
     ("trace-compare", "D", "compare", _COMPARE, ""),
     ("trace-replay-edit", "r", "replay_edit", _EDIT, ""),

@@ -71,6 +71,14 @@ def test_moving_up_stops_following_and_f_follows_again() -> None:
             await stage.shows("f follows")
             await stage.press("f")
             await stage.shows("following")
+            table = stage.main.trace.table
+            answer = table.message
+            await stage.press("o")
+            assert table.message.kind == "request" and table.message.span is answer.span
+            await stage.press("o")
+            assert table.message is answer
+            await stage.press("home", "o")
+            await stage.told("It has no other end")
 
     run(main())
 

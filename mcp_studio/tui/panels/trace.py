@@ -18,7 +18,6 @@ from mcp_studio.tui import late_trace
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.ended_in import EndedIn
 from mcp_studio.tui.panels.filter_line import FilterLine
-from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.panels.query_line import HINT, QueryLine
 from mcp_studio.tui.replaying import Replaying, Shown
 from mcp_studio.tui.views.trace_header import TraceHeader
@@ -38,7 +37,7 @@ _REFRESH = 0.5
 _NONE = "No message has all of this; esc ends the filter."
 
 
-class TracePanel(Replaying, EndedIn, Pane, scope="trace"):
+class TracePanel(Replaying, EndedIn, scope="trace"):
     """The table, with a filter above it."""
 
     number = 5
@@ -265,19 +264,18 @@ class TracePanel(Replaying, EndedIn, Pane, scope="trace"):
 
     def compare(self, entry: WireMessage | None, recording: Recording | None = None) -> None:
         """The first of two messages that are compared, or the second one."""
-        acts, base, recording = late_trace.acts(), self.base, recording or self.recording
-        if entry is None:
-            refuse(self, "There is nothing to compare yet.")
-        elif base is None:
-            self.base = acts.Base(recording, entry)
-            self._app.say(f"{acts.name_of(entry)}: {key_for(self, 'trace-compare')} on another one compares them.")
-        else:
-            self.base = None
-            if base.recording is recording and base.entry.number == entry.number:
-                self._app.say("Not compared.")
-            else:
-                self.run_worker(acts.compare(self._app, base, recording, entry), group="compare", exclusive=True)
+        late_trace.acts().choose(self._app, self, recording or self.recording, entry)
         self.tell()
+
+    def action_other(self) -> None:
+        """Go to the answer of the request under the cursor, or to the request of the answer."""
+        entry = self.table.message
+        row = entry.number - self.recording.columns.first if entry is not None else -1
+        link = self.recording.columns.link[row] if row >= 0 else 0
+        if not link:
+            refuse(self, "It has no other end: it is no request, or has no answer.")
+        elif not self.table.go_to_number(link):
+            refuse(self, f"Message {link} is not shown: the filter leaves it out, or it is not kept any more.")
 
     def action_sessions(self) -> None:
         """Choose a session to be shown."""
