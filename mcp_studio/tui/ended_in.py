@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.bindings import refuse
