@@ -63,8 +63,10 @@ class Rounds:
             entry = self._entry(under)
             span.parent = entry.span if entry is not None else None
         elif span.method in GREETINGS:
-            span.parent = self._greeting
-            self._greeting = self._greeting or span
+            first = span.parent = self._greeting
+            self._greeting = first or span
+            if first is not None and first.outcome == "open":  # the probe is silent: this is part of finding the era
+                span.request.probe |= first.request.probe
 
     def answered(self, identity: RequestId, span: Span, message: Response | Failure) -> None:
         """A request is answered."""

@@ -10,6 +10,7 @@ from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.protocol.trace_context import of_frame, read
 from mcp_studio.redact import Redactor
+from mcp_studio.trace.columns import PROBE
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
@@ -72,6 +73,7 @@ def test_handshakes_that_are_tried_again_are_under_the_first() -> None:
     wire.tap.ended()
     wire.tap.begins()
     assert wire.parents == {shake: probe, again: probe}
+    assert [bool(flags & PROBE) for flags in wire.store.columns.flags] == [True, True, False]
     wire.send("initialize", 1)
     assert len(wire.parents) == 2
 
