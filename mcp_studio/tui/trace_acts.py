@@ -83,6 +83,10 @@ async def compare(app: StudioApp, base: Base, recording: Recording, entry: WireM
     """Show how two exchanges differ."""
     sides: list[Side] = []
     both = (base, Base(recording, entry))
+    first, second = (tracing.exchange_of(one.recording, one.entry)[0].number for one in both)
+    if base.recording is recording and first == second:
+        app.say("Both are of one exchange; compare it with a message of another one.", "warning")
+        return
     for one in sorted(both, key=lambda one: one.entry.time):
         ends = tracing.exchange_of(one.recording, one.entry)
         if sum(end.size for end in ends if end is not None) > _LARGEST:
