@@ -82,13 +82,21 @@ _PLAIN = _decoder(False)
 _EXACT = _decoder(True)
 
 
-def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth) -> Json:
+def parts(text: bytes | str) -> int:
+    """About how many values a JSON text has, and never fewer: each of them costs some 60 bytes or more in memory."""
+    signs = (b",", b"[", b"{") if isinstance(text, bytes) else (",", "[", "{")
+    return 1 + sum(text.count(sign) for sign in signs)  # type: ignore[arg-type]
+
+
+def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, values: int = 0) -> Json:
     """Read one JSON value; `exact` keeps floats and very long numbers as they were written.
 
     Raises:
         JsonProblem: the text is not JSON (also NaN and Infinity), or has a number of absurd length.
-        LimitExceeded: it is nested deeper than `most` levels.
+        LimitExceeded: it is nested deeper than `most` levels, or, where that is given, has more than `values` values.
     """
+    if values and len(data) > values and parts(data) > values:
+        raise LimitExceeded(f"The JSON has more than {values:,} values.", limit="values")
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     decoder = _EXACT if exact else _PLAIN
     try:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -151,4 +152,11 @@ def test_the_http_mock_is_for_programs_of_this_machine_alone(tmp_path: Path) -> 
         frame["method"] = "tools/list"
         assert status() == 400
         assert status(**{"Mcp-Session-Id": "nobody"}) == 404
+        # Who may not ask is told so before anything else is read.
+        with socket.create_connection(("127.0.0.1", server.port), 10) as line:
+            line.sendall(b"POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 60000000\r\n\r\n")
+            assert line.recv(12) == b"HTTP/1.1 403"
+        with ExitStack() as many:
+            lines = [many.enter_context(socket.create_connection(("127.0.0.1", server.port), 10)) for _ in range(220)]
+            assert lines[-1].recv(12) == b"HTTP/1.1 503"
         assert server.process.poll() is None

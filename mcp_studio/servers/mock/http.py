@@ -16,11 +16,12 @@ from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.message import Malformed, Parsed, Request, parse
 from mcp_studio.protocol.versions import META_VERSION, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
 from mcp_studio.servers.mock.peer import Peer
-from mcp_studio.servers.mock.wire import Answering, Asked, Bad, read
+from mcp_studio.servers.mock.wire import Answering, Bad, Head, read_body, read_head
 
 PATH = "/mcp"
 _SESSION = "Mcp-Session-Id"
 _SESSIONS = 200
+_CONNECTIONS = 200
 _STATUS = {METHOD_NOT_FOUND: 404, UNSUPPORTED_VERSION: 400}
 """HTTP statuses of errors of the stateless era."""
 _HELD = 1_000
@@ -71,6 +72,7 @@ class HttpMock:
         self._stateless = peer()
         self._sessions: dict[str, _Session] = {}
         self._hosts: frozenset[str] = frozenset()
+        self._open = 0
         self.port = 0
 
     async def start(self, port: int) -> asyncio.Server:
@@ -86,10 +88,16 @@ class HttpMock:
         return server
 
     async def _connected(self, line: _Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
         try:
-            while (asked := await read(reader)) is not None:
+            if self._open > _CONNECTIONS:
+                raise Bad(503)
+            while (asked := await read_head(reader)) is not None:
                 answering = Answering(writer)
-                if not await _finished(asyncio.ensure_future(self._answer(asked, answering)), line.gone):
+                self._check(asked)  # before the body: who may not ask may not send either
+                if (body := await read_body(reader, asked)) is None:
+                    return
+                if not await _finished(asyncio.ensure_future(self._answer(asked, body, answering)), line.gone):
                     return
                 if answering.streams:
                     await answering.end()
@@ -98,19 +106,22 @@ class HttpMock:
         except (ConnectionError, asyncio.CancelledError):
             return
         finally:
+            self._open -= 1
             writer.close()
 
     # ------------------------------------------------------------------ one request
 
-    async def _answer(self, asked: Asked, answering: Answering) -> None:
+    def _check(self, asked: Head) -> None:
         host, origin = asked.headers.get("host", ""), asked.headers.get("origin", "")
         if host not in self._hosts or (origin and origin.partition("://")[2] not in self._hosts):
-            return await answering.whole(403)
+            raise Bad(403)
+
+    async def _answer(self, asked: Head, body: bytes, answering: Answering) -> None:
         if asked.path.rstrip("/") != PATH:
             return await answering.whole(404)
         session = self._sessions.get(asked.headers.get(_SESSION.lower(), ""))
         if asked.method == "POST":
-            return await self._post(asked, session, answering)
+            return await self._post(asked, body, session, answering)
         if session is None or asked.method not in ("GET", "DELETE"):
             return await answering.whole(405, headers={"Allow": "POST"})
         if asked.method == "DELETE":
@@ -121,8 +132,8 @@ class HttpMock:
         while True:
             await answering.event(await session.news.get())
 
-    async def _post(self, asked: Asked, session: _Session | None, answering: Answering) -> None:
-        parsed = parse(asked.body)
+    async def _post(self, asked: Head, body: bytes, session: _Session | None, answering: Answering) -> None:
+        parsed = parse(body)
         requests = [one for one in parsed.messages if isinstance(one, Request)]
         bad = next((one for one in parsed.messages if isinstance(one, Malformed)), None)
         if bad is not None:

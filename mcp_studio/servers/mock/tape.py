@@ -29,6 +29,8 @@ _LARGE = 100_000
 """Characters of params that are compared with others."""
 _COMPARED = 500
 """Recorded requests that are compared with one that is not quite as they were."""
+_VALUES = 2_000_000
+"""JSON values of one recorded message; one with more is not played."""
 
 
 class Take(NamedTuple):
@@ -82,7 +84,7 @@ class Tape:
         if (found := group.get(key)) is not None:
             return found
         wanted = plain(params)
-        for known, takes in islice(group.items(), _COMPARED):
+        for known, takes in islice(group.items(), _COMPARED if len(key) <= 2 * _LARGE else 0):
             if len(known) <= _LARGE and not diff(json.loads(known), wanted, _EXACTLY):
                 return takes
         if "inputResponses" not in params:
@@ -99,7 +101,8 @@ class Tape:
         wanted = plain(params)
         target = _target(method, params)
         every = chain(self._group(method, target), self._group(method, ""))
-        keys = [key for key in islice(every, _COMPARED) if len(key) <= _LARGE]
+        most = _COMPARED if len(_key(params)) <= 2 * _LARGE else 0
+        keys = [key for key in islice(every, most) if len(key) <= _LARGE]
         found = [Near(known, len(diff(known, wanted, _EXACTLY))) for known in map(json.loads, keys)]
         return min(found, key=lambda near: near.differences, default=None)
 
@@ -125,7 +128,7 @@ class Tape:
         if not 0 <= number - self._columns.first < len(self._columns):
             return {}
         try:
-            return mapping(loads(self._body(number), exact=True))
+            return mapping(loads(self._body(number), exact=True, values=_VALUES))
         except (JsonProblem, LimitExceeded):
             return {}
 

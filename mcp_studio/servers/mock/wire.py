@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from mcp_studio.limits import DEFAULT
 
+_PATIENCE = 120.0
+"""Seconds for a whole head, and for a whole body."""
 _REASONS = {
     200: "OK", 202: "Accepted", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-    411: "Length Required", 413: "Content Too Large", 431: "Request Header Fields Too Large",
+    413: "Content Too Large", 431: "Request Header Fields Too Large", 503: "Service Unavailable",
 }  # fmt: skip
 
 
@@ -22,25 +24,25 @@ class Bad(Exception):
         self.status = status
 
 
-class Asked(NamedTuple):
-    """One HTTP request."""
+class Head(NamedTuple):
+    """What stands before the body of an HTTP request."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     """Names in lower case."""
-    body: bytes
 
 
-async def read(reader: asyncio.StreamReader) -> Asked | None:
-    """The next request; None where the client has left.
+async def read_head(reader: asyncio.StreamReader) -> Head | None:
+    """The head of the next request; None where the client has left, or says nothing.
 
     Raises:
         Bad: it is none, or too large.
     """
     try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except (asyncio.IncompleteReadError, ConnectionError):
+        async with asyncio.timeout(_PATIENCE):
+            head = await reader.readuntil(b"\r\n\r\n")
+    except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
         return None
     except asyncio.LimitOverrunError:
         raise Bad(431) from None
@@ -50,13 +52,22 @@ async def read(reader: asyncio.StreamReader) -> Asked | None:
     if len(words) != 3 or not words[2].startswith("HTTP/1.") or not all(colon for _, colon, _ in pairs):
         raise Bad(400)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    return Head(words[0], words[1].partition("?")[0], headers)
+
+
+async def read_body(reader: asyncio.StreamReader, head: Head) -> bytes | None:
+    """Its body; None where the client has left, or stops in the middle.
+
+    Raises:
+        Bad: it is none, or too large.
+    """
     try:
-        body = await _body(reader, headers)
-    except (asyncio.IncompleteReadError, ConnectionError):
+        async with asyncio.timeout(_PATIENCE):
+            return await _body(reader, head.headers)
+    except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
         return None
     except (ValueError, asyncio.LimitOverrunError):
         raise Bad(400) from None
-    return Asked(words[0], words[1].partition("?")[0], headers, body)
 
 
 async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
