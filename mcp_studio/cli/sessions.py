@@ -73,8 +73,9 @@ def open_named(name: str, out: Output) -> Session | Opened:
         if ":" in name and not Path(name).exists():
             error.hint = f"The first word says which session: mcp-studio trace last {name}"
         raise
-    if isinstance(recording, Session) and recording.problem:
-        out.warn(recording.problem)
+    problems = (recording.problem,) if isinstance(recording, Session) else recording.problems
+    for problem in filter(None, problems):
+        out.warn(problem)
     return recording
 
 

@@ -26,6 +26,8 @@ _TEXT = 1_000_000
 _ALIGNED = 100_000
 """Items of two arrays that are put together; in larger arrays the first belongs to the first, and so on."""
 _SECRETS = 1_000
+_VALUES = 1_000_000
+"""Of one body that is compared by its values; two of them take some 200 MB."""
 Path = tuple[Step, ...]
 _Pair = tuple[Json, Json, At, At]
 """Two values that belong together, and where each of them is."""
@@ -64,13 +66,14 @@ async def compare(before: bytes, after: bytes, ignore: Ignore = USUAL) -> tuple[
     if before == after:
         return ()
     if len(before) + len(after) <= _QUICK:
-        return diff(_value(before), _value(after), ignore)
-    return await asyncio.to_thread(lambda: diff(_value(before), _value(after), ignore))
+        return diff(value_of(before), value_of(after), ignore)
+    return await asyncio.to_thread(lambda: diff(value_of(before), value_of(after), ignore))
 
 
-def _value(data: bytes) -> Json:
+def value_of(data: bytes) -> Json:
+    """A body as it is compared: as text where it is no JSON, or has too many values."""
     try:
-        return loads(data)
+        return loads(data, values=_VALUES)
     except (JsonProblem, LimitExceeded):
         return data.decode("utf-8", "replace")
 

@@ -86,7 +86,8 @@ class Materialiser:
         kept = self._extra(entry.number, "id")
         if isinstance(kept, (int, str)):
             return kept
-        return id_in(entry.body) if entry.size <= _READ else None
+        body = entry.body if entry.size <= _READ else b""
+        return id_in(body) if len(body) <= _READ else None  # what a file says of sizes may be wrong
 
     def findings_of(self, number: int) -> tuple[Finding, ...]:
         """What the lint says about an entry."""

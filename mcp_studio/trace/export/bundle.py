@@ -26,7 +26,7 @@ class Bounds:
     """How much of a file is taken; it is unpacked while it is read, and never written anywhere."""
 
     entries: int = 2_000_000
-    line: int = 128 * MB
+    line: int = 96 * MB
     """Bytes of one entry."""
     whole: int = 8 * 1024 * MB
     """Bytes of all lines."""
@@ -85,7 +85,7 @@ def read(stream: Lines, place: str, bounds: Bounds = BOUNDS, told: Told | None =
     head = read_head(lines.next(64 * KB * 16) or b"", place)
     version = head["version"]
     while (line := lines.next(bounds.line)) is not None:
-        if line.strip():
+        if line and not line.isspace():
             _add(filling, line, version, lines)
             if filling.packed > bounds.kept or len(filling) > bounds.entries:
                 raise _too_much(place, f"{len(filling):,} entries are more than fit into memory here")
@@ -93,6 +93,8 @@ def read(stream: Lines, place: str, bounds: Bounds = BOUNDS, told: Told | None =
                 told(len(filling))
     if lines.cut:
         problems.append(f"{place} ends too early: {len(filling):,} entries of it could be read.")
+    if filling.left_out:
+        problems.append(f"{place} has more findings and comments than fit into memory: the last ones were left out.")
     return filling.done(_tidy(head), tuple(problems))
 
 
@@ -102,7 +104,7 @@ def _add(filling: Filling, line: bytes, version: int, lines: _Counted) -> None:
         if item.number <= filling.newest:
             raise BadLine("the numbers of entries have to grow")
     except BadLine as problem:
-        if lines.over():
+        if lines.broken and lines.over():
             lines.cut = True  # the last line was not written to its end
             return
         raise UsageError(f"{lines.place}, line {lines.number:,}: {problem}.") from None
@@ -125,6 +127,8 @@ class _Counted:
         self.place = place
         self.number = 0
         self.cut = False
+        self.broken = False
+        """The newest line has no end."""
 
     def next(self, most: int) -> bytes | None:
         """The next line; None at the end."""
@@ -145,6 +149,9 @@ class _Counted:
             raise _too_much(self.place, f"line {self.number:,} is longer than {most:,} bytes")
         if self._left < 0:
             raise _too_much(self.place, f"it has more than {self._bounds.whole:,} bytes")
+        if self.number > 2 * self._bounds.entries + 2:
+            raise _too_much(self.place, f"it has more than {self.number - 1:,} lines")
+        self.broken = not line.endswith(b"\n")
         return line or None
 
     def over(self) -> bool:

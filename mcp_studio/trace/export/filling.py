@@ -20,6 +20,10 @@ _BLOCK = 256 * 1024
 _ENTRIES = 512
 _DEEP = 100
 """Requests under one another that are taken for such."""
+_EXTRAS = 64 << 20
+"""Bytes of all findings and comments, about as they are in memory; further ones are left out."""
+_OVERHEAD = 400
+"""What one of them costs besides its words."""
 _WORST = {severity: place for place, severity in enumerate(reversed(SEVERITIES), 1)}
 
 
@@ -30,6 +34,9 @@ class Filling:
         self.columns = Columns()
         self.packed = 0
         """Bytes of all bodies together, as they are kept."""
+        self.left_out = False
+        """There were more findings and comments than fit."""
+        self._room = _EXTRAS
         self._numbers: array[int] = array("I")
         self._blocks: list[Packed] = []
         self._extras: dict[int, dict[str, Json]] = {}
@@ -50,7 +57,8 @@ class Filling:
         columns = self.columns
         self._numbers.append(item.number)
         number = columns.first + len(columns)
-        columns.size.append(item.size)
+        # Readers judge by the size how a body is read, so it must not be much larger than it says.
+        columns.size.append(item.size if 2 * item.size > len(item.body) else len(item.body))
         columns.server.append(columns.servers.number(item.server))
         columns.method.append(columns.methods.number(item.method))
         columns.target.append(columns.targets.number(item.target))
@@ -80,6 +88,12 @@ class Filling:
     def _take_extra(self, number: int, item: Item) -> int:
         known: dict[str, Json] = {}
         flags = 0
+        findings = item.extra.findings
+        self._room -= _OVERHEAD * (bool(item.extra.comment) + len(findings)) + len(item.extra.comment)
+        self._room -= sum(len(one.rule) + len(one.text) + len(one.section) + len(one.pointer) for one in findings)
+        if self._room < 0:
+            self.left_out = True
+            return 0
         if item.extra.comment:
             known["comment"] = item.extra.comment
             flags |= bits.COMMENTED

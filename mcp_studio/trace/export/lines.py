@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping, parts
 from mcp_studio.trace.export.item import ASKED, BY_HAND, MARKED, PROBE, Extra, Item
 from mcp_studio.trace.lint.finding import SEVERITIES, Finding
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
@@ -22,12 +22,14 @@ VERSION = 1
 STEPS: tuple[Callable[[dict[str, Json]], dict[str, Json]], ...] = ()
 """What makes of a line of version 1, 2, … one of the version after it."""
 
-_FRAME = b',"frame":'
+_FRAME, _TEXT = b',"frame":', b',"text":'
 _FLAGS = (("probe", PROBE), ("by_hand", BY_HAND), ("asked", ASKED), ("marked", MARKED))
 _MOST = 0xFFFFFFFF
 _LATEST = 253_402_300_800
 """Seconds; from there on years have five digits."""
 _FINDINGS, _WORDS = 200, 4_000
+_PARTS = 300_000
+"""Values and members of a line, at the most, that are made of it: a small file may have millions in a line."""
 
 
 class BadLine(ValueError):
@@ -78,7 +80,8 @@ def _told(finding: Finding) -> Json:
 def _with_body(known: dict[str, Json], body: bytes) -> bytes:
     if not body:
         return dumps(known) + b"\n"
-    if b"\n" not in body and b"\r" not in body and _is_json(body):
+    kind = known["kind"]
+    if b"\n" not in body and b"\r" not in body and _is_json(body, kind in ("request", "result", "error")):
         return b"%b%b%b}\n" % (dumps(known)[:-1], _FRAME, body)
     try:
         known["text"] = body.decode()
@@ -87,9 +90,12 @@ def _with_body(known: dict[str, Json], body: bytes) -> bytes:
     return dumps(known) + b"\n"
 
 
-def _is_json(body: bytes) -> bool:
+def _is_json(body: bytes, read: bool) -> bool:
+    """Whether a body is JSON; `read`: it was, when it came, and where it has very many parts that is believed."""
     if body[:1] not in b"{[" or body[-1:] not in b"}]":
         return False
+    if parts(body) > _PARTS:
+        return read
     try:
         loads(body.decode(), most=500)
     except (UnicodeDecodeError, JsonProblem, LimitExceeded):
@@ -163,6 +169,8 @@ def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
     line = line.strip()
     at = line.find(_FRAME)
     try:
+        if parts(line) > _PARTS:
+            return _of_many_parts(line)
         if at > 0:
             text = line[at + len(_FRAME) :].decode()
             _, end = _SCAN.raw_decode(text)
@@ -176,6 +184,20 @@ def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
     except LimitExceeded as problem:
         raise BadLine(problem.message.rstrip(".")) from None
     return known, _body(known)
+
+
+def _of_many_parts(line: bytes) -> tuple[dict[str, Json], bytes]:
+    """The same, where only what stands before the body is taken apart."""
+    starts = [(at, mark) for mark in (_FRAME, _TEXT) if (at := line.find(mark)) > 0]
+    at, mark = min(starts, default=(0, b""))
+    head, body = line[:at], line[at + len(mark) : -1]
+    if not at or parts(head) > _PARTS or line[-1:] != b"}":
+        raise BadLine("it has too many parts")
+    if mark == _FRAME:
+        return _object(head + b"}"), body
+    if body[:1] != b'"':
+        raise BadLine("its `text` is none")
+    return _object(head + b"}"), loads(body.decode()).encode("utf-8", "surrogatepass")
 
 
 def _object(line: bytes) -> dict[str, Json]:

@@ -12,10 +12,8 @@ from textual.events import Click, Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.safetext import safe
-from mcp_studio.trace.diff import Difference, diff
+from mcp_studio.trace.diff import Difference, diff, value_of
 from mcp_studio.trace.diff_ignore import Ignore
 from mcp_studio.trace.diff_text import shown
 from mcp_studio.tui import describe
@@ -233,16 +231,9 @@ _THINGS = {"request": "a request", "response": "an answer"}
 def _compared(before: bytes, after: bytes, ignore: Ignore) -> _Compared:
     if not before and not after:
         return _Compared([], ())
-    old, new = _value(before), _value(after)
+    old, new = value_of(before), value_of(after)
     differences = diff(old, new, ignore)
     return _Compared(diff_rows(old, new, differences), differences)
-
-
-def _value(data: bytes) -> Json:
-    try:
-        return loads(data)
-    except (JsonProblem, LimitExceeded):
-        return data.decode("utf-8", "replace")
 
 
 def _differs(row: _Row) -> bool:

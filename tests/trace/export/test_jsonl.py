@@ -6,12 +6,14 @@ import gzip
 import io
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.trace import columns as bits
+from mcp_studio.trace.export import filling
 from mcp_studio.trace.export.bundle import Bounds, open_bundle, read
 from mcp_studio.trace.export.lines import BadLine, converted, line_of, read_line
 from mcp_studio.trace.export.opened import Opened
@@ -222,3 +224,47 @@ def test_lines_of_earlier_versions_are_brought_to_this_one_step_by_step() -> Non
 
 def opened_from(lines: list[dict[str, object]]) -> Opened:
     return read(io.BytesIO(HEAD + b"".join(json.dumps(line).encode() + b"\n" for line in lines)), "x")
+
+
+def test_a_line_with_millions_of_values_is_not_made_into_values() -> None:
+    known = b'{"n":%d,"time":1,"kind":"%b","direction":"in",'
+    many = b"[" + b"[]," * 400_000 + b"[]]"
+    lines = [
+        known % (1, b"result") + b'"frame":' + many + b"}\n",
+        known % (2, b"stray") + b'"text":"' + b"\\u002c," * 400_000 + b'"}\n',
+    ]
+    tracemalloc.start()
+    opened = read(io.BytesIO(HEAD + b"".join(lines)), "x")
+    again = exported(opened, "jsonl")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [entry.body for entry in opened] == [many, b",," * 400_000]
+    assert most < 40_000_000 and json.loads(again.split(b"\n")[1])["frame"] == json.loads(many)
+    for line in (b'"x":%b}' % many, b'"x":%b,"frame":1}' % many, b'"text":%b}' % many, b'"frame":%b' % many):
+        with pytest.raises(BadLine, match=r"too many parts|is none"):
+            read_line(known % (1, b"result") + line)
+
+
+def test_empty_lines_do_not_go_on_for_ever() -> None:
+    with pytest.raises(LimitExceeded, match="more than 10 lines"):
+        read(io.BytesIO(HEAD + b"\n" * 50), "x", Bounds(entries=4))
+
+
+def test_a_last_line_that_is_whole_and_wrong_is_told() -> None:
+    with pytest.raises(UsageError, match="line 2: its number"):
+        read(io.BytesIO(HEAD + b'{"n":0}\n'), "x")
+
+
+def test_findings_and_comments_are_bounded_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "_EXTRAS", 10_000)
+    opened = opened_from(
+        [{"n": n, "time": 1, "kind": "note", "direction": "none", "comment": "c" * 1_000} for n in range(1, 20)]
+    )
+    assert [len(opened.comment_on(number)) for number in (1, 7, 8, 19)] == [1_000, 1_000, 0, 0]
+    assert opened.problems == ("x has more findings and comments than fit into memory: the last ones were left out.",)
+
+
+def test_a_size_that_is_too_small_by_far_is_not_believed() -> None:
+    line: dict[str, object] = {"n": 1, "time": 1, "kind": "result", "direction": "in", "size": 1, "text": "x" * 90_000}
+    entry = opened_from([line])[0]
+    assert (entry.size, entry.id) == (90_000, None)
