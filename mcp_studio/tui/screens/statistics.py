@@ -15,6 +15,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.numbers.errors import ErrorGroup, Errors
 from mcp_studio.trace.numbers.numbers import Numbers
 from mcp_studio.trace.recording import Recording
+from mcp_studio.tui import describe
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.statistics_detail import content, detail
@@ -196,9 +197,10 @@ class Statistics(Dialog[str], scope="statistics"):
         elif row is not None:
             when = time.strftime("%d %b %H:%M:%S", time.localtime(row.at))
             about = f"{safe(row.server, 60)} {safe(row.method, 80)} {safe(row.target, 120)}"
+            newest = f"{describe.plural(row.times, 'time')}, the newest {when}, number {row.newest:,} of the trace"
             lines: list[list[Piece]] = [
                 [(cut(about, max(8, width)), "strong")],
-                [(fit(f"{row.times:,} times, the newest {when}, number {row.newest:,} of the trace", width), "dim")],
+                [(fit(newest, width), "dim")],
                 [],
                 [(safe(row.text, 1_000), "")],
             ]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from mcp_studio.safetext import safe
+from mcp_studio.trace.names import OTHER
 from mcp_studio.trace.numbers.keys import Method, Target
 from mcp_studio.trace.numbers.numbers import Numbers
 from mcp_studio.trace.numbers.series import Axis
@@ -116,14 +117,14 @@ def _of_target(key: Target, tally: Tally, several: bool) -> StatRow:
 def query_of(server: str, method: str, target: str) -> str:
     """The filter for the calls of one tool, prompt or resource, or of one method where no target is named."""
     kind = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}.get(method)
-    if kind is None or not target:
+    if kind is None or target in ("", OTHER):
         return query(server=server, method=method, **({"target": target} if target else {}))
     return query(server=server, **{kind: target})
 
 
 def query(**wanted: str) -> str:
-    """A filter of the trace; names are quoted, so that they are no parts of longer ones."""
-    return " ".join(f'{key}:"{_escaped(text)}"' for key, text in wanted.items())
+    """A filter of the trace; names are quoted, so that they are no parts of longer ones. `OTHER` is no name."""
+    return " ".join(f'{key}:"{_escaped(text)}"' for key, text in wanted.items() if text != OTHER)
 
 
 def _escaped(text: str) -> str:

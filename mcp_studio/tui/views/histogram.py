@@ -15,7 +15,7 @@ _LABEL = 16
 
 
 def brief(ms: float | None) -> str:
-    """Milliseconds in at most six characters: `0.42ms`, `18ms`, `1.2s`, `45m`; a dash for none."""
+    """Milliseconds in at most six characters: `0.42ms`, `18ms`, `1.2s`, `45m`, `11574d`; a dash for none."""
     if ms is None:
         return "-"
     if ms < 99.5:
@@ -25,7 +25,8 @@ def brief(ms: float | None) -> str:
     seconds = ms / 1000
     if seconds < 99.5:
         return f"{seconds:.1f}s" if seconds < 9.95 else f"{seconds:.0f}s"
-    return f"{seconds / 60:.0f}m" if seconds < 5_970 else f"{seconds / 3600:.0f}h"
+    hours = seconds / 3600
+    return f"{seconds / 60:.0f}m" if seconds < 5_970 else f"{hours:.0f}h" if hours < 999.5 else f"{hours / 24:.0f}d"
 
 
 def count_text(count: int) -> str:
