@@ -25,12 +25,16 @@ class Names:
         known = self._numbers.get(text)
         if known is not None:
             return known
+        return len(self.texts) - 1 if self.append(text) else 1
+
+    def append(self, text: str) -> bool:
+        """Give a text the next number, although it may have one; False where there are too many."""
         if len(self.texts) >= self._most or len(text) > self._room:
-            return 1
+            return False
         self._room -= len(text)
-        self._numbers[text] = len(self.texts)
+        self._numbers.setdefault(text, len(self.texts))
         self.texts.append(text)
-        return len(self.texts) - 1
+        return True
 
     def known(self, text: str) -> int | None:
         """The number of a text that has one."""

@@ -265,4 +265,5 @@ def _reserve(folder: Path) -> tuple[Path, int]:
 
 
 def _storable(name: tuple[str, int, str]) -> tuple[str, int, str]:
-    return name[0], name[1], name[2].encode("utf-8", "replace").decode()
+    # Half a surrogate is no text for SQLite, and some of its functions take NUL for the end.
+    return name[0], name[1], name[2].encode("utf-8", "replace").decode().replace("\0", "␀")

@@ -80,8 +80,8 @@ class Loader:
                 (_LONGEST, kind, self._names[kind]),
             )
             for number, text in rows:
-                # A text that was there before, or one too many, does not get its number: then it is not its name.
-                if number != len(names.texts) or not isinstance(text, str) or names.number(text) != number:
+                # Several may have the same text: what SQLite cannot keep of them has been replaced.
+                if number != len(names.texts) or not isinstance(text, str) or not names.append(text):
                     self._damaged()
                     break
                 self._names[kind] = number

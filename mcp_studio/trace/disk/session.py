@@ -63,7 +63,8 @@ class Session:
 
     def close(self) -> None:
         """Wait for what is being written, and let the file go; any number of times."""
-        self._worker.submit(self._there.close)
+        with contextlib.suppress(RuntimeError):  # it was closed before
+            self._worker.submit(self._there.close)
         self._worker.shutdown()
         self._here.close()
         self._db.close()
