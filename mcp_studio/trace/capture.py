@@ -11,7 +11,7 @@ from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.disk.batch import Change, Column, Extra
 from mcp_studio.trace.lint.finding import SEVERITIES, worst
 from mcp_studio.trace.materialise import Recalled, findings_to_json, id_stands_in
-from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, WireMessage
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Span, WireMessage
 
 _KINDS = {(way, kind): n << 4 | m for n, way in enumerate(DIRECTIONS) for m, kind in enumerate(KINDS)}
 _OUTCOMES = {outcome: place for place, outcome in enumerate(OUTCOMES, 1)}
@@ -23,6 +23,8 @@ _LINKS = 100_000
 """Requests that came under others, or are later rounds, that are remembered as such; the oldest are forgotten."""
 Name = tuple[str, int, str]
 """Column, number and text, see `disk.batch.Batch`."""
+Put = Callable[[Column, int, int, int], None]
+"""Takes a value: its column, number, row, and itself."""
 
 
 class Capture:
@@ -70,6 +72,8 @@ class Capture:
         for number, entry in touched.items():
             if number >= self.columns.first:
                 self._again(entry)
+            elif entry.span is not None and not isinstance(entry, Recalled):
+                self._ended(entry, entry.span, -1, self._beyond)
         if not entries:
             return
         columns = self.columns
@@ -127,7 +131,7 @@ class Capture:
         self._put("target", number, row, columns.targets.number(entry.target))
         self._rest(entry, row, self._put)
 
-    def _rest(self, entry: WireMessage, row: int, put: Callable[[Column, int, int, int], None]) -> None:
+    def _rest(self, entry: WireMessage, row: int, put: Put) -> None:
         """What most entries do not have."""
         number, span, columns = entry.number, entry.span, self.columns
         flags = columns.flags[row] & _BY_PERSON | entry.probe * bits.PROBE | entry.by_hand * bits.BY_HAND
@@ -137,14 +141,18 @@ class Capture:
         if span is not None:
             asks = span.request is entry
             flags |= (asks and span.asked) * bits.ASKED
-            other = span.response if asks else span.request
-            put("outcome", number, row, _OUTCOMES[span.outcome])
-            put("link", number, row, other.number if other else 0)
+            self._ended(entry, span, row, put)
             if asks and span.parent is not None:
                 self._above(columns.parents, "parent", number, span.parent.number)
             if asks and span.follows is not None:
                 self._above(columns.follows, "follows", number, span.follows.number)
         put("flags", number, row, flags)
+
+    def _ended(self, entry: WireMessage, span: Span, row: int, put: Put) -> None:
+        """How a span ended that an entry is an end of, and which is the other end."""
+        other = span.response if span.request is entry else span.request
+        put("outcome", entry.number, row, _OUTCOMES[span.outcome])
+        put("link", entry.number, row, other.number if other else 0)
 
     def _found(self, entry: WireMessage) -> int:
         """What the lint says about an entry, as bits."""
@@ -159,6 +167,10 @@ class Capture:
         if values[row] != value:
             values[row] = value
             self._change(column, number, value)
+
+    def _beyond(self, column: Column, number: int, row: int, value: int) -> None:
+        """Of an entry that is in the columns no more: the disk may have it still."""
+        self._change(column, number, value)
 
     def _above(self, links: dict[int, int], column: Column, number: int, above: int) -> None:
         if links.get(number) != above:

@@ -112,11 +112,10 @@ class Recorder:
 
     def coming(self, size: int) -> None:
         """An entry of this size is about to be added; what was before it is as it will be."""
-        self._pending += size + _ENTRY
-        if self._pending > _BATCH:
+        if self._pending and self._pending + size > _BATCH:
             self.flush()
-        elif self._timer is None:
-            self.wake()
+        self._pending += size + _ENTRY
+        self.wake()
 
     def wake(self) -> None:
         """Something has changed, and goes to the disk soon."""
@@ -175,6 +174,8 @@ class Recorder:
 
     def _end(self) -> None:
         self.over = True
+        self._large.clear()
+        self._late.clear()
         self._on_failed(self._disk.failed)
 
     # ------------------------------------------------------------------ reading

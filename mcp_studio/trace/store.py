@@ -164,8 +164,7 @@ class TraceStore:
     def revised(self, entry: WireMessage) -> None:
         """Something of an entry has changed since it was added, other than by the methods below."""
         self.revision += 1
-        if entry.number <= self._capture.last:
-            self._touch(entry)
+        self._touch(entry)
 
     def opened(self, request: WireMessage, parent: Span | None = None) -> Span:
         """Begin the span of a request."""
@@ -274,6 +273,7 @@ class TraceStore:
         self.first_number = max(self.first_number, min(first, self.total + 1))
         while self._window.oldest < self.first_number and len(self._window):
             self._window.pop()
+        self._capture.columns.trim(self.first_number)
         for number in [number for number in self._comments if number < self.first_number]:
             del self._comments[number]
         self.revision += 1

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import JsonProblem, loads
 from mcp_studio.trace.language import Language
-from mcp_studio.trace.message import KINDS, WireMessage
+from mcp_studio.trace.message import GREETINGS, KINDS, WireMessage
 from mcp_studio.trace.recording import Recording
 
 Sort = Literal["banner", "log", "colours", "header", "json", "broken", "bom", "trace", "text"]
@@ -163,7 +163,7 @@ def sort_of(line: bytes, before: WireMessage | None) -> Sort:
         return "log"
     if len(bare) < len(line):
         return "colours"
-    return "banner" if before is None or before.method in ("initialize", "server/discover") else "text"
+    return "banner" if before is None or before.method in GREETINGS else "text"
 
 
 _WORDS: dict[Sort, str] = {

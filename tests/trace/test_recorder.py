@@ -129,6 +129,33 @@ def test_old_entries_leave_the_memory_and_come_back_as_they_were(tmp_path: Path)
     run(go())
 
 
+def test_what_is_alone_and_large_goes_to_the_disk_as_soon(tmp_path: Path) -> None:
+    async def go() -> None:
+        store, _, writer = made(tmp_path)
+        store.add("s", "in", "notification", b"x" * 700_000)
+        await wait_until(lambda: writer.written == 1)
+        await store.close(5)
+
+    run(go())
+
+
+@pytest.mark.parametrize("targets", [("a\0b", "a\0c", "plain"), ("\ud800", "\ud801", "plain")])
+def test_names_that_a_disk_cannot_keep_spoil_no_others(tmp_path: Path, targets: tuple[str, ...]) -> None:
+    async def go() -> None:
+        store, tap, writer = made(tmp_path)
+        for number, target in enumerate(targets):
+            call(tap, number, target)
+        await store.close(5)
+        past = open_session(writer.path or tmp_path)
+        same_ends = [(past[2 * place].target, past[2 * place + 1].target) for place in range(3)]
+        assert past.problem == "" and all(one == two for one, two in same_ends)
+        assert same_ends[2] == ("plain", "plain") and "…" not in same_ends[0]
+        past.close()
+        past.close()
+
+    run(go())
+
+
 def test_a_large_body_is_in_memory_no_longer_than_it_takes(tmp_path: Path) -> None:
     async def go() -> None:
         store, tap, writer = made(tmp_path)
@@ -193,9 +220,11 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_the_trace_goes_on_in_m
 def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -> None:
     async def go() -> None:
         store, tap, writer = made(tmp_path)
-        flood(tap, 5)
+        flood(tap, 4)
+        call(tap, 1, "slow", b"")
         store.clear()
-        flood(tap, 5)
+        flood(tap, 4)
+        receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
         assert [entry.number for entry in store] == [6, 7, 8, 9, 10] and store.columns.first == 6
         await wait_until(lambda: writer.written == 10)
         (block,) = store.reader().blocks(11)
@@ -203,6 +232,9 @@ def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -> None
         await store.close(5)
         past = open_session(writer.path or tmp_path)
         assert len(past) == 10
+        (asked, answer) = past[4], past[9]
+        assert asked.span is not None and asked.span is answer.span and asked.span.response is answer
+        assert asked.span.outcome == "ok" and past.columns.ms(4) is not None
         past.close()
 
     run(go())
@@ -238,6 +270,7 @@ def test_nothing_leaves_the_memory_before_it_is_written() -> None:
         disk.trimmed = 4_000
         flood(ServerTap(store, Redactor(), "s"), 1)
         await wait_until(lambda: store.first_number == 4_001)
+        assert store._capture.columns.first == 4_001  # pyright: ignore[reportPrivateUsage]
         assert store.columns.first == 4_001 and store.dropped == 4_000
         disk.lost = 2
         assert "2 messages" in store.problem
