@@ -8,7 +8,7 @@ from typing import TypeVar
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.limits import DEFAULT, Limits
-from mcp_studio.protocol.message import Failure, Notification, Parsed, Request, Response
+from mcp_studio.protocol.message import Failure, Notification, Parsed, Request, Response, parse
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.trace_context import Params, continued
 from mcp_studio.protocol.versions import NAMED
@@ -29,6 +29,7 @@ E = TypeVar("E", bound=StudioError)
 _ASKED = 1_000
 """Questions of the server that are remembered while they have no answer."""
 _LABEL = 1_000
+_LATE = 65_536  # bytes of the longest frame that is sorted although nobody took it
 _REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
 
 
@@ -262,22 +263,22 @@ class ServerTap:
 
     def ended(self) -> None:
         """The connection is over: what is open stays without an answer."""
+        self._leftover()
         for identity in tuple(self._open):
             self.gave_up(identity, lost=True)
         for span in self._asked.values():
             self.store.gave_up(span, "lost")
-        self._asked.clear()
-        self._coming.clear()
-        self._by_hand.clear()
-        self._rounds.clear()
-        self._leftover()
+        for kept in (self._asked, self._coming, self._by_hand, self._rounds):
+            kept.clear()
         self._last = self._current = None
 
     # ------------------------------------------------------------------ helpers
 
     def _leftover(self) -> None:
-        if self._last is not None:
-            self._lint.leftover(self._last, self._beginning)
+        if (entry := self._last) is not None:
+            self._lint.leftover(entry, self._beginning)
+            if not entry.exchange and entry.size <= _LATE:  # it came while the connection was being closed
+                self.understood(parse(entry.body))
 
     def _answered(
         self, spans: dict[RequestId, Span], identity: RequestId, entry: WireMessage, tool: bool = False

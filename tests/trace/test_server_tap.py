@@ -77,6 +77,17 @@ def test_given_up_requests_and_ended_connections_close_their_spans() -> None:
     assert [entry.span.outcome for entry in store if entry.span] == ["cancelled", "lost"]
 
 
+def test_answers_that_come_while_a_connection_is_closed_belong_to_their_requests() -> None:
+    store, tap = made()
+    send(tap, b'{"id":1}', id=1, method="a")
+    send(tap, b'{"id":2}', id=2, method="b")
+    tap.received(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Connection closed"}}')
+    tap.received(b'{"jsonrpc":"2.0","id":2,"result":{}}')
+    tap.ended()
+    assert [(entry.kind, entry.method) for entry in list(store)[2:]] == [("error", "a"), ("result", "b")]
+    assert [entry.span.outcome for entry in list(store)[:2] if entry.span] == ["error", "ok"]
+
+
 def test_http_heads_are_kept_without_credentials() -> None:
     store, tap = made()
     tap.http_request(
