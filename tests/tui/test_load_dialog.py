@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from mcp_studio.call.load import Load
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.tui.screens.load_dialog import LoadDialog
+from mcp_studio.tui.screens.load_dialog import LoadDialog, figures
+from mcp_studio.tui.views.line import width_of
 from tests.tui.stage import on_stage, raw, run
 
 
@@ -35,6 +39,14 @@ def test_a_tool_is_run_many_times_with_its_form() -> None:
             ]
 
     run(scene())
+
+
+def test_figures_fit_where_there_is_little_room() -> None:
+    load = Load(lambda: pytest.fail("nothing is called"), 1_000_000, 8)
+    load.durations.add([place**4 / 10 for place in range(40)])
+    for width, height in ((34, 12), (72, 12), (120, 30)):
+        lines = figures(load, width, height)
+        assert max(map(width_of, lines)) <= width and len(lines) <= height
 
 
 def test_escape_stops_it_and_a_destructive_tool_is_asked_about_once() -> None:

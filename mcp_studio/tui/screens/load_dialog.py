@@ -138,7 +138,7 @@ class LoadDialog(Dialog[None], scope="load"):
         if load is None:
             return
         room = max(6, self.app.size.height - 12)
-        self._figures.update(content(_lines(load, max(20, self._figures.size.width), room)))
+        self._figures.update(content(figures(load, max(20, self._figures.size.width), room)))
 
     def action_copy(self) -> None:
         """Copy the figures as JSON."""
@@ -160,12 +160,14 @@ def _number(text: str, most: int) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and 0 < int(text) <= most else None
 
 
-def _lines(load: Load, width: int, height: int) -> list[list[Piece]]:
-    done = load.done * _BAR // load.total
+def figures(load: Load, width: int, height: int) -> list[list[Piece]]:
+    """How far a run is and how it goes, in so many cells and lines."""
     dot = f" {glyphs().dot} "
     head = f"{load.done:,} of {load.total:,}{dot}{load.rate:,.0f}/s{dot}{load.seconds:.1f} s"
+    bar = max(0, min(_BAR, width - 1 - len(head)))
+    done = load.done * bar // load.total
     lines: list[list[Piece]] = []
-    lines.append([(glyphs().full * done, "accent"), (glyphs().void * (_BAR - done), "dim"), (f" {head}", "strong")])
+    lines.append([(glyphs().full * done, "accent"), (glyphs().void * (bar - done), "dim"), (f" {head}", "strong")])
     parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
     parts += [f"{load.flying:,} on their way"] if load.running else []
     lines.append(
