@@ -83,8 +83,8 @@ def test_a_bundle_is_the_same_against_its_own_mock(tmp_path: Path, options: tupl
 def test_servers_of_others_are_played_too(tmp_path: Path) -> None:
     everything, demo = tmp_path / "everything.mcptrace", tmp_path / "demo.mcptrace"
     shop: list[tuple[str, dict[str, Any]]] = [
-        ("find_books", {"query": "sea"}), ("take_stock", {}), ("ask_twice", {}), ("invite_guest", {}),
-        ("bind_edition", {"copies": 1}), ("fail_as_request", {}),
+        ("find_books", {"query": "sea"}), ("take_stock", {"seconds_per_shelf": 0}), ("ask_twice", {}),
+        ("invite_guest", {}), ("bind_edition", {"seconds_per_copy": 0}), ("fail_as_request", {}),
     ]  # fmt: skip
     with demo_http() as url:
         run(record(http(url, era="modern"), demo, shop))

@@ -177,6 +177,8 @@ _LEFT_OUT = {
     *("gzip-file-as-resource", "trigger-sampling-request", "trigger-sampling-request-async", "ask_model", "big"),
 }
 """Tools that break rules on purpose, take long, or need the net or a model."""
+_AT_ONCE = {"take_stock": {"seconds_per_shelf": 0}, "bind_edition": {"seconds_per_copy": 0}}
+"""What keeps tools from taking seconds."""
 
 
 def arguments(schema: Any) -> dict[str, Any]:
@@ -201,7 +203,8 @@ async def use(studio: Studio) -> None:
     assert offered["tool"], studio.manager.status("s")
     for entry in offered["tool"]:
         if entry.ref.name not in _LEFT_OUT:
-            going = studio.call_tool(entry.ref, arguments(entry.view.raw.get("inputSchema")), approved=True)
+            given = {**arguments(entry.view.raw.get("inputSchema")), **_AT_ONCE.get(entry.ref.name, {})}
+            going = studio.call_tool(entry.ref, given, approved=True)
             try:
                 await asyncio.wait_for(asyncio.shield(going.wait()), 3)
             except TimeoutError:
