@@ -8,6 +8,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.trace import columns as bits
 from mcp_studio.trace.columns import Columns
+from mcp_studio.trace.lines import beginning
 from mcp_studio.trace.recording import Reader, Recording
 
 _WORDY = ("stderr", "stray", "note", "invalid")
@@ -66,7 +67,7 @@ class Lines:
     def _words(self, number: int) -> str:
         if self._reader is None:
             self._reader = self._recording.reader()
-        return self._reader.body(number)[: 4 * _TARGET].decode("utf-8", "replace").strip()
+        return beginning(self._reader.body(number), _TARGET)
 
 
 def status(columns: Columns, row: int) -> str:

@@ -8,6 +8,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.recorded import facts, status
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
+from mcp_studio.trace.lines import beginning
 from mcp_studio.trace.recording import Reader, Recording
 from mcp_studio.trace.tree import Node, tree, walk
 
@@ -37,7 +38,7 @@ def _line(recording: Recording, reader: Reader, node: Node, depth: int, begin: f
     method, target = columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]]
     kind, ms = columns.kind_of(row), columns.ms(row)
     if kind in ("note", "stderr", "stray", "invalid"):
-        target = reader.body(node.number)[: 4 * _WORDS].decode("utf-8", "replace").strip()
+        target = beginning(reader.body(node.number), _WORDS)
     what = " ".join(part for part in (_RELATIONS[node.relation], method or kind, target) if part)
     label = f"{'  ' * depth}{safe(what, _WORDS)}"
     if not depth:

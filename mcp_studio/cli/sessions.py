@@ -20,6 +20,7 @@ from mcp_studio.trace.opening import open_recording
 _LISTED = 30
 _MOST = 1_000_000
 _SERVERS = 3
+_HEADS = ("session", "state", "began", "messages", "size", "servers", "made by")
 NAMES = ("last", "running")
 """Words that stand for a session."""
 
@@ -33,7 +34,8 @@ def listing(options: Options, out: Output) -> int:
     """A line for each session, the newest first."""
     limit = options.count("--limit", _MOST) or _LISTED
     found = sessions(folder(), limit + 1)
-    for line in table([_row(info) for info in found[:limit]]):
+    rows = [_row(info) for info in found[:limit]]
+    for line in table([_HEADS, *rows] if rows else []):
         out.data(line)
     if len(found) > limit:
         out.note(f"the newest {limit:,}; --limit N shows more")

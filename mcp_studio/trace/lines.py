@@ -27,3 +27,8 @@ class Lines:
         """The last lines, oldest of them first."""
         kept = tuple(self._lines)
         return kept if count is None else kept[-count:] if count else ()
+
+
+def beginning(data: bytes, width: int) -> str:
+    """What text begins with, `width` characters of it at the least where it has them; indentation is left out."""
+    return data[: 4 * width + 200].decode("utf-8", "replace").strip().rstrip("\ufffd")

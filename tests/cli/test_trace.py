@@ -44,7 +44,8 @@ def test_sessions_are_listed_and_what_is_in_one_is_a_table(place: Path) -> None:
     listed = trace(place, "--json").json["result"]
     assert [(one["state"], one["servers"]) for one in listed] == [("ended", ["target"])]
     name = listed[0]["name"]
-    assert trace(place).out.startswith(f"{name}  ended  ")
+    heads, first = trace(place).out.splitlines()
+    assert heads.split()[:3] == ["session", "state", "began"] and first.startswith(f"{name}  ended  ")
     done = trace(place, name[:15])
     head, *rows = done.out.splitlines()
     assert head.split()[:3] == ["number", "time", "server"] and len(rows) == listed[0]["entries"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.lines import Lines
+from mcp_studio.trace.lines import Lines, beginning
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.tap import HttpRequest, HttpResponse
@@ -114,3 +114,8 @@ def test_the_line_ring_keeps_the_newest() -> None:
         lines.add(f"line {number}")
     assert lines.newest() == ("line 8", "line 9") and lines.dropped == 8
     assert lines.newest(1) == ("line 9",) and lines.newest(0) == ()
+
+
+def test_the_beginning_of_a_line_is_cut_between_characters_and_without_its_indentation() -> None:
+    assert beginning(b" " * 100 + "─".encode() * 100, 7) in {"─" * most for most in range(7, 100)}
+    assert beginning(b"  \xff end", 20) == "\ufffd end"

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from mcp_studio.safetext import safe
 from mcp_studio.trace import columns as bits
 from mcp_studio.trace.columns import Columns
+from mcp_studio.trace.lines import beginning
 from mcp_studio.trace.lint.finding import SEVERITIES, worst
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, WireMessage
 from mcp_studio.tui.views.glyphs import glyphs
@@ -233,7 +234,7 @@ def _target(shown: Shown, width: int) -> str:
     if shown.target or not width:
         return safe(shown.target, 2 * width + 40)
     if shown.kind in _WORDLESS:
-        return safe(shown.body()[: 4 * width].decode("utf-8", "replace").strip(), 2 * width + 40)
+        return safe(beginning(shown.body(), width), 2 * width + 40)
     return ""
 
 
