@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import IO, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -129,10 +130,11 @@ class _Chains:
     """Which rows are of one exchange. Each connection counts its exchanges from 1: a head of a request begins one."""
 
     def __init__(self, columns: Columns) -> None:
-        self._heads = array("I", bytes(4 * len(columns)))
-        self._next = array("I", bytes(4 * len(columns)))
+        rows = len(columns)
+        self._heads = array("I", bytes(4 * rows))
+        self._next = array("I", bytes(4 * rows))
         newest: dict[int, int] = {}
-        for row, exchange in enumerate(columns.exchange):
+        for row, exchange in enumerate(islice(columns.exchange, rows)):  # more may come meanwhile
             if not exchange:
                 continue
             key = columns.server[row] << 32 | exchange

@@ -113,6 +113,14 @@ def test_bytes_that_are_no_text_are_written_and_told() -> None:
     assert entry["response"]["content"]["text"] == '{"a":\\xff}' and "UTF-8" in entry["response"]["content"]["comment"]
 
 
+def test_entries_may_come_meanwhile() -> None:
+    recording = recorded(post())
+    columns = recording.columns
+    for values in (columns.size, columns.server, columns.method, columns.target, columns.kind, columns.exchange):
+        values.append(values[0])  # the time, by which rows are counted, comes last
+    assert len(json.loads(exported(recording, "har", [1]))["log"]["entries"]) == 1
+
+
 def test_what_did_not_go_over_http_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="went over HTTP"):
         entries(morning())
