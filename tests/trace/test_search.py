@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -21,6 +22,14 @@ def numbers(search: Search) -> list[int]:
     return [search.found[index] for index in range(len(search.found))]
 
 
+def await_true(holds: Callable[[], object]) -> None:
+    """Wait for another thread."""
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        threading.Event().wait(0.002)
+
+
 def through(search: Search, done: Callable[[], bool] | None = None) -> list[int]:
     """Pull until all is looked at."""
     end = time.monotonic() + 20
@@ -38,7 +47,7 @@ def bodies(count: int, first: int = 1) -> list[object]:
 @pytest.mark.parametrize("text", ["foo", "/foo/", "/fo+/"])
 def test_what_comes_is_found_too(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_REST", 0.0)
-    recording = Fake(bodies(5_000))  # type: ignore[arg-type]
+    recording = Fake(bodies(5_000), block=256)  # type: ignore[arg-type]
     search = Search(recording, parse(text))
     assert through(search) == list(range(3, 5_000, 3)) and search.done == 1
     recording.add(*bodies(10, 5_001))  # type: ignore[arg-type]
@@ -112,10 +121,12 @@ def test_a_regex_without_end_ends_the_search_with_a_reason(monkeypatch: pytest.M
     assert through(search) == [] and "too long" in search.error and search.done == 1
 
 
-def test_a_cancelled_search_ends_its_process_at_once() -> None:
+def test_a_cancelled_search_ends_its_process_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_client, "PATIENCE", 60)
     search = Search(Fake([entry(1, body=b"a" * 60 + b"b")]), parse("/(a+)+$/"))
-    running = search._pass
+    running, regex = search._pass, search.query._regexes[0]
     assert running is not None
+    await_true(lambda: regex._worker._process is not None)
     search.cancel()
-    assert running.ended.wait(10) and not running.parts
+    assert running.ended.wait(1.5) and not running.parts
     search.query.close()

@@ -28,7 +28,7 @@ def figures() -> tuple[list[StatRow], View]:
                 request, "result", "tool error" if bad else "ok", time=at + ms / 1000 + turn / 1000, server="demo"
             )
     numbers = Numbers(made)
-    numbers.look()
+    numbers.look(60)
     return stat_rows.rows_of(numbers, "calls"), View(numbers.axis, None, numbers.until)
 
 
