@@ -15,9 +15,11 @@ def copy(text: str, through_terminal: Callable[[str], None]) -> str:
 
     A desktop's clipboard is not the person's when the session came over SSH, so then only the terminal is asked.
     """
+    # Half a character, as a server may send or a file's name have, is in no encoding that anybody takes.
+    text = text.encode("utf-8", "replace").decode()
     if _has_desktop() and _by_desktop(text):
         return f"Copied {_amount(text)}."
-    if len(text.encode("utf-8", "replace")) > OSC52_LIMIT:
+    if len(text.encode()) > OSC52_LIMIT:
         return f"Not copied: {_amount(text)} is more than terminals take. Save it instead."
     through_terminal(text)
     return f"Copied {_amount(text)} through the terminal."
