@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_studio.errors import StudioError
@@ -93,5 +94,6 @@ async def compare(app: StudioApp, base: Base, recording: Recording, entry: WireM
             app.say(f"{name_of(one.entry)} is too large to be compared here.", "warning")
             return
         bodies = [b"" if end is None else await one.recording.body(end) for end in ends]
-        sides.append(Side(name_of(ends[0]), *bodies))
+        when = time.strftime("%d %b %H:%M:%S", time.localtime(ends[0].time))
+        sides.append(Side(f"{name_of(ends[0])} · {when}", *bodies))
     app.push_screen(RowDiff(*sides))
