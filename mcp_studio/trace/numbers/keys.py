@@ -8,8 +8,8 @@ from typing import NamedTuple
 from mcp_studio.trace.message import LISTEN, UNTIMED
 from mcp_studio.trace.numbers.tally import Heap
 
-NAMED = frozenset({"tools/call", "prompts/get", "resources/read"})
-"""Requests whose target is a tool, a prompt or a resource."""
+NAMED = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+"""Requests whose target has figures of its own, and what it is."""
 OURS, THEIRS, NOTICE, LOOSE = range(4)
 """Requests of ours, of the server; notifications; answers to nothing."""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mcp_studio.safetext import safe
 from mcp_studio.trace.names import OTHER
-from mcp_studio.trace.numbers.keys import Method, Target
+from mcp_studio.trace.numbers.keys import NAMED, Method, Target
 from mcp_studio.trace.numbers.numbers import Numbers
 from mcp_studio.trace.numbers.series import Axis
 from mcp_studio.trace.numbers.tally import Tally
@@ -116,7 +116,7 @@ def _of_target(key: Target, tally: Tally, several: bool) -> StatRow:
 
 def query_of(server: str, method: str, target: str) -> str:
     """The filter for the calls of one tool, prompt or resource, or of one method where no target is named."""
-    kind = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}.get(method)
+    kind = NAMED.get(method)
     if kind is None or target in ("", OTHER):
         return query(server=server, method=method, **({"target": target} if target else {}))
     return query(server=server, **{kind: target})

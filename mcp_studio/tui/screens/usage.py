@@ -8,6 +8,7 @@ from mcp_studio.catalog.ref import Ref
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import named
 from mcp_studio.schema.problem import errors
+from mcp_studio.trace.numbers.keys import NAMED
 from mcp_studio.trace.numbers.numbers import Numbers
 from mcp_studio.trace.numbers.tally import Tally
 from mcp_studio.tui import late_trace
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.screens.main import MainScreen
 
-_METHODS = {"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"}
+_METHODS: dict[str, str] = {kind: method for method, kind in NAMED.items()}
 _SOON = 0.02
 
 
