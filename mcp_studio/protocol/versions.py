@@ -42,6 +42,8 @@ NAMED = {
     "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId", "tasks/result": "taskId",
 }  # fmt: skip
 """Methods whose subject goes into the `Mcp-Name` header, and the parameter it is taken from."""
+LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+"""Methods that list what a server offers, in pages."""
 RESULT_TYPES = ("complete", "input_required")
 """Values of `resultType` (2026-07-28); any other makes the result invalid."""
 TASK_RESULT = "task"

@@ -9,13 +9,12 @@ from mcp_studio.jsontext import Json
 from mcp_studio.trace import columns as bits
 from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.disk.batch import Change, Column, Extra
-from mcp_studio.trace.lint.finding import SEVERITIES, worst
+from mcp_studio.trace.lint.finding import weight
 from mcp_studio.trace.materialise import Recalled, findings_to_json, id_stands_in
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Span, WireMessage
 
 _KINDS = {(way, kind): n << 4 | m for n, way in enumerate(DIRECTIONS) for m, kind in enumerate(KINDS)}
 _OUTCOMES = {outcome: place for place, outcome in enumerate(OUTCOMES, 1)}
-_WORST = {severity: place for place, severity in enumerate(reversed(SEVERITIES), 1)}
 _BY_PERSON = bits.MARKED | bits.COMMENTED
 _NO_SEVERITY = 255 ^ 3 << bits.SEVERITY
 _MOST = (1 << 32) - 1
@@ -157,7 +156,7 @@ class Capture:
     def _found(self, entry: WireMessage) -> int:
         """What the lint says about an entry, as bits."""
         self.note(entry.number, "findings", findings_to_json(entry.findings))
-        return _WORST[worst(entry.findings) or "hint"] << bits.SEVERITY
+        return weight(entry.findings) << bits.SEVERITY
 
     def _new(self, column: Column, number: int, row: int, value: int) -> None:
         getattr(self.columns, column)[row] = value

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol.trace_context import of_frame
-from mcp_studio.trace.message import LISTEN, Span
+from mcp_studio.trace.message import LISTEN
 
 Value = str | int | bool
 Attributes = dict[str, Value]
@@ -79,13 +79,6 @@ def told(end: Ended, server: Mapping[str, Json], session: str = "") -> Told:
         found.update({f"mcp_studio.{side}.{key}": str(text)[:_WORDS] for key, text in of_frame(frame).items()})
     failed, why = _failure(end, found)
     return Told(name_of(end.method, end.target), end.ours, found, failed, why)
-
-
-def of_span(span: Span, server: Mapping[str, Json], session: str = "") -> Told:
-    """The same of a span as the trace has it; reads both bodies."""
-    response = span.response.body if span.response is not None else b""
-    ours = span.direction == "out"
-    return told(Ended(span.method, span.target, ours, span.outcome, span.request.body, response), server, session)
 
 
 def _failure(end: Ended, found: Attributes) -> tuple[bool, str]:

@@ -82,14 +82,6 @@ def tree(recording: Recording, number: int) -> Node | None:
     return _Grown(columns, family).grow(root_of(columns, request))
 
 
-def roots(recording: Recording, first: int = 0) -> Iterator[int]:
-    """The numbers of all requests that came under no other, oldest first, from a number on."""
-    columns = recording.columns
-    for row in range(max(0, first - columns.first), len(columns)):
-        if columns.kind[row] & 15 == _REQUEST and not parent_of(columns, columns.first + row):
-            yield columns.first + row
-
-
 def walk(node: Node, depth: int = 0) -> Iterator[tuple[int, Node]]:
     """A tree from above to below, each node with its depth."""
     todo = [(depth, node)]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_studio.jsontext import Json
-from mcp_studio.trace.otel import Ended, name_of, of_span, told
-from tests.trace.export.recorded import morning, recorded
-from tests.trace.lint.kit import Talk, text
+from mcp_studio.trace.otel import Ended, name_of, told
 
 STDIO: dict[str, Json] = {"transport": "stdio", "version": "2025-11-25"}
 CALL = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"order"}}'
@@ -76,13 +74,3 @@ def test_a_frame_that_says_nothing_has_no_id(frame: bytes) -> None:
     known = told(Ended("m", "", True, "error", frame, frame), {"transport": "http", "url": "http://[::1"})
     assert "jsonrpc.request.id" not in known.attributes and "server.address" not in known.attributes
     assert known.failed and known.why == ""
-
-
-def test_the_span_of_a_trace_that_runs_and_of_one_that_was_opened() -> None:
-    talk = Talk()
-    talk.ask("tools/call", target="order")
-    talk.answer(text())
-    entry = talk.newest
-    assert entry.span and of_span(entry.span, STDIO).name == "tools/call order"
-    asked = recorded(morning()).entry(5)
-    assert asked and asked.span and not of_span(asked.span, STDIO).client

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_studio.trace.tree import Node, relation_of, root_of, roots, tree, walk
+from mcp_studio.trace.tree import Node, relation_of, root_of, tree, walk
 from tests.trace.made import Made
 
 
@@ -103,18 +103,6 @@ def test_links_that_make_no_sense_lead_nowhere() -> None:
     made.columns.follows[one], made.columns.parents[two] = two, two
     assert [root_of(made.columns, number) for number in (one, two)] == [one, two]
     assert shape(tree(made.recording, two)) == [(0, two, "root")]
-
-
-def test_roots_are_the_requests_that_came_under_no_other() -> None:
-    made = Made()
-    first = made.request("tools/list")
-    made.answer(first)
-    second = made.request("tools/call")
-    made.request("sampling/createMessage", direction="in", under=second)
-    third = made.request("tools/call", follows=second)
-    made.answer(third)
-    assert list(roots(made.recording)) == [first, second]
-    assert list(roots(made.recording, second)) == [second]
 
 
 def test_children_that_come_later_are_found() -> None:

@@ -7,10 +7,17 @@ from collections.abc import AsyncIterator, Iterator
 from typing import cast
 
 from mcp_studio.call.replay.given import Given
-from mcp_studio.call.replay.plan import LISTS, LeftOut, Plan, Step
+from mcp_studio.call.replay.plan import LeftOut, Plan, Step
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
-from mcp_studio.protocol.versions import META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_VERSION, TASK_RESULT
+from mcp_studio.protocol.versions import (
+    LISTS,
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_LOG_LEVEL,
+    META_VERSION,
+    TASK_RESULT,
+)
 from mcp_studio.record import record
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import Path

@@ -12,7 +12,6 @@ from mcp_studio.trace.message import DIRECTIONS, KINDS
 
 CALLS = ("tools/call", "resources/read", "prompts/get")
 """Methods that are sent as calls: with policy, rounds of input, tasks."""
-LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 NEVER = {
     "initialize": "opens a connection", "server/discover": "opens a connection", "ping": "has nothing to compare",
     "subscriptions/listen": "stays open", "resources/subscribe": "is a setting of its connection",

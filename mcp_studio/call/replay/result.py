@@ -9,8 +9,9 @@ from typing import Literal, cast, get_args
 
 from mcp_studio.call.outcome import CallOutcome, InBackground, Rejected, Succeeded, ToolFailed
 from mcp_studio.call.past import OUTCOMES, said_of
-from mcp_studio.call.replay.plan import LISTS, Step
+from mcp_studio.call.replay.plan import Step
 from mcp_studio.jsontext import Json, dumps, loads, mapping
+from mcp_studio.protocol.versions import LISTS
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.diff import Difference, diff

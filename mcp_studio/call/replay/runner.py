@@ -13,13 +13,14 @@ from mcp_studio.call.outcome import CallOutcome
 from mcp_studio.call.policy import Origin
 from mcp_studio.call.replay.given import Script
 from mcp_studio.call.replay.load import Recorded, load
-from mcp_studio.call.replay.plan import CALLS, LISTS, Step
+from mcp_studio.call.replay.plan import CALLS, Step
 from mcp_studio.call.replay.result import Result, answer_of, differences, redacted, why_none
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import Answered
+from mcp_studio.protocol.versions import LISTS
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.session.manager import ConnectionManager

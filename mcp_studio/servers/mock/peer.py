@@ -14,6 +14,7 @@ from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.versions import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    LISTS,
     META_CAPABILITIES,
     META_SUBSCRIPTION,
     META_VERSION,
@@ -21,7 +22,7 @@ from mcp_studio.protocol.versions import (
 )
 from mcp_studio.servers.mock.greeting import Greeting, client_features
 from mcp_studio.servers.mock.nearest import unknown
-from mcp_studio.servers.mock.tape import LISTS, Take, Tape
+from mcp_studio.servers.mock.tape import Take, Tape
 from mcp_studio.trace.message import GREETINGS, LISTEN
 
 Put = Callable[[dict[str, Json]], Awaitable[None]]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
-from mcp_studio.protocol.versions import META_VERSION, NAMED, era_of
+from mcp_studio.protocol.versions import LISTS, META_VERSION, NAMED, era_of
 from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.diff import diff
 from mcp_studio.trace.diff_ignore import Ignore
@@ -21,7 +21,6 @@ _REQUEST, _NOTIFICATION = KINDS.index("request"), KINDS.index("notification")
 _ANSWERS = (KINDS.index("result"), KINDS.index("error"))
 _OUT, _IN = DIRECTIONS.index("out"), DIRECTIONS.index("in")
 _OURS = _REQUEST | _OUT << 4
-LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 _MOVES_NOTHING = (*LISTS, *UNTIMED, "ping")
 _ROUND = ("inputResponses",)
 _EXACTLY = Ignore(usual=False)

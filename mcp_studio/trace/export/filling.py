@@ -12,7 +12,7 @@ from mcp_studio.trace import columns as bits
 from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.export.opened import Opened, Packed
-from mcp_studio.trace.lint.finding import SEVERITIES, worst
+from mcp_studio.trace.lint.finding import weight
 from mcp_studio.trace.materialise import findings_to_json
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
 
@@ -24,7 +24,6 @@ _EXTRAS = 64 << 20
 """Bytes of all findings and comments, about as they are in memory; further ones are left out."""
 _OVERHEAD = 400
 """What one of them costs besides its words."""
-_WORST = {severity: place for place, severity in enumerate(reversed(SEVERITIES), 1)}
 
 
 class Filling:
@@ -99,7 +98,7 @@ class Filling:
             flags |= bits.COMMENTED
         if item.extra.findings:
             known["findings"] = findings_to_json(item.extra.findings)
-            flags |= _WORST[worst(item.extra.findings) or "hint"] << bits.SEVERITY
+            flags |= weight(item.extra.findings) << bits.SEVERITY
         if known:
             self._extras[number] = known
         return flags

@@ -36,6 +36,11 @@ class Spot(NamedTuple):
     """Where it is written, if the rule's own section is not precise enough."""
 
 
+def weight(findings: tuple[Finding, ...]) -> int:
+    """The severity that matters most as a number: 1 hint, 2 warning, 3 error; 0 without findings."""
+    return max((len(SEVERITIES) - SEVERITIES.index(finding.severity) for finding in findings), default=0)
+
+
 def worst(findings: tuple[Finding, ...]) -> Severity | None:
     """The severity that matters most; None without findings."""
     if len(findings) == 1:
