@@ -30,7 +30,8 @@ def take(file: Path) -> int | None:
         handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return None
-    if not _lock(handle, for_us=True):
+    if not _lock(handle, for_us=True) or not os.fstat(handle).st_nlink:
+        # Somebody who tidies up has seen it before it was locked.
         os.close(handle)
         return None
     return handle
