@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Generator
@@ -179,6 +180,18 @@ def wire(walker: Walker, modern: bool) -> None:
     for _ in range(5):
         walker.go("]")
     walker.go("esc esc esc")
+    to(walker, "f8")
+    walker.go("M", "─ Comment")
+    walker.paste("[@click=app.quit]my\x1b[31m words")
+    walker.go("^j", gone="─ Comment")
+    walker.go("S", "─ Sessions 2")
+    walker.go("end", r"click me\[|no session")
+    walker.go("enter", "cannot be opened")
+    walker.go("esc", gone="─ Sessions")
+    walker.go("f11", "Servers 1 . Methods", "target")
+    walker.go("] ]", rf"echo{MARK}|refuse{MARK}")
+    walker.go("]", MARK)
+    walker.go("esc", gone="Methods")
 
 
 def offers(walker: Walker, modern: bool) -> None:
@@ -222,6 +235,9 @@ def servers(walker: Walker, modern: bool) -> None:
     walker.go("esc", gone="Add server")
     open_tool(walker, "Ends.", "die")
     walker.go("^j", "connection lost|exit code 7")
+    to(walker, "f8")
+    walker.go("x", "─ How target ended", f"out of memory{MARK}|exit code 7")
+    walker.go("esc", gone="─ How target ended")
     to(walker, "1")
     walker.go("enter", "raw_poison")
     scroll(walker, f"memory{MARK}")
@@ -249,6 +265,9 @@ def walk(size: tuple[int, int], modern: bool, home: Path) -> Walked:
     browser = home / "browser"
     browser.write_text(f"#!/bin/sh\necho $1 >> {home}/opened\n")
     browser.chmod(0o755)
+    sessions = home / "state" / "trace"
+    sessions.mkdir(parents=True)
+    (sessions / os.fsdecode(b"2000\xff\x1b[31m[@click=app.quit]click me[.trace")).write_bytes(b"\x1b[31mnone")
     env = {"MCP_STUDIO_HOME": str(home), "BROWSER": f"{browser} %s", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
     argv = ("--", *python_server("raw_poison", *(["--modern"] if modern else [])))
     with studio(*argv, columns=size[0], rows=size[1], env=env) as walker:

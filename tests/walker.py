@@ -18,7 +18,7 @@ KEYS = {
     "enter": b"\r", "tab": b"\t", "esc": b"\x1b", "space": b" ", "bs": b"\x7f", "up": b"\x1b[A", "down": b"\x1b[B",
     "end": b"\x1b[F", "home": b"\x1b[H", "pgup": b"\x1b[5~", "pgdn": b"\x1b[6~", "^pgup": b"\x1b[5;5~",
     "^pgdn": b"\x1b[6;5~", "f1": b"\x1bOP", "f2": b"\x1bOQ", "f4": b"\x1bOS", "f5": b"\x1b[15~", "f6": b"\x1b[17~",
-    "f8": b"\x1b[19~", "f9": b"\x1b[20~", "f10": b"\x1b[21~", "f12": b"\x1b[24~", "alt+t": b"\x1bt",
+    "f8": b"\x1b[19~", "f9": b"\x1b[20~", "f10": b"\x1b[21~", "f11": b"\x1b[23~", "f12": b"\x1b[24~", "alt+t": b"\x1bt",
     "alt+d": b"\x1bd", "alt+c": b"\x1bc", "alt+r": b"\x1br", "alt+u": b"\x1bu", "alt+j": b"\x1bj", "f3": b"\x1bOR",
 }  # fmt: skip
 _TOKEN = re.compile(
