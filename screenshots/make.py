@@ -37,6 +37,7 @@ from mcp_studio.paths import Paths  # noqa: E402
 from mcp_studio.session import connection  # noqa: E402
 from mcp_studio.studio import Studio, TestReport  # noqa: E402
 from mcp_studio.trace import store  # noqa: E402
+from mcp_studio.trace.store import TraceStore  # noqa: E402
 from mcp_studio.tui.app import StudioApp  # noqa: E402
 from mcp_studio.tui.screens.question import Question  # noqa: E402
 from screenshots.svg import plain  # noqa: E402
@@ -215,6 +216,46 @@ async def search(scene: Scene) -> None:
     await scene.shows("show_image")
 
 
+async def trace(scene: Scene) -> None:
+    """One call of the trace with all that belongs to it."""
+    scene.studio.memory.drafts.put("tool:demo:order_book", {"id": "slow-trains-north"})
+    await scene.pick("order_book")
+    await scene.press("ctrl+j")
+    await scene.shows("demo asks")
+    await scene.press(*"Ada", "ctrl+j")
+    await scene.shows("✓ ok")
+    await scene.press("f8", "end", "enter", "left_square_bracket", "left_square_bracket")
+    await scene.shows("you answered")
+
+
+async def statistics(scene: Scene) -> None:
+    """Numbers of every tool, from real use."""
+    books = [{"id": name} for name in ("slow-trains-north", "no-such-book")]
+    for name, some in (("get_book", books[:1] * 14 + books), ("list_books", [{}] * 9), ("fail_as_tool", [{}])):
+        for arguments in some:
+            await scene.studio.call_tool(Ref("tool", "demo", name), arguments).wait()
+    await scene.press("f11")
+    await scene.shows("over time")
+
+
+async def mortem(scene: Scene) -> None:
+    """What is known of a server that ended under a call."""
+    # Its connection has to begin in the trace that is shown.
+    scene.studio.manager.restart("demo")
+    await scene.studio.manager.settle("demo")
+    await scene.studio.manager.listed("demo")
+    for _ in range(8):
+        await scene.studio.call_tool(Ref("tool", "demo", "get_book"), {"id": "slow-trains-north"}).wait()
+    await scene.pick("fail_by_leaving")
+    await scene.press("ctrl+j", "y")
+    await scene.shows("ended with exit code 3")
+    await scene.until(lambda: scene.studio.manager.status("demo").state == "ready")
+    await scene.studio.manager.listed("demo")
+    scene.studio.trace.durations.clear()
+    await scene.press("f6", "1", "m")
+    await scene.shows("In flight")
+
+
 async def hostile(scene: Scene) -> None:
     """Text that would fool a terminal."""
     await scene.call("show_hostile_text")
@@ -232,6 +273,9 @@ PICTURES: tuple[Picture, ...] = (
     Picture("add-server", (120, 36), (DEMO,), add_server),
     Picture("failed-server", (120, 36), (DEMO, BROKEN), failed),
     Picture("filter", (120, 36), (DEMO,), search),
+    Picture("trace", (120, 36), (DEMO,), trace),
+    Picture("statistics", (120, 36), (DEMO,), statistics),
+    Picture("post-mortem", (100, 28), (DEMO,), mortem),
     Picture("hostile-text", (120, 36), (DEMO,), hostile),
 )
 
@@ -246,9 +290,8 @@ async def on_stage(picture: Picture, clock: Clock) -> AsyncGenerator[Scene]:
         for name in studio.manager.names():
             await studio.manager.settle(name)
             await studio.manager.listed(name)
-        studio.trace.clear()
-        studio.trace.total = 0
-        studio.trace.durations.clear()
+        # A trace that begins anew: greetings come in another order each time.
+        TraceStore.__init__(studio.trace, studio.redactor, DEFAULT)
         clock.restart()
         for tool in ("get_book", "find_books", "get_book", "sell_book", "get_book"):
             arguments = {"text": "train"} if tool == "find_books" else {"id": "slow-trains-north"}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mcp_studio.record import record
 from mcp_studio.trace.ending import Ending, of_words, read
-from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Direction, MessageKind, Span, WireMessage
+from mcp_studio.trace.message import DIRECTIONS, KINDS, LISTEN, OUTCOMES, Direction, MessageKind, Span, WireMessage
 from mcp_studio.trace.recording import Recording
 
 _FRAMES, _STDERR, _STRAY = 8, 20, 8
@@ -237,8 +237,9 @@ def _lost(trace: Recording, server: str, first: int, last: int) -> list[Span]:
     row = outcomes.rfind(_LOST, start, last - columns.first + 1)
     while row >= 0 and len(found) < _FLIGHTS:
         entry = trace.entry(columns.first + row) if columns.kind_of(row) == "request" else None
-        if entry is not None and entry.server == server and entry.span is not None:
-            found.append(entry.span)
+        span = entry.span if entry is not None and entry.server == server else None
+        if span is not None and span.method != LISTEN:  # which stays open, and nobody waits for
+            found.append(span)
         row = outcomes.rfind(_LOST, start, row)
     return found[::-1]
 

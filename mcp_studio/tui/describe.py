@@ -122,8 +122,8 @@ def state_words(status: Status) -> str:
             return f"{name} failed. {why}".strip()
 
 
-def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
-    """How an operation ended, in one line; the kinds of failure read differently."""
+def outcome_line(outcome: CallOutcome, *, told: bool = False) -> tuple[Tone, str]:
+    """How an operation ended, in one line; each kind reads differently. `told`: why it was lost stands below it."""
     took = f"{duration(outcome.ms)}" if outcome.ms else ""
     match outcome:
         case Succeeded(cached=None):
@@ -144,7 +144,8 @@ def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
             return "bad", f"no answer in time: {safe(limit, 300)}"
         case Lost(error=error, sent=True):
             what = "connection lost" if isinstance(error, ConnectionLost) else "no usable answer"
-            return "bad", f"{what}: {safe(error.message, 300)} Whether the server did the work is unknown."
+            why = "." if told else f": {safe(error.message, 300)}"
+            return "bad", f"{what}{why} Whether the server did the work is unknown."
         case Lost(error=error):
             return "bad", f"not sent: {safe(error.message, 300)} {safe(error.hint, 200)}".rstrip()
         case _:

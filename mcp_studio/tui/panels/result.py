@@ -127,7 +127,7 @@ class ResultPanel(Pane, scope="result"):
             self._head.update(Content.assemble(*parts))
             self.show_note(Content(_progress(call, short=True)))
         else:
-            tone, line = describe.outcome_line(call.outcome)
+            tone, line = describe.outcome_line(call.outcome, told=self._body.display)
             self._head.update(
                 Content.assemble(*_ended(call.outcome, tone, line), *self._kept(call.outcome), *self._changes())
             )
