@@ -10,7 +10,6 @@ from textual.containers import Container
 from textual.events import DescendantFocus, Resize
 
 from mcp_studio.catalog.ref import KINDS, EntryKind
-from mcp_studio.tui import late_trace
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
 from mcp_studio.tui.panels.call import CallPanel
