@@ -39,7 +39,8 @@ def test_answers_come_in_their_order_and_the_last_one_for_ever() -> None:
 def test_what_was_never_asked_is_refused_with_what_is_nearest() -> None:
     async def main() -> None:
         said = (call(2, "add", a=1, b=2), answer(2, {"sum": 3}), call(3, "add", a=5, b=6), answer(3, {"sum": 11}))
-        client = Client(tape(*GREETED, *said))
+        played = tape(*GREETED, *said)
+        client = Client(played)
         assert (await client.ask("tools/call", name="add", arguments={"b": 2.0, "a": 1}))["result"] == {"sum": 3}
         error = (await client.ask("tools/call", name="add", arguments={"a": 5, "b": 7}))["error"]
         assert error["code"] == -32602 and error["data"]["nearest"]["arguments"] == {"a": 5, "b": 6}
@@ -47,8 +48,10 @@ def test_what_was_never_asked_is_refused_with_what_is_nearest() -> None:
             "The recording has no tools/call add like this; from the nearest it differs in: ~ arguments.b: 6 → 7"
         )
         assert (await client.ask("prompts/list"))["error"]["code"] == -32601
-        assert (await client.ask("tools/call", name="other", arguments={}))["error"]["code"] == -32602
-        assert len(client.notes) == 3
+        for name in ("other", "another", "one more"):
+            assert (await client.ask("tools/call", name=name, arguments={}))["error"]["code"] == -32602
+        assert len(client.notes) == 5
+        assert len(played._groups) == 2  # pyright: ignore[reportPrivateUsage] - nothing is kept of what clients make up
 
     run(main())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from math import inf
 from typing import NamedTuple
@@ -195,20 +195,26 @@ class Tape:
         return there[-1] if there else newest
 
     def _group(self, method: str, target: str) -> dict[str, list[Take]]:
-        """The recorded requests of a method about a target, by what they were; all of the method where it has none."""
+        """The recorded requests of a method about a target, by what they were; all of the method where none is.
+
+        A target that is cut or redacted in the columns is so still found among all others.
+        """
         known = self._groups.get((method, target))
-        if known is None:
-            known = self._groups[method, target] = {}
-            for number in self._about(method, target):
-                known.setdefault(_key(self.params(number)), []).append(self.take(number))
+        if known is not None:
+            return known
+        if not (numbers := self._about(method, target)):
+            return self._group(method, "") if target else {}
+        known = self._groups[method, target] = {}
+        for number in numbers:
+            known.setdefault(_key(self.params(number)), []).append(self.take(number))
         return known
 
-    def _about(self, method: str, target: str) -> Iterator[int]:
+    def _about(self, method: str, target: str) -> list[int]:
         columns, numbers = self._columns, self.requests.get(method, [])
-        same = columns.targets.known(target) if target else None
-        chosen = [number for number in numbers if columns.target[number - columns.first] == same] if target else numbers
-        # A target that is cut or redacted in the columns is still found among all others.
-        yield from chosen or numbers
+        if not target:
+            return numbers
+        same = columns.targets.known(target)
+        return [] if same is None else [one for one in numbers if columns.target[one - columns.first] == same]
 
 
 def _target(method: str, params: dict[str, Json]) -> str:
