@@ -34,6 +34,7 @@ class Rounds:
         self._asking: dict[RequestId, Span] = {}
         self._follows: dict[RequestId, RequestId] = {}
         self._under: dict[RequestId, int] = {}
+        self._given_up: dict[RequestId, Span] = {}
         self._greeting: Span | None = None
 
     def begins(self, again: bool) -> None:
@@ -79,8 +80,21 @@ class Rounds:
         """The span of a request that was answered not long ago."""
         return self._answered.get(identity) or self._asking.get(identity)
 
+    def given_up(self, identity: RequestId, span: Span) -> Span:
+        """Nobody waits for the answer to this request any more: the span again."""
+        self._given_up[identity] = span
+        if len(self._given_up) > _ANSWERED:
+            del self._given_up[next(iter(self._given_up))]
+        return span
+
+    def late(self, identity: RequestId, entry: WireMessage) -> None:
+        """An answer that nobody waits for says what it answers, if that was given up not long ago."""
+        if span := self._given_up.pop(identity, None):
+            entry.method, entry.target, entry.probe = span.method, span.target, span.request.probe
+
     def clear(self) -> None:
         """The connection is over."""
+        self._given_up.clear()
         self._answered.clear()
         self._asking.clear()
         self._follows.clear()

@@ -259,7 +259,7 @@ class ServerTap:
         for frame in [one for one, out in self._coming.items() if out.kind == "request" and out.id == identity]:
             del self._coming[frame]  # given up before it left
         if span := self._open.pop(identity, None):
-            self.store.gave_up(span, "lost" if lost else "cancelled")
+            self.store.gave_up(self._rounds.given_up(identity, span), "lost" if lost else "cancelled")
 
     def ended(self) -> None:
         """The connection is over: what is open stays without an answer."""
@@ -280,11 +280,11 @@ class ServerTap:
             if not entry.exchange and entry.size <= _LATE:  # it came while the connection was being closed
                 self.understood(parse(entry.body))
 
-    def _answered(
-        self, spans: dict[RequestId, Span], identity: RequestId, entry: WireMessage, tool: bool = False
-    ) -> None:
-        if span := spans.pop(identity, None):
+    def _answered(self, spans: dict[RequestId, Span], name: RequestId, entry: WireMessage, tool: bool = False) -> None:
+        if span := spans.pop(name, None):
             self.store.settled(span, entry, entry.kind == "error", tool=tool)
+        elif spans is self._open:
+            self._rounds.late(name, entry)
 
     def _ask(self, identity: RequestId, span: Span) -> None:
         self._asked[identity] = span

@@ -36,7 +36,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_replay_tells_what_is_the_same_and_ends_with_0(bundle: Path) -> None:
     done = raw("replay", str(bundle), "tool:echo hi", "--yes")
     assert done.code == 0 and done.out.startswith("same     tools/call echo"), done
-    assert "1 requests: 1 same" in done.err
+    assert "1 request: 1 same" in done.err
     told = cli("replay", str(bundle), "method:tools/list", "--json", "--", *argv("mock", str(bundle))).json
     assert told["ok"] and told["result"]["summary"]["same"] == 1 and told["server"] == "target"
 

@@ -88,6 +88,16 @@ def test_answers_that_come_while_a_connection_is_closed_belong_to_their_requests
     assert [entry.span.outcome for entry in list(store)[:2] if entry.span] == ["error", "ok"]
 
 
+def test_an_answer_that_comes_too_late_says_what_it_answers() -> None:
+    store, tap = made()
+    send(tap, b'{"id":1}', id=1, method="tools/call", target="slow")
+    tap.gave_up(1)
+    receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    receive(tap, b'{"jsonrpc":"2.0","id":7,"result":{}}')
+    assert [(entry.method, entry.target) for entry in list(store)[1:]] == [("tools/call", "slow"), ("", "")]
+    assert store[0].span and store[0].span.outcome == "cancelled"
+
+
 def test_http_heads_are_kept_without_credentials() -> None:
     store, tap = made()
     tap.http_request(

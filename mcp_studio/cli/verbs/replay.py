@@ -57,7 +57,7 @@ async def _replay(studio: Studio, plan: Plan, options: Options, out: Output, ask
 def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Output, asker: Asker) -> int:
     counts = summary(results)
     told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])
-    out.note(f"{counts['steps']:,} requests: {told}")
+    out.note(f"{counts['steps']:,} request{'s' * (counts['steps'] != 1)}: {told}")
     result: Json = {
         "summary": counts,
         "steps": [_json(one) for one in results],
