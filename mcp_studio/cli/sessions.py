@@ -89,12 +89,12 @@ def _row(info: SessionInfo) -> tuple[str, ...]:
     return info.name, info.state, began, f"{info.entries:,}", recorded_size(info.bytes), servers + more, what
 
 
-def recorded_size(size: int) -> str:
+def recorded_size(size: float) -> str:
     """Bytes in a few characters."""
     for unit in ("B", "kB", "MB"):
         if size < 1_000:
             return f"{size:.0f} {unit}" if unit == "B" or size >= 99.5 else f"{size:.1f} {unit}"
-        size = size / 1_000  # type: ignore[assignment]
+        size /= 1_000
     return f"{size:.1f} GB"
 
 
