@@ -87,5 +87,5 @@ class Span:
 
     @property
     def ms(self) -> float | None:
-        """Milliseconds from request to response, None while open."""
-        return (self.response.time - self.request.time) * 1000 if self.response else None
+        """Milliseconds from request to response, None while open; the clock may have been set back meanwhile."""
+        return abs(self.response.time - self.request.time) * 1000 if self.response else None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
+
 from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
@@ -33,7 +37,7 @@ def as_columns_have_it(columns: Columns, number: int) -> tuple[object, ...]:
     return (
         columns.time[row], columns.servers.texts[columns.server[row]], columns.direction_of(row),
         columns.kind_of(row), columns.size[row], columns.methods.texts[columns.method[row]],
-        columns.targets.texts[columns.target[row]], columns.outcome_of(row),
+        columns.targets.texts[columns.target[row]], columns.outcome_of(row), columns.ms(row),
     )  # fmt: skip
 
 
@@ -43,7 +47,7 @@ def agrees(store: TraceStore) -> bool:
     said = [as_columns_have_it(columns, entry.number) for entry in store]
     return said == [
         (one.time, one.server, one.direction, one.kind, one.size, one.method, one.target,
-         one.span.outcome if one.span else "") for one in store
+         one.span.outcome if one.span else "", one.span.ms if one.span else None) for one in store
     ]  # fmt: skip
 
 
@@ -69,6 +73,14 @@ def test_what_becomes_known_later_reaches_the_columns() -> None:
     assert columns.parents == {3: 1} and columns.flags[0] & bits.ASKED
     assert columns.flags[4] >> bits.SEVERITY & 3 == 3
     assert set(columns.revised_since(place)[1]) == {1, 2}
+
+
+def test_a_clock_that_is_set_back_makes_no_time_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_studio.trace.store.time", SimpleNamespace(time=iter((1_000.0, 995.0)).__next__))
+    store, tap = made()
+    send(tap, b'{"id":1}', id=1, method="tools/call")
+    receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    assert agrees(store) and store.columns.ms(0) == 5_000
 
 
 def test_a_frame_that_is_understood_late_is_what_it_is() -> None:
