@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from mcp_studio.record import record
@@ -101,7 +101,6 @@ def examine(
     *,
     first: int = 1,
     last: int = 0,
-    lost: Iterable[Span] | None = None,
     ready: bool = True,
     message: str = "",
     time: float = 0.0,
@@ -112,7 +111,6 @@ def examine(
     Args:
         first: the number of the connection's first entry.
         last: the number of its last one; 0 is the newest that there is.
-        lost: the requests that were in flight; None looks for them in the trace.
         time: when it ended; 0 takes the time of its last entry.
         reach: entries that are looked at, at most.
     """
@@ -120,7 +118,7 @@ def examine(
     numbers = list(_back(trace, server, max(first, trace.first_number), last, reach))
     ended = time or (_time(trace, numbers[0]) if numbers else 0.0)
     began = _time(trace, numbers[-1]) if numbers and last - first <= reach else _began(trace, server, first)
-    spans = _lost(trace, server, first, last) if lost is None else list(lost)
+    spans = _lost(trace, server, first, last)
     columns = trace.columns
     kinds = [columns.kind_of(number - columns.first) for number in numbers]
     stray = [number for number, kind in zip(numbers, kinds, strict=True) if kind == "stray"]
@@ -128,7 +126,7 @@ def examine(
     frames = [number for number, kind in zip(numbers, kinds, strict=True) if kind in _MESSAGES]
     return Mortem(
         server, ending, ended, began, last, ready, message or ending.text,
-        tuple(_flight(span, ended) for span in spans[:_FLIGHTS]),
+        tuple(_flight(span, ended) for span in spans),
         tuple(map(_printed, _entries(trace, stderr[:_STDERR]))),
         tuple(map(_printed, _entries(trace, stray[:_STRAY]))), len(stray),
         tuple(map(_frame, _entries(trace, frames[:_FRAMES]))),

@@ -16,7 +16,6 @@ from mcp_studio.call.replay.load import Recorded, load
 from mcp_studio.call.replay.plan import CALLS, Step
 from mcp_studio.call.replay.result import Result, answer_of, differences, redacted, why_none
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import Answered
@@ -44,12 +43,12 @@ class Engine(Protocol):
 
     def call_tool(
         self, ref: Ref, arguments: Mapping[str, Json], *, origin: Origin = ..., approved: bool = ...,
-        timeouts: Timeouts = ..., task: bool = ..., ttl: float | None = ...,
+        task: bool = ..., ttl: float | None = ...,
     ) -> Call: ...  # fmt: skip
 
-    def read_resource(self, server: str, uri: str, *, fresh: bool = ..., timeouts: Timeouts = ...) -> Call: ...
+    def read_resource(self, server: str, uri: str, *, fresh: bool = ...) -> Call: ...
 
-    def get_prompt(self, ref: Ref, arguments: Mapping[str, str], *, timeouts: Timeouts = ...) -> Call: ...
+    def get_prompt(self, ref: Ref, arguments: Mapping[str, str]) -> Call: ...
 
 
 @record(frozen=True)

@@ -23,7 +23,7 @@ class Extra(NamedTuple):
     """What only few entries have, as JSON; the newest of one number and name counts, None takes it away."""
 
     number: int
-    name: Literal["findings", "comment", "id", "attributes"]
+    name: Literal["findings", "comment", "id"]
     value: Json
 
 
