@@ -91,3 +91,9 @@ def test_any_json_is_sorted_without_raising(value: object) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_are_sorted_without_raising(frame: bytes) -> None:
     assert parse(frame).messages
+
+
+def test_a_frame_with_millions_of_values_is_not_read() -> None:
+    for start in (b'{"jsonrpc":"2.0","id":7,"method":"roots/list","params":', b'{"jsonrpc":"2.0","id":7,"result":'):
+        (message,) = parse(start + b"[" + b"[]," * 600_000 + b"[]]}").messages
+        assert message == Malformed("The JSON has more than 500,000 values.", 7, "too deep")
