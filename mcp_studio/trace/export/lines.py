@@ -114,7 +114,7 @@ def read_head(line: bytes, place: str) -> dict[str, Json]:
     except (JsonProblem, LimitExceeded):
         head = {}
     if head.get("format") != FORMAT:
-        raise UsageError(f"{place} is no recording of mcp-studio.", hint="It begins with a line that says so.")
+        raise UsageError(f"{place} is no recording of mcp-studio.", hint="A recording begins with a line that says so.")
     version = head.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise UsageError(f"{place} does not say of which version its format is.")
