@@ -28,7 +28,7 @@ from mcp_studio.transport.tap import HttpRequest, HttpResponse
 E = TypeVar("E", bound=StudioError)
 _ASKED = 1_000
 """Questions of the server that are remembered while they have no answer."""
-_LABEL = 1_000
+_LABEL, _LINE = 1_000, 65_536
 _LATE = 65_536  # bytes of the longest frame that is sorted although nobody took it
 _REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
 
@@ -104,7 +104,7 @@ class ServerTap:
         self._current = self.store.add(self.server, "in", "stray", line)
         self._lint.stray(self._current)
         if len(self.stray_lines) < self._stray_kept:
-            text = safe(self._redactor.text(line.decode("utf-8", "replace")), 500)
+            text = safe(self._redactor.text(line[:_LINE].decode("utf-8", "replace")), 500)
             self.stray_lines.append(text)
             self.on_stray(text)
 

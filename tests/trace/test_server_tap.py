@@ -118,6 +118,20 @@ def test_stray_output_is_counted_beyond_what_is_kept() -> None:
     assert "\x1b" not in tap.stray_lines[0]
 
 
+def test_only_the_beginning_of_a_huge_stray_line_is_made_ready_to_be_shown() -> None:
+    class Counting(Redactor):
+        seen = 0
+
+        def text(self, text: str) -> str:
+            Counting.seen += len(text)
+            return super().text(text)
+
+    redactor = Counting()
+    tap = ServerTap(TraceStore(redactor), redactor, "s")
+    tap.stray(b"key" * 1_000_000)
+    assert Counting.seen < 100_000 and tap.stray_lines[0].startswith("keykey")
+
+
 def test_the_line_ring_keeps_the_newest() -> None:
     lines = Lines(20)
     for number in range(10):
