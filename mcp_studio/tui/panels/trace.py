@@ -35,6 +35,9 @@ _EMPTY_PAST = "Nothing was recorded in this session."
 _REFRESH = 0.5
 """Seconds between two looks at what another studio writes."""
 _NONE = "No message has all of this; esc ends the filter."
+_SEARCHING = "Nothing found yet."
+_BEHIND = 5_000
+"""Messages of the live trace that the filter may have before it without its being said: more come all the time."""
 
 
 class TracePanel(Replaying, EndedIn, scope="trace"):
@@ -149,8 +152,11 @@ class TracePanel(Replaying, EndedIn, scope="trace"):
         parts = [f"{shown:,} of {kept:,}" if table.filter_text else f"{kept:,}"]
         if table.filter_text:
             parts.insert(0, safe(table.filter_text, 40))
-        if table.trouble or table.searched < 0.9:
-            parts.insert(0, table.trouble or f"{table.searched:.0%} searched")
+        behind = (1 - table.searched) * kept > (_BEHIND if self.live else 0)
+        if table.trouble or behind:
+            parts.insert(0, table.trouble or f"{int(100 * table.searched)}% searched")
+        if table.filter_text:
+            table.empty = _SEARCHING if behind else _NONE
         if dropped:
             parts.append(f"{dropped:,} dropped")
         if self.base is not None:
