@@ -17,7 +17,6 @@ from mcp_studio.call.replay.runner import Manner, Replayer
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import InputRequest
 from mcp_studio.trace.diff_text import shown
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
@@ -111,14 +110,9 @@ class ReplayDialog(Dialog[None], scope="replay"):
         """Begin."""
         self.query_one("#box").add_class("-tall" if len(self.steps) > 1 else "-one")
         self.list.focus()
-        self._end_listening = self._app.studio.inbox.changed.connect(self._asked)
         self.list.set_rows(_Rows(self))
-        self.set_interval(_EVERY, self._show)
+        self.set_interval(_EVERY, self._look)
         self.run_worker(self._run(), group="replay", exclusive=True)
-
-    def on_unmount(self) -> None:
-        """What is under way is cancelled with the worker."""
-        self._end_listening()
 
     async def _run(self) -> None:
         order = self._order
@@ -133,16 +127,12 @@ class ReplayDialog(Dialog[None], scope="replay"):
             if self.is_attached:
                 self._show()
 
-    def _asked(self, request: InputRequest) -> None:
-        """What has to be answered meanwhile is asked over this dialog, once."""
-        waiting = [one for one in self._app.studio.inbox.pending if one.number not in self._seen]
-        if self.busy and waiting and self._app.screen is self:
-            self._seen.add(waiting[0].number)
-            self._app.main.asking.open(waiting[0])
-        elif not waiting or request.reply.done():
-            self.call_later(self._ask_next)
+    def _look(self) -> None:
+        self._ask()
+        self._show()
 
-    def _ask_next(self) -> None:
+    def _ask(self) -> None:
+        """What has to be answered meanwhile is asked over this dialog, once."""
         waiting = [one for one in self._app.studio.inbox.pending if one.number not in self._seen]
         if waiting and self.busy and self._app.screen is self:
             self._seen.add(waiting[0].number)
