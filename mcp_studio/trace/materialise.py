@@ -191,12 +191,21 @@ class Materialiser:
 
 
 def _ancestors(columns: Columns, request: int) -> list[int]:
-    """The requests that one came under, the nearest first."""
+    """The requests that one came under, the nearest first; a later round of a conversation came with its first."""
     found: list[int] = []
+    request = _first_round(columns, request)
     while columns.first <= (above := columns.parents.get(request, 0)) < request and len(found) < _DEEPEST:
         found.append(above)
-        request = above
+        request = _first_round(columns, above)
     return found
+
+
+def _first_round(columns: Columns, request: int) -> int:
+    for _ in range(_ROUNDS):
+        if not columns.first <= (earlier := columns.follows.get(request, 0)) < request:
+            break
+        request = earlier
+    return request
 
 
 def id_in(body: bytes) -> int | str | None:

@@ -33,7 +33,7 @@ class Rounds:
         self._answered: dict[RequestId, Span] = {}
         self._asking: dict[RequestId, Span] = {}
         self._follows: dict[RequestId, RequestId] = {}
-        self._under: dict[RequestId, int] = {}
+        self._under: dict[RequestId, Span] = {}
         self._given_up: dict[RequestId, Span] = {}
         self._greeting: Span | None = None
 
@@ -50,7 +50,10 @@ class Rounds:
         if identity is not None and follows is not None:
             self._follows[identity] = follows
         elif identity is not None and under:
-            self._under[identity] = under
+            # Found now: looking for an entry takes all that there are into the columns, as they are then.
+            entry = self._entry(under)
+            if entry is not None and entry.span is not None:
+                self._under[identity] = entry.span
 
     def opened(self, identity: RequestId, span: Span) -> None:
         """A request goes out: link it to the round before, or to what it is sent for."""
@@ -60,9 +63,8 @@ class Rounds:
                 span.follows, earlier.followed, span.round = earlier, span, earlier.round + 1
             else:
                 span.parent = self._answered.get(follows)
-        elif self._under and (under := self._under.pop(identity, 0)):
-            entry = self._entry(under)
-            span.parent = entry.span if entry is not None else None
+        elif self._under and (above := self._under.pop(identity, None)) is not None:
+            span.parent = above
         elif span.method in GREETINGS:
             first = span.parent = self._greeting
             self._greeting = first or span
