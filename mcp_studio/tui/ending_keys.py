@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 SERVERS = (
-    ("server-ending", "m", "ending", "How it ended: what was in flight, its last words", ""),
+    ("server-ending", "m", "ending", "How it ended or crashed: what was in flight, its last words", ""),
     ("server-stray", "s", "stray", "What it printed to stdout besides the protocol", ""),
 )
 TRACE = (
-    ("trace-endings", "x", "endings", "How servers ended in it", ""),
+    ("trace-endings", "x", "endings", "How servers ended or crashed in it", ""),
     ("trace-stray", "X", "stray", "What the server under the cursor printed besides the protocol", ""),
 )
 MORTEM = (

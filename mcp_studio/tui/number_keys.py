@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APP = (
-    ("statistics", "f11,u", "statistics", "Statistics: how often, how fast, what failed", ""),
+    ("statistics", "f11,u", "statistics", "Statistics: how often, how fast (latency), what failed", ""),
     ("load", "alt+j", "load", "Load: run what is open many times, some of them at once", ""),
 )
 _SORTS = (
