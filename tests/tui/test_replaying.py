@@ -82,6 +82,12 @@ def test_many_are_sent_to_another_server_and_asked_about_or_approved() -> None:
             await stage.press("ctrl+j")
             await stage.until(lambda: isinstance(stage.app.screen, ReplayDialog))
             await stage.shows("1 same")
+            await stage.press("escape")
+            await stage.until(lambda: stage.app.screen is stage.main)
+            await stage.press("P")
+            await stage.until(lambda: isinstance(choice := stage.app.screen, ReplayChoice) and choice.how.row_count)
+            assert isinstance(choice := stage.app.screen, ReplayChoice)
+            assert choice.how.row is not None and not choice.how.row.approved, "each time anew"
 
     run(main())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 from textual.events import Key
@@ -47,9 +47,7 @@ class _How(NamedTuple):
 
 
 class ReplayChoice(Dialog[Order], scope="replay choice"):
-    """Answers what to send and where."""
-
-    approved: ClassVar[bool] = False
+    """Answers what to send and where. What was approved once is not approved the next time."""
 
     def __init__(self, studio: Studio, shown: Shown) -> None:
         super().__init__()
@@ -80,7 +78,6 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
 
     def on_mount(self) -> None:
         """Begin with what is most likely meant."""
-        self.how.go_to_key(self.approved)
         self.what.focus()
         self._tell()
 
@@ -161,7 +158,6 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
         elif where.server and len(recorded) > 1:
             self._say(f"These went to {len(recorded)} servers ({safe(', '.join(recorded), 120)}): choose fewer.")
         else:
-            type(self).approved = how.approved
             self.dismiss(Order(self._recording, planned, servers, Manner(approved=how.approved)))
 
     def _state(self, name: str) -> str:
