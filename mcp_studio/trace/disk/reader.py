@@ -31,7 +31,7 @@ class DiskReader:
         most: bytes of one body at most; of a larger one only so many are given.
     """
 
-    def __init__(self, path: Path, most: int = 1 << 28) -> None:
+    def __init__(self, path: Path, most: int = 1 << 27) -> None:
         self._path = path
         self._most = most
         self._db: sqlite3.Connection | None = None

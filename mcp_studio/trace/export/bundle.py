@@ -26,7 +26,7 @@ class Bounds:
     """How much of a file is taken; it is unpacked while it is read, and never written anywhere."""
 
     entries: int = 2_000_000
-    line: int = 96 * MB
+    line: int = 128 * MB
     """Bytes of one entry."""
     whole: int = 8 * 1024 * MB
     """Bytes of all lines."""
