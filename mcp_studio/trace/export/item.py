@@ -88,7 +88,10 @@ class _Cleaned:
 def _item(columns: Columns, number: int, row: int, body: bytes, extra: Extra | None, cleaned: _Cleaned) -> Item:
     kind, direction = columns.kind[row] & 15, columns.kind[row] >> 4
     if extra is not None:
-        told = tuple(finding._replace(text=cleaned.text(finding.text)) for finding in extra.findings)
+        told = tuple(
+            finding._replace(text=cleaned.text(finding.text), pointer=cleaned.text(finding.pointer))
+            for finding in extra.findings
+        )
         extra = Extra(told, cleaned.text(extra.comment))
     return Item(
         number, columns.time[row], cleaned.text(columns.servers.texts[columns.server[row]]),

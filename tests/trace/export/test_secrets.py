@@ -33,7 +33,7 @@ def planted() -> list[Item]:
     answer = {"jsonrpc": "2.0", "id": TOLD, "error": {"code": 1, "message": f"{TOLD} {SHAPED} password={NAMED}"}}
     info = {"name": TOLD, "version": SHAPED}
     hello = {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25", "serverInfo": info}}
-    finding = Finding("error", "rule", f"it quotes {TOLD} and {SHAPED}", "x")
+    finding = Finding("error", "rule", f"it quotes {TOLD} and {SHAPED}", "x", f"/{SHAPED}")
     ends = {"method": f"tools/{TOLD}", "target": SHAPED, "outcome": "error", "exchange": 3, "server": f"s {TOLD}"}
     welcome = {"method": "initialize", "link": 1, "outcome": "ok"}
     return [
