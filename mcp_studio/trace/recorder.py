@@ -199,7 +199,8 @@ class Recorder:
     def reader(self, since: int) -> Reader:
         """What is on disk, and what is not there yet, from the entry with this number on."""
         path, entries = self._disk.path, self._window.entries
-        first = max(self._window.oldest, self._disk.written + 1)
+        # What is redacted beside the loop was written as empty, and stays in memory until its body is there too.
+        first = max(self._window.oldest, min((self._disk.written + 1, *self._redacting)))
         last = self._window.oldest + len(entries)
         bodies = [body if isinstance(body := entries[number].held, bytes) else None for number in range(first, last)]
         return LiveReader(first, bodies, late.disk_reader(path) if path is not None else None, since)

@@ -164,7 +164,10 @@ def test_a_large_body_is_in_memory_no_longer_than_it_takes(tmp_path: Path) -> No
         entry = store[1]
         assert entry.held == b""
         body = await store.body(entry)
-        assert text in body and SECRET.encode() not in body
+        assert text in body and SECRET.encode() not in body and writer.written == 2
+        reader = store.reader()  # before it is on disk
+        assert reader.body(2) == body
+        reader.close()
         await wait_until(lambda: not isinstance(entry.held, bytes))
         assert await store.body(entry) == entry.body == body
         await store.close(5)
