@@ -209,7 +209,7 @@ class StdioTransport:
                     await _within(VERDICT, child.gone)
             await _within(VERDICT, self._stdout.ended, self._stderr.ended)
             if child.exited.done() and self._lost is None:
-                self._tell(child, f"{self._config.name} {how_it_ended(child.exited.result())}")
+                self._tell(child, f"{self._config.name} was closed: it {how_it_ended(child.exited.result())}")
         finally:
             self._stdout.close()
             self._stderr.close()

@@ -26,6 +26,7 @@ def test_only_what_stands_behind_the_servers_name_counts() -> None:
     assert read("s", "the server prints: s ended with exit code 3") is None
     assert read("s", "started s ended with exit code 3 as process 4") is None
     assert read("s", "s is a server that ended with exit code 3") is None
+    assert read("s", "s was closed: it was ended by SIGTERM") is None
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_opening_tells_command_and_pid() -> None:
         await subject.close()
         assert not alive(opened.pid)
         assert ear.ends == []
-        assert ear.all("note")[-1] == "it ended with exit code 0"
+        assert ear.all("note")[-1] == "it was closed: it ended with exit code 0"
 
     run(go())
 

@@ -24,7 +24,7 @@ def test_a_server_that_leaves_at_the_end_of_input_is_not_signalled() -> None:
     async def go() -> None:
         async with opened(python(code)) as (_, ear):
             await ear.frames_are(1)
-        assert ear.all("note")[-1] == "it ended with exit code 0"
+        assert ear.all("note")[-1] == "it was closed: it ended with exit code 0"
 
     run(go())
 
@@ -35,7 +35,7 @@ def test_a_server_that_stays_gets_sigterm_at_once() -> None:
             began = time.monotonic()
             await subject.close()
             assert time.monotonic() - began < 5
-        assert ear.all("note")[-1] == "it was ended by SIGTERM"
+        assert ear.all("note")[-1] == "it was closed: it was ended by SIGTERM"
 
     run(go())
 
@@ -49,7 +49,7 @@ def test_a_server_that_ignores_sigterm_is_killed_in_time(limit: float, most: flo
             began = time.monotonic()
             await subject.close()
             assert time.monotonic() - began < most
-        assert ear.all("note")[-1] == "it was ended by SIGKILL"
+        assert ear.all("note")[-1] == "it was closed: it was ended by SIGKILL"
 
     run(go())
 

@@ -68,7 +68,7 @@ def test_many_are_sent_to_another_server_and_asked_about_or_approved() -> None:
             await stage.until(lambda: stage.main.trace.table.numbers is not None, "a filter")
             await stage.press("P")
             await stage.until(lambda: isinstance(stage.app.screen, ReplayChoice))
-            await stage.shows("what the filter shows", "1 request in their order", "as recorded", "other")
+            await stage.shows("what the filter shows", "1 request.", "as recorded", "other")
             await stage.press("tab", "down", "down", "enter")
             await stage.until(lambda: isinstance(stage.app.screen, Approval), "the question")
             await stage.press("y")

@@ -116,7 +116,7 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
         """Look through what is chosen, beside the event loop: it may be a million messages."""
         planned = await self._planned()
         steps = len(planned.steps)
-        lines = [f"{describe.plural(steps, 'request')} in their order, one after the other."]
+        lines = [f"{describe.plural(steps, 'request')}{', in their order, one after the other' * (steps != 1)}."]
         left = ", ".join(f"{one.times:,} {one.method}" for one in planned.left_out)
         lines += [f"Left out: {safe(left, 300)}."] if left else []
         self._note.update(Content.styled("\n".join(lines), "$quiet"))
