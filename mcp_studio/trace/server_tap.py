@@ -63,8 +63,7 @@ class ServerTap:
         self.stray_lines: list[str] = []
         self.stray_count = 0
         self._stray_kept = limits.stray
-        self.on_stray: Callable[[str], None] = lambda line: None
-        """Told each stray line that is kept."""
+        self.on_stray: Callable[[str], None] = lambda line: None  # told each stray line that is kept
 
     # ------------------------------------------------------------------ told by the transport
 
@@ -101,6 +100,7 @@ class ServerTap:
     def stray(self, line: bytes) -> None:
         """A stray line on standard output."""
         self.stray_count += 1
+        self.store.wronged.emit(self.server)
         self._current = self.store.add(self.server, "in", "stray", line)
         self._lint.stray(self._current)
         if len(self.stray_lines) < self._stray_kept:

@@ -61,7 +61,7 @@ class TraceStore:
         """Milliseconds of the newest answered requests of ours; handshakes and waiting for a person do not count."""
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
-        """The server on which the lint has found its first error or warning."""
+        """The server on which the lint has found its first error or warning, or that has printed a stray line."""
         self.troubled: Signal[str] = Signal()
         """Told once, in a sentence, that nothing is kept on disk any more."""
         self.examiner = Examiner(self.ledger, self.revised)

@@ -111,10 +111,13 @@ def test_http_heads_are_kept_without_credentials() -> None:
 
 
 def test_stray_output_is_counted_beyond_what_is_kept() -> None:
-    _, tap = made()
+    store, tap = made()
+    told: list[int] = []
+    store.wronged.connect(lambda server: told.append(tap.stray_count))
     for number in range(50):
         tap.stray(f"\x1b[31mline {number}".encode())
     assert tap.stray_count == 50 and len(tap.stray_lines) == 20
+    assert set(told) == set(range(1, 51)), "whoever shows the count hears of each"
     assert "\x1b" not in tap.stray_lines[0]
 
 
