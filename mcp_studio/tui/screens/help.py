@@ -85,6 +85,7 @@ class Help(Dialog[None], scope="dialog"):
                 "marked",
                 "said",
                 "marked_said",
+                "stray",
             )
             parts += [words.format(**{name: getattr(signs, name) for name in names}), "\n"]
         for title, scopes in self._sections():
