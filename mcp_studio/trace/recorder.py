@@ -30,8 +30,8 @@ _AT_FIRST = 0.01
 """The same for what comes first: what writing needs is got ready while the first server is starting."""
 _MOMENT = 0.02
 """Seconds for which everything may be stopped at the end."""
-_BATCH = 512 * 1024
-"""Bytes after which it goes at once."""
+_BATCH = 96 * 1024
+"""Bytes after which it goes at once: as little as never holds the event loop for long."""
 _ENTRY = 100
 _ENTRIES, _BYTES = 2_000, 8 << 20
 """What stays in memory although it is on disk."""

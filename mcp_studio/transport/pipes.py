@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 
 from mcp_studio.transport.lines import Line, LineSplitter
+from mcp_studio.transport.pace import PACE
 
 if sys.platform != "win32":
     import fcntl
@@ -19,6 +20,8 @@ SMALL_READ = 64 * 1024
 """The size of a pipe, and of one read from it, until that was once full."""
 LARGE_READ = 256 * 1024
 LARGE_PIPE = 1024 * 1024
+FLOOD = 24
+"""Lines in one read: a server that sends so many at once can wait a moment for the rest to be read."""
 GATHERED = 16 * 1024
 """Bytes that are held back until the end of a turn of the loop, to leave in one write."""
 F_SETPIPE_SZ = 1031
@@ -44,12 +47,17 @@ class LineReader:
         self._splitter = LineSplitter(limit, skim=skim)
         self._lines: Iterator[Line] = iter(())
         self._read_size = SMALL_READ
+        self._flooded = False
         self._at_end = False
         self.ended: asyncio.Future[None] = self._loop.create_future()
         """Done when everything up to the end of the pipe was handed over, or reading was closed."""
         self._loop.add_reader(fd, self._readable)
 
     def _readable(self) -> None:
+        if self._flooded and (wait := PACE.wait()):
+            self._loop.remove_reader(self._fd)
+            self._loop.call_later(wait, self._hand_over, True)
+            return
         try:
             data = os.read(self._fd, self._read_size)
         except (BlockingIOError, InterruptedError):
@@ -66,6 +74,7 @@ class LineReader:
             lines = self._splitter.finish()
             self._loop.remove_reader(self._fd)
         if lines or self._at_end:
+            self._flooded = len(lines) >= FLOOD
             self._lines = iter(lines)
             self._hand_over(False)
 
@@ -91,7 +100,7 @@ class LineReader:
     def _go_on_later(self, paused: bool) -> None:
         if self._fd >= 0 and not (paused or self._at_end):
             self._loop.remove_reader(self._fd)
-        self._loop.call_soon(self._hand_over, True)
+        self._loop.call_later(PACE.wait(), self._hand_over, True)
 
     def close(self) -> None:
         """Read no more. Any number of times."""

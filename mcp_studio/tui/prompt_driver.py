@@ -17,6 +17,7 @@ from textual._time import get_time
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from mcp_studio.transport.pace import PACE
 from mcp_studio.tui import skeleton
 
 _ALTERNATE = "\x1b[?1049h"
@@ -107,6 +108,7 @@ class PromptDriver(LinuxDriver):
                         selector.unregister(self.fileno)
                     elif text := decode(data):  # the half of a character is nothing yet, and nothing means the end
                         events += parser.feed(text)
+                        PACE.key()
                 for event in events:
                     self.process_message(event)
         with suppress(EOFError, ParseError):

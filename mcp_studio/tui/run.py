@@ -85,6 +85,8 @@ def _quick_imports() -> Generator[None]:
         # middle of a flood of messages holds a key for up to a tenth of a second.
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
+        # Threads that write to the disk or search give the interpreter back sooner when a key waits for it.
+        sys.setswitchinterval(0.001)
         gc.enable()
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import tempfile
 import time
@@ -43,7 +44,9 @@ def batches(entries: int) -> Iterator[Batch]:
         for number in numbers:
             text = " ".join(chance.choices(words, k=8)) + (" needle 7 X" if chance.random() < 0.001 else "")
             what = b'"method":"tools/call","params"' if number % 2 else b'"result"'
-            bodies.append(b'{"jsonrpc":"2.0","id":%d,%b:{"text":"%b"}}' % (number - 1 + number % 2, what, text.encode()))
+            bodies.append(
+                b'{"jsonrpc":"2.0","id":%d,%b:{"text":"%b"}}' % (number - 1 + number % 2, what, text.encode())
+            )
         yield batch(
             first, bodies, names=NAMES if first == 1 else (), server=[2 + n // 2 % 10 for n in numbers],
             kind=[KIND[0] if n % 2 else KIND[1] for n in numbers], target=[2 + n // 2 % 50 for n in numbers],
@@ -79,7 +82,9 @@ async def measured(path: Path, queries: list[str]) -> None:
     stalls = Stalls()
     watching = asyncio.create_task(stalls.watch())
     await asyncio.sleep(1)
-    print(f"{len(session):,} entries, {path.stat().st_size / 1e6:.0f} MB on disk, bare {stalls.worst * 1000:.0f} ms\n")
+    print(
+        f"{len(session):,} entries, {os.path.getsize(path) / 1e6:.0f} MB on disk, bare {stalls.worst * 1000:.0f} ms\n"
+    )
     print(f"{'query':<28}{'found':>9}{'first ms':>10}{'all ms':>9}{'stall ms':>10}{'CPU ms':>9}")
     for text in queries:
         await asyncio.sleep(0.2)

@@ -10,6 +10,7 @@ import pytest
 
 from mcp_studio.transport import pipes
 from mcp_studio.transport.lines import Line
+from mcp_studio.transport.pace import HEAD_START, Pace
 from mcp_studio.transport.pipes import GATHERED, LineReader, PipeWriter
 from tests.support import run, wait_until
 
@@ -97,3 +98,58 @@ def test_a_line_that_fails_costs_none_of_those_behind_it(slices: float, monkeypa
     run(listen())
     assert lines == [b"one", b"bad", b"two", b"bad", b"three", b"bad", b"four"]
     assert [type(error) for error in told] == [ZeroDivisionError] * 3
+
+
+def test_a_flood_waits_while_a_key_is_drawn_and_nothing_of_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    pace = Pace()
+    monkeypatch.setattr(pipes, "PACE", pace)
+    lines: list[Line] = []
+    flood = b"".join(b"%d\n" % number for number in range(pipes.FLOOD))
+
+    async def listen() -> None:
+        ours, theirs = os.pipe()
+        os.set_blocking(ours, False)
+        LineReader(ours, 1_000, lines.append)
+        os.write(theirs, flood)
+        await wait_until(lambda: len(lines) == pipes.FLOOD)
+        pace.key()
+        os.write(theirs, flood)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        if pace.wait():  # a machine that stood still meanwhile tells nothing
+            assert len(lines) == pipes.FLOOD
+        await wait_until(lambda: len(lines) == 2 * pipes.FLOOD)
+        assert not pace.wait()
+        os.close(theirs)
+
+    run(listen())
+
+
+def test_a_server_that_sends_little_never_waits_for_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    pace = Pace()
+    monkeypatch.setattr(pipes, "PACE", pace)
+    lines: list[Line] = []
+
+    async def listen() -> None:
+        ours, theirs = os.pipe()
+        os.set_blocking(ours, False)
+        LineReader(ours, 1_000, lines.append)
+        monkeypatch.setattr(pace, "wait", lambda: pytest.fail("it was asked to wait"))
+        os.write(theirs, b"answer\n")
+        await wait_until(lambda: len(lines) == 1)
+        os.write(theirs, b"answer\n")
+        await wait_until(lambda: len(lines) == 2)
+        os.close(theirs)
+
+    run(listen())
+
+
+def test_keys_without_end_leave_servers_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("mcp_studio.transport.pace.monotonic", lambda: now)
+    pace, waited, steps = Pace(), 0, 1_000
+    for _ in range(steps):
+        now += HEAD_START / 10
+        pace.key()
+        waited += pace.wait() > 0
+    assert steps * 0.3 < waited < steps * 0.7

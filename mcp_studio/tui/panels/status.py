@@ -40,7 +40,8 @@ class StatusLine(Widget):
         """The line as text; where there is no room the least important parts are left out as a whole."""
         f = self.facts
         waiting = f"   {self.flag} {f.waiting:,} waiting" if f.waiting else ""
-        times = f"   p50 {f.p50:,.0f}ms  p95 {f.p95:,.0f}ms" if f.p50 is not None and f.p95 is not None else ""
+        known = f.p50 is not None and f.p95 is not None
+        times = f"   p50 {_short(f.p50)}  p95 {_short(f.p95)}" if known else ""
         parts = [
             (" mcp-studio", "b $primary", 2),
             (f"  {f.ready:,}/{f.servers:,} servers", "", 1),
@@ -60,3 +61,8 @@ class StatusLine(Widget):
         """Open the oldest question."""
         if self.facts.waiting:
             await self.run_action("app.questions")
+
+
+def _short(ms: float | None) -> str:
+    ms = ms or 0.0
+    return f"{ms:.0f}ms" if ms < 999.5 else f"{ms / 1000:,.1f}s"
