@@ -82,6 +82,7 @@ async def measured(path: Path, queries: list[str]) -> None:
     stalls = Stalls()
     watching = asyncio.create_task(stalls.watch())
     await asyncio.sleep(1)
+    size = await asyncio.to_thread(os.path.getsize, path)
     print(f"{len(session):,} entries, {size / 1e6:.0f} MB on disk, bare {stalls.worst * 1000:.0f} ms\n")
     print(f"{'query':<28}{'found':>9}{'first ms':>10}{'all ms':>9}{'stall ms':>10}{'CPU ms':>9}")
     for text in queries:
