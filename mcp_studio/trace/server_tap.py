@@ -20,7 +20,7 @@ from mcp_studio.trace.lines import Lines
 from mcp_studio.trace.lint.finding import worst
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Linter
-from mcp_studio.trace.message import Span, WireMessage
+from mcp_studio.trace.message import LISTEN, Span, WireMessage
 from mcp_studio.trace.rounds import Rounds, asker
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.tap import HttpRequest, HttpResponse
@@ -29,7 +29,6 @@ E = TypeVar("E", bound=StudioError)
 _ASKED = 1_000
 """Questions of the server that are remembered while they have no answer."""
 _LABEL, _LINE = 1_000, 65_536
-_LATE = 65_536  # bytes of the longest frame that is sorted although nobody took it
 _REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
 
 
@@ -259,6 +258,7 @@ class ServerTap:
         for frame in [one for one, out in self._coming.items() if out.kind == "request" and out.id == identity]:
             del self._coming[frame]  # given up before it left
         if span := self._open.pop(identity, None):
+            lost = lost and span.method != LISTEN  # a subscription has no answer to lose
             self.store.gave_up(self._rounds.given_up(identity, span), "lost" if lost else "cancelled")
 
     def ended(self) -> None:
@@ -277,7 +277,7 @@ class ServerTap:
     def _leftover(self) -> None:
         if (entry := self._last) is not None:
             self._lint.leftover(entry, self._beginning)
-            if not entry.exchange and entry.size <= _LATE:  # it came while the connection was being closed
+            if not entry.exchange and entry.size <= _LINE:  # it came while the connection was being closed
                 self.understood(parse(entry.body))
 
     def _answered(self, spans: dict[RequestId, Span], name: RequestId, entry: WireMessage, tool: bool = False) -> None:

@@ -22,6 +22,7 @@ from mcp_studio.trace.query.nodes import (
     Kind,
     Name,
     Node,
+    Not,
     Outcome,
     Severe,
     Text,
@@ -30,8 +31,8 @@ from mcp_studio.trace.query.regex import Regex
 from mcp_studio.trace.query.values import BYTES, MS, amount, moment
 
 _FAILED = Outcome(frozenset({"tool error", "error", "lost"}))
-FAILED = Any((_FAILED, Kind(frozenset({"error", "invalid", "stray"}))))
-"""`status:error`, `error`: what went wrong, in whatever way."""
+FAILED = All((Any((_FAILED, Kind(frozenset({"error", "invalid", "stray"})))), Not(Flag(PROBE))))
+"""`status:error`, `error`: what went wrong, in whatever way; that a server is of the other era is nothing wrong."""
 FLAGS = {"marked": MARKED, "commented": COMMENTED, "probe": PROBE, "by-hand": BY_HAND}
 LEVELS = {"any": 1, "hint": 1, "note": 1, "warning": 2, "error": 3}
 """`finding:` -> the least severity."""
