@@ -179,7 +179,7 @@ def wire(walker: Walker, modern: bool) -> None:
     walker.go("end enter")
     for _ in range(5):
         walker.go("]")
-    walker.go("esc esc esc")
+    walker.go("esc esc esc", gone="enter Detail")
     to(walker, "f8")
     walker.go("M", "─ Comment")
     walker.paste("[@click=app.quit]my\x1b[31m words")

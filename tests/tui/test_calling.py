@@ -126,7 +126,7 @@ def test_a_tool_error_a_refusal_and_a_lost_connection_read_differently() -> None
             await stage.main.calling.open(entry, go=True)
             await stage.press("x")
             assert isinstance(await stage.ran(), Lost)
-            await stage.shows("✗ connection lost:")
+            await stage.shows("✗ connection lost. Whether the server did the work is unknown.")
             await stage.open("greet", "prompt")
             stage.main.calling.opened.value = {}
             await stage.press("ctrl+j", "ctrl+j")
