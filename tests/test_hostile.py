@@ -179,7 +179,11 @@ def wire(walker: Walker, modern: bool) -> None:
     walker.go("end enter")
     for _ in range(5):
         walker.go("]")
-    walker.go("esc esc esc", gone="enter Detail")
+    for _ in range(6):
+        # On a busy machine two of them may arrive as one key.
+        if "enter Detail" in walker.text():
+            walker.go("esc")
+    walker.shows("enter Detail", gone=True)
     to(walker, "f8")
     walker.go("M", "─ Comment")
     walker.paste("[@click=app.quit]my\x1b[31m words")
