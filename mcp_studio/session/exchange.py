@@ -12,7 +12,7 @@ from mcp_studio.limits import MB
 from mcp_studio.protocol.message import Malformed, Parsed, Request
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.signal import Signal
-from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.message import ACKNOWLEDGED, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 
 _MOST = 10_000
@@ -87,6 +87,8 @@ class RawExchange:
     def _concerns(self, entry: WireMessage) -> bool:
         if entry.kind == "http":
             return entry.exchange == self._http
+        if entry.method == ACKNOWLEDGED and entry.exchange != self._http:
+            return False  # it answers a subscription of ours
         asked = entry.span.request if entry.span is not None else entry
         return asked.direction != "out" or asked.by_hand or (self.collides and entry.direction == "in")
 

@@ -17,6 +17,7 @@ from mcp_studio.session.listening import Stream
 from mcp_studio.session.owner import Seat
 from mcp_studio.session.watching import Ground, LegacyLink, Link, ModernLink
 from mcp_studio.signal import Signal
+from mcp_studio.trace.message import ACKNOWLEDGED
 
 State = Literal["wanted", "active", "refused", "lost"]
 """`wanted`: not connected, or no answer yet; `refused`: the server said no; `lost`: given up after retries."""
@@ -177,7 +178,7 @@ class Subscriptions:
         place = self._places.get(server)
         if place is None or place.link is None:
             return
-        if method == "notifications/subscriptions/acknowledged":
+        if method == ACKNOWLEDGED:
             honoured = params.get("notifications")
             place.link.acknowledge(_stream_of(params), honoured if isinstance(honoured, dict) else {})
         elif method == "notifications/resources/updated":

@@ -18,6 +18,8 @@ GREETINGS = ("initialize", "server/discover")
 """Requests that open a connection: the first of them may be tried in vain."""
 LISTEN = "subscriptions/listen"
 """A request that is open as long as the connection: that it ends with it is no error."""
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+"""What comes first on it."""
 UNTIMED = frozenset((*GREETINGS, LISTEN))
 """Requests whose time says how long a server takes to start, or stays open, not how long it takes to answer."""
 

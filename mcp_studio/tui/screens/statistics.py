@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
 from textual.events import Click, Resize
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -42,6 +43,17 @@ _EMPTY = {
     "calls": "No tool was called, no prompt got and no resource read yet.", "errors": "No errors.",
 }  # fmt: skip
 Row = StatRow | ErrorGroup
+
+
+class DetailRoom(Static):
+    """About one row; says when it has another size than before."""
+
+    class Changed(Message):
+        """It was hidden, or the screen was another."""
+
+    def on_resize(self) -> None:
+        """Tell it."""
+        self.post_message(self.Changed())
 
 
 class Head(Static):
@@ -80,7 +92,7 @@ class Statistics(Dialog[str], scope="statistics"):
         self._rest_until = 0.0
         self._head = Head(classes="head")
         self.list: VirtualList[Row] = VirtualList(self._draw, key=_key_of)
-        self._detail = Static(classes="detail")
+        self._detail = DetailRoom(classes="detail")
 
     def heading(self) -> Content:
         """The tabs, and how much was not looked at yet."""
@@ -209,6 +221,11 @@ class Statistics(Dialog[str], scope="statistics"):
     def on_resize(self, event: Resize) -> None:
         """There is another width for columns."""
         self.call_after_refresh(self._fill)
+
+    def on_detail_room_changed(self, event: DetailRoom.Changed) -> None:
+        """It was hidden, or has another size: what is told depends on that."""
+        event.stop()
+        self._tell()
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
         """Another row is under the cursor."""
