@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
 from textual.events import Click, Resize
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -19,7 +18,7 @@ from mcp_studio.trace.recording import Recording
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.dialog import Dialog
-from mcp_studio.tui.screens.statistics_detail import content, detail
+from mcp_studio.tui.screens.statistics_detail import DetailRoom, content, detail
 from mcp_studio.tui.screens.statistics_rows import TABS, StatRow, View
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.histogram import count_text
@@ -43,17 +42,6 @@ _EMPTY = {
     "calls": "No tool was called, no prompt got and no resource read yet.", "errors": "No errors.",
 }  # fmt: skip
 Row = StatRow | ErrorGroup
-
-
-class DetailRoom(Static):
-    """About one row; says when it has another size than before."""
-
-    class Changed(Message):
-        """It was hidden, or the screen was another."""
-
-    def on_resize(self) -> None:
-        """Tell it."""
-        self.post_message(self.Changed())
 
 
 class Head(Static):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
 
 from mcp_studio.safetext import safe
 from mcp_studio.trace.numbers.errors import ErrorGroup
@@ -19,6 +21,17 @@ _COLOURS = {"dim": "$quiet", "accent": "$primary", "bad": "$state-failed", "stro
 _BESIDE = 90
 """Cells from which on errors stand beside the histogram."""
 _ERRORS = 4
+
+
+class DetailRoom(Static):
+    """About one row; says when it has another size than before."""
+
+    class Changed(Message):
+        """It was hidden, or the screen was another."""
+
+    def on_resize(self) -> None:
+        """Tell it."""
+        self.post_message(self.Changed())
 
 
 def detail(row: StatRow, view: View, errors: Sequence[ErrorGroup], width: int, height: int) -> Content:
