@@ -193,7 +193,7 @@ def wire(walker: Walker, modern: bool) -> None:
     walker.go("enter", "cannot be opened")
     walker.go("esc", gone="─ Sessions")
     walker.go("f11", "Servers 1 . Methods", "target")
-    walker.go("] ]", rf"echo{MARK}|refuse{MARK}")
+    turn(walker, "]", rf"(echo|refuse){MARK}")
     walker.go("]", MARK)
     walker.go("esc", gone="Methods")
 
