@@ -13,15 +13,13 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterable, Iterator
-from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
-from urllib.parse import quote, quote_plus
+
+from mcp_studio.secret_forms import SHORTEST, forms
 
 MARK = "‹redacted›"
 """What stands in the place of a secret."""
 _MARK = MARK.encode()
-SHORTEST = 6
-"""Told secrets with fewer characters are not looked for: they would be found everywhere."""
 _SLICE = 1 << 20
 """Bytes searched at a time, so that a redacting thread leaves the interpreter to others in between."""
 _REACH = 120
@@ -130,7 +128,7 @@ class Redactor:
             return self.learn(rest)
         for value in (secret, *secret.splitlines()):
             if len(value.strip()) >= SHORTEST:
-                self._told.update(dict.fromkeys(_forms(value.strip())))
+                self._told.update(dict.fromkeys(forms(value.strip())))
         if self._told:
             ordered = sorted(self._told, key=len, reverse=True)
             self._literals = re.compile(b"|".join(map(re.escape, ordered)))
@@ -300,28 +298,3 @@ def _is_basic(value: bytes) -> bool:
         return b":" in binascii.a2b_base64(value + b"=" * (-len(value) % 4))
     except binascii.Error:
         return False
-
-
-def _forms(secret: str) -> Iterator[bytes]:
-    raw = secret.encode("utf-8", "surrogatepass")
-    yield raw
-    for text in (encode_basestring(secret)[1:-1], encode_basestring_ascii(secret)[1:-1]):
-        yield text.encode("utf-8", "surrogatepass")
-        yield encode_basestring(text)[1:-1].encode("utf-8", "surrogatepass")
-    yield encode_basestring(secret)[1:-1].replace("/", "\\/").encode("utf-8", "surrogatepass")
-    for safe in ("", "/", "!'()*"):  # what is quoted depends on who quotes
-        for quoted in (quote(raw, safe=safe), quote_plus(raw, safe=safe)):
-            yield quoted.encode()
-            yield re.sub("%..", lambda found: found[0].lower(), quoted).encode()
-    yield quote(quote(raw, safe=""), safe="").encode()
-    go = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
-    yield encode_basestring(secret)[1:-1].translate(str.maketrans(go)).encode("utf-8", "surrogatepass")
-    for shift in range(3):
-        # Inside a longer text the secret starts at any of three positions of a base64 group; the outer groups vary.
-        whole = binascii.b2a_base64(b"\0" * shift + raw, newline=False)
-        inner = whole[(0, 2, 3)[shift] : len(whole) - (0, 3, 2)[(shift + len(raw)) % 3]]
-        if shift == 0:
-            yield whole
-        if len(inner) >= SHORTEST:
-            yield inner
-            yield inner.translate(bytes.maketrans(b"+/", b"-_"))

@@ -21,7 +21,7 @@ from tests.support import ROOT
 PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
-    "config schema protocol errors signal paths jsontext safetext redact record limits atomic browser",
+    "config schema protocol errors signal paths jsontext safetext redact secret_forms record limits atomic browser",
     "transport auth",
     "session catalog trace",
     "call search",
