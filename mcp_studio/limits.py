@@ -62,6 +62,14 @@ class Limits:
     """Tasks of one server that are kept."""
     logs: int = 2_000
     """Log messages kept per server."""
+    step_ups: int = 3
+    """Times that one request may ask for further scopes, or be refused with a token just got."""
+    metadata: int = MB
+    """One answer of an authorization server."""
+    sign_in_request: float = 15.0
+    """One request to an authorization server, all phases together."""
+    sign_in: float = 900.0
+    """Waiting for a person in a browser."""
     reconnects: int = 5
     """Reconnects of one stream without progress."""
     retry_min: float = 0.25

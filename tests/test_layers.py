@@ -21,7 +21,7 @@ from tests.support import ROOT
 PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
-    "config schema protocol errors signal paths jsontext safetext redact secret_forms record limits atomic browser",
+    "config schema protocol errors signal paths jsontext safetext redact secret_forms record limits atomic browser vault",
     "transport auth",
     "session catalog trace",
     "call search",
@@ -34,7 +34,7 @@ ROW = {room: row for row, rooms in enumerate(LAYERS) for room in rooms.split()}
 FRONT_ENDS = LAYERS[-1].split()
 ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
-    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring rank_bm25 numpy tomlkit pyperclip PIL".split(),
+    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 numpy tomlkit pyperclip PIL".split(),
     *"jsonschema jsonschema_specifications referencing".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""

@@ -49,6 +49,67 @@ class Root(NamedTuple):
     name: str = ""
 
 
+AuthKind = Literal["", "none", "code", "client_credentials", "private_key_jwt", "enterprise", "workload"]
+"""How to get a token: as the server asks (empty: with a person, in a browser), never, or by one of the grants that
+need no person (RFC 6749 4.4; RFC 7523 2.2; MCP enterprise-managed authorization; workload identity, RFC 7523 2.1)."""
+
+
+@record(frozen=True)
+class Auth:
+    """One `[servers.NAME.auth]` table: how to sign in where the server wants it. All of it can be left out."""
+
+    kind: AuthKind = ""
+    account: str = ""
+    """A word of the person's choice that tells several accounts at one address apart."""
+    issuer: str = ""
+    """The authorization server to use where several are named; with `kind`, also where none is."""
+    client_id: str = ""
+    """A client that was registered beforehand."""
+    client_secret: str = ""
+    client_metadata_url: str = ""
+    """Where our client id metadata document is kept, for authorization servers that read such."""
+    scopes: tuple[str, ...] = ()
+    """What to ask for besides what the server names."""
+    method: str = ""
+    """How the client shows itself at the token endpoint; empty leaves it to the authorization server's metadata."""
+    redirect_port: int = 0
+    """The port on this machine that the browser is sent back to; 0 leaves it to us."""
+    redirect_host: str = "127.0.0.1"
+    """`127.0.0.1` or `localhost`, for clients that were registered with the other one."""
+    key: str = ""
+    """The private key as PEM, or the file it is in (`private_key_jwt`)."""
+    algorithm: str = "ES256"
+    """How `key` signs."""
+    assertion: str = ""
+    """The workload's JWT, or the file it is in, read anew each time (`workload`)."""
+    idp_token_endpoint: str = ""
+    """Where the identity provider exchanges tokens (`enterprise`)."""
+    idp_client_id: str = ""
+    idp_client_secret: str = ""
+    idp_id_token: str = ""
+    """The identity token that a person got there, or the file it is in."""
+    dpop: bool = False
+    """Bind tokens to a key of ours also where the server does not ask for it (RFC 9449)."""
+    assume_pkce: bool = False
+    """Go on where the authorization server does not say that it knows PKCE, as some do that know it."""
+
+
+@record(frozen=True)
+class Tls:
+    """One `[servers.NAME.tls]` table."""
+
+    ca: str = ""
+    """A file, or folder, with further certificate authorities to trust (PEM)."""
+    cert: str = ""
+    """The client certificate (PEM)."""
+    key: str = ""
+    """Its private key, where it is not in the same file."""
+    password: str = ""
+    """What the key is encrypted under."""
+    insecure: bool = False
+    """Accept any certificate of this server; marked wherever the server is shown."""
+
+
 @record(frozen=True)
 class ServerConfig:
     """One `[servers.NAME]` table, after `${…}` expansion."""
@@ -83,6 +144,8 @@ class ServerConfig:
     group: str = ""
     priority: int = 0
     timeouts: Timeouts = Timeouts()
+    auth: Auth = Auth()
+    tls: Tls = Tls()
     secrets: tuple[str, ...] = ()
     """Values that came from `${…}` or stand in secret-looking places: told to the redactor, never shown."""
     source: Source = Source("argument")
@@ -99,6 +162,8 @@ class ServerConfig:
         return "http" if self.url else "stdio"
 
 
+Keeping = Literal["keyring", "file", "memory"]
+"""Where tokens and named secrets are kept: the OS keyring, an encrypted file that was asked for, or nowhere."""
 Verdict = Literal["allow", "ask", "deny"]
 
 
@@ -166,6 +231,12 @@ class Settings:
     """Seconds after which a recorded session goes."""
     traceparent: bool = False
     """Say in every request which trace it belongs to (W3C Trace Context)."""
+    secrets: Keeping = "keyring"
+    """`[secrets] store`."""
+    browser: str = ""
+    """The command that opens a page (`[auth] browser`); empty for the desktop's, `none` on a machine without one."""
+    client_metadata_url: str = ""
+    """`[auth] client_metadata_url`: as `Auth.client_metadata_url`, for all servers that say nothing else."""
     redact: tuple[str, ...] = ()
     """Further header names, key names or regular expressions whose values are secret."""
 

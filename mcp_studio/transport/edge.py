@@ -17,6 +17,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.transport import http_client
+from mcp_studio.transport.credentials import Credentials, Refused
 from mcp_studio.transport.http_answer import Answer, text
 from mcp_studio.transport.http_errors import (
     HttpFailure,
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 
 HeaderList = list[tuple[str, str]]
 _REDIRECTS = 5
+_CREDENTIALS = 5
+"""How many times one request is sent anew with other credentials, whatever these say."""
+_REFUSAL, _PATIENCE = 64 * 1024, 5.0
+"""Bytes and seconds of a refusal's body that are read before the credentials are asked."""
 _ABANDONED = "abandoned before its end: the connection was closed"
 
 
@@ -59,8 +64,9 @@ class _Phases:
 class Edge:
     """All HTTP traffic of one connection."""
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, credentials: Credentials | None = None) -> None:
         self._config = config
+        self._access = credentials
         self._limits = limits
         self._tap = tap
         self.connect = config.timeouts.connect or limits.connect
@@ -69,8 +75,7 @@ class Edge:
         """Host and port, for sentences."""
         self.target = ""
         """The URL without credentials."""
-        self.credentials = False
-        """Whether credentials are configured."""
+        self._configured = False
         self._numbers = itertools.count(1)
         self._headers: HeaderList = []
         self._client: http_client.Client | None = None
@@ -90,11 +95,16 @@ class Edge:
         signed = any(name.lower() == "authorization" for name, _ in headers)
         if client.userinfo and not signed:
             headers.append(("Authorization", f"Basic {base64.b64encode(client.userinfo).decode()}"))
-        self.credentials = signed or bool(client.userinfo)
+        self._configured = signed or bool(client.userinfo)
         self._headers = headers
         self._client = client
         self.place = client.place
         self.target = str(client.url)
+
+    @property
+    def credentials(self) -> bool:
+        """Whether there are credentials to send, configured or from signing in."""
+        return self._configured or (self._access is not None and self._access.present)
 
     @asynccontextmanager
     async def exchange(
@@ -120,14 +130,20 @@ class Edge:
             HttpBroken: what came is not HTTP.
             LimitExceeded: the headers are larger than `limits.headers`.
         """
-        url = url or self._ready().url
-        for hop in range(_REDIRECTS + 1):
-            answer = await self._send(method, url, headers, body, head, first=hop == 0 and not again)
+        url, hops, tries = url or self._ready().url, 0, 0
+        while hops <= _REDIRECTS:
+            signed = await self._signed(method, url)
+            answer = await self._send(method, url, merged(headers, signed), body, head, first=not again)
+            again = True
             try:
                 onward = self._redirect(answer)
-                if onward is None:
+                if onward is None and await self._refused(answer, method, signed, tries):
+                    onward, tries = url, tries + 1
+                elif onward is None:
                     yield answer
                     return
+                else:
+                    hops += 1
             except asyncio.CancelledError:
                 self._ended(answer, _ABANDONED)
                 raise
@@ -138,6 +154,21 @@ class Edge:
                 await answer.close()
             url = onward
         raise HttpUnreachable(f"{self.place} redirects more than {_REDIRECTS} times.", hint="Check the URL.")
+
+    async def _signed(self, method: str, url: httpx2.URL) -> HeaderList:
+        return await self._access.lines(method, str(url)) if self._access is not None else []
+
+    async def _refused(self, answer: Answer, method: str, signed: HeaderList, tries: int) -> bool:
+        """Whether credentials that are better than those that were sent have been found."""
+        if self._access is None:
+            return False
+        self._access.seen(str(answer.url), answer.headers)
+        nonce = answer.status == 400 and bool(answer.header("dpop-nonce"))
+        if (answer.status not in (401, 403) and not nonce) or tries >= _CREDENTIALS:
+            return False
+        body = await answer.peek(_REFUSAL, _PATIENCE)
+        told = Refused(answer.status, method, str(answer.url), signed, answer.headers, excerpt(body), tries + 1)
+        return await self._access.refused(told)
 
     def within(self, base: httpx2.URL, reference: str) -> httpx2.URL:
         """The address that a server names relative to `base`, if it is on the configured origin.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import LimitExceeded
@@ -83,6 +85,18 @@ class Answer:
             if raw is None:
                 return b""
             self._pieces = self._decoder.feed(raw)
+
+    async def peek(self, limit: int, seconds: float) -> bytes:
+        """The beginning of the body, as much as comes in time and no network error; `chunk` gives it all the same."""
+        parts: list[bytes] = []
+        try:
+            async with asyncio.timeout(seconds):
+                while sum(map(len, parts)) < limit and (part := await self.chunk()):
+                    parts.append(part)
+        except (TimeoutError, HttpFailure):
+            pass  # Whoever reads on meets the same, and says so.
+        self._pieces = chain(parts, self._pieces)
+        return b"".join(parts)
 
     async def read(self, limit: int) -> bytes:
         """The whole decoded body.

@@ -27,8 +27,8 @@ _PATIENCE = 5.0
 class FallbackTransport:
     """Implements `base.Transport` by one of two others, and `base.Sink` for the first of them."""
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
-        edge = Edge(config, limits, tap)
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
+        edge = edge or Edge(config, limits, tap)
         self._tap = tap
         self._newer = HttpTransport(config, limits, tap, edge)
         self._older = SseTransport(config, limits, tap, edge, min(edge.connect, _PATIENCE))

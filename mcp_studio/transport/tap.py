@@ -17,6 +17,10 @@ class HttpRequest(NamedTuple):
     method: str
     url: str
     headers: Headers
+    body: bytes = b""
+    """Of an exchange that is no part of MCP; those of MCP carry frames, which are told by themselves."""
+    purpose: str = ""
+    """What such an exchange is for, in words: `metadata of the authorization server`; empty for MCP."""
 
 
 class HttpResponse(NamedTuple):
@@ -28,6 +32,10 @@ class HttpResponse(NamedTuple):
     reason: str
     headers: Headers
     error: str = ""
+    body: bytes = b""
+    """Of an exchange that is no part of MCP."""
+    purpose: str = ""
+    """As of its request."""
 
 
 class Tap(Protocol):

@@ -14,6 +14,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.skim import Skimmed
 from mcp_studio.transport.base import Opened, Sink
+from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, excerpt, refused
 from mcp_studio.transport.http_wire import Wire
@@ -35,9 +36,9 @@ class WebSocketTransport:
 
     kind: Kind = "websocket"
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         self._name = config.name
-        self._wire = Wire(config, limits, tap)
+        self._wire = Wire(config, limits, tap, edge)
         self._limits = limits
         self._tap = tap
         self._tasks = Tasks(self._unforeseen)
