@@ -14,21 +14,41 @@ _OPENERS = (["xdg-open"], ["gio", "open"], ["wslview"], ["x-www-browser"], ["fir
 _PATIENCE = 1.0
 
 
-async def open_page(url: str) -> bool:
-    """Hand an address that `session.urls.judge` allows to the browser; False where there is none."""
-    if sys.platform == "win32":
+NONE = "none"
+"""The browser of a machine that has none (`[auth] browser`)."""
+
+
+async def open_page(url: str, browser: str = "") -> bool:
+    """Hand an address that `urls.judge` allows to the browser; False where there is none.
+
+    Args:
+        browser: the command to open it with (`Settings.browser`); empty for that of the desktop.
+    """
+    if sys.platform == "win32" and not browser:
         os.startfile(url)
         return True
-    argv = command(url, os.environ)
+    argv = command(url, os.environ, browser)
     return argv is not None and await asyncio.to_thread(_start, argv)
 
 
-def command(url: str, environ: Mapping[str, str]) -> list[str] | None:
+def is_there(environ: Mapping[str, str] = os.environ, browser: str = "") -> bool:
+    """Whether a page can be opened from here; over SSH only with a browser that somebody has named."""
+    named = browser or environ.get("BROWSER")
+    if sys.platform == "win32" and not named:
+        return True
+    far = environ.get("SSH_CONNECTION") or environ.get("SSH_TTY")
+    return (bool(named) or not far) and command("https://localhost/", environ, browser) is not None
+
+
+def command(url: str, environ: Mapping[str, str], browser: str = "") -> list[str] | None:
     """The command that opens an address; None where no browser has a window of its own.
 
-    `BROWSER` goes first, as everywhere. A browser that draws on this terminal would draw over what is there.
+    The one that is named goes first, then `BROWSER`, as everywhere. A browser that draws on this terminal would draw
+    over what is there.
     """
-    for written in filter(None, environ.get("BROWSER", "").split(os.pathsep)):
+    if browser == NONE:
+        return None
+    for written in filter(None, (browser, *environ.get("BROWSER", "").split(os.pathsep))):
         try:
             words = shlex.split(written.strip().removesuffix("&"))
         except ValueError:

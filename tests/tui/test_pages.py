@@ -185,3 +185,17 @@ def test_a_browser_that_draws_on_the_terminal_is_none(tmp_path: Path) -> None:
     assert browser.command("https://a.example/$(x)", {"BROWSER": f"{script} --new %s &"}) == [
         str(script), "--new", "https://a.example/$(x)",
     ]  # fmt: skip
+
+
+def test_the_browser_that_is_named_goes_first_and_none_is_none(tmp_path: Path) -> None:
+    script = tmp_path / "mine"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    desktop = {"DISPLAY": ":0", "BROWSER": str(script)}
+    assert browser.command("https://a.example", desktop, f"{script} --named") == [
+        str(script), "--named", "https://a.example",
+    ]  # fmt: skip
+    assert browser.command("https://a.example", desktop, "none") is None
+    assert browser.is_there({"BROWSER": str(script)}) and not browser.is_there(desktop, "none")
+    assert not browser.is_there({"DISPLAY": "localhost:10.0", "SSH_CONNECTION": "a 1 b 2"}), "a screen over SSH"
+    assert browser.is_there({"SSH_CONNECTION": "a 1 b 2"}, str(script))
