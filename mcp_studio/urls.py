@@ -1,0 +1,173 @@
+"""Pages that somebody unknown asks to open: what may be opened at all, and what a person has to see before.
+
+Specification 2025-11-25, client/elicitation, URL mode: never prefetched, never opened without consent, the whole
+address shown, the host made to stand out, internationalized names in both forms. What browsers read in another way
+than it looks (escaped hosts, numbers in odd spellings, signs that look like slashes) is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import NamedTuple
+
+_LONGEST = 8_192
+_NAME, _LABEL, _LONG = 253, 63, 60
+"""Characters of a host and of one label (RFC 1035), and those from which on a person is warned."""
+_DOTS = str.maketrans({"\u3002": ".", "\uff0e": ".", "\uff61": "."})
+# Patterns as texts: they are compiled for the first address, not at every start.
+_HOST = r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?\Z"
+_NUMBER = r"(?:[0-9]+|0x[0-9a-f]*)\.?\Z"
+_BRACKETS = r"\[[^\]]*\](?::[0-9]*)?\Z"
+_KEPT = "\u00df\u03c2"
+"""Letters that older rules for names turn into others, and browsers keep (ß, ς)."""
+_LIKE_SIGNS = frozenset("\u01c3\u02d0\u02d1")
+_MIDDLE = frozenset("\u00b7\u30fb\u05f3\u05f4\u0375")
+_TOGETHER = (frozenset(("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")), frozenset(("CJK", "HANGUL")))
+"""Scripts that one word may well have at once."""
+
+
+class Page(NamedTuple):
+    """What is known of an address before anybody goes there."""
+
+    url: str
+    """The address as it came."""
+    host: str
+    """Where it leads, as it is shown to people."""
+    ascii_host: str
+    """The same as the network knows it; differs from `host` for internationalized names."""
+    refusal: str
+    """Why it must not be opened, or an empty string."""
+    warnings: tuple[str, ...]
+    """What a person should know of the host and the address."""
+
+
+def judge(url: str) -> Page:
+    """What to say of an address, and whether it may be opened: https, or http on this machine, and nothing else."""
+    from urllib.parse import urlsplit
+
+    if len(url) > _LONGEST:
+        return Page(url, "", "", f"The address is longer than {_LONGEST:,} characters.", ())
+    if any(character.isspace() or unicodedata.category(character)[0] == "C" for character in url) or "\\" in url:
+        return Page(url, "", "", "The address has blanks, control characters or backslashes in it.", ())
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return Page(url, "", "", "This is no address that can be read.", ())
+    shown, network = _both_forms(host)
+    if not network:
+        return Page(url, host, host, "The address names no host that can be reached.", ())
+    address = _address(network)
+    local = network == "localhost" or network.endswith(".localhost") or (address is not None and address.is_loopback)
+    refusal = ""
+    if parts.scheme not in ("https", "http"):
+        refusal = f"Only https pages are opened, and this is {parts.scheme or 'no'} one."
+    elif parts.username is not None or parts.password is not None:
+        refusal = "The address carries a user name before its host, which makes it look like another one."
+    elif wrong := _wrong_host(shown, network, parts.netloc):
+        refusal, local = wrong, False
+    elif parts.scheme == "http" and not local:
+        refusal = "Only https pages are opened; http is read and changed by anybody on the way."
+    return Page(url, shown, network, refusal, _warnings(shown, network, port, local))
+
+
+def _wrong_host(shown: str, network: str, netloc: str) -> str:
+    """Why a host cannot be trusted to be the one that it looks like."""
+    if "[" in netloc:
+        whole = re.match(_BRACKETS, netloc) and "%" not in network and isinstance(_address(network), IPv6Address)
+        return "" if whole or _mapped(network) else "The host is no address of the network that browsers agree on."
+    if "%" in network:
+        return "The name of the host is escaped with %, which hides what it is."
+    if not re.match(_HOST, network) or any(len(label) > _LABEL for label in network.split(".")) or len(network) > _NAME:
+        return "The name of the host is none that the network knows."
+    if re.match(_NUMBER, network.rstrip(".").rpartition(".")[2]) and not (_address(network) and shown == network):
+        return "The host is a number in a spelling that hides which one it is."
+    if any(_like_sign(character) for character in shown):
+        return "The name of the host has signs in it that look like parts of an address."
+    return ""
+
+
+def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[str, ...]:
+    found: list[str] = []
+    if shown != network:
+        found.append("The name of the host has other letters than a-z; look at both forms.")
+    elif "xn--" in network:
+        found.append("The name of the host stands for other letters than a-z, which cannot be shown.")
+    if any(_mixed(_scripts(label)) for label in shown.split(".")):
+        found.append("The name of the host mixes letters of several scripts, as forged names do.")
+    if len(shown) > _LONG:
+        found.append("The name of the host is very long; where it leads stands at its end.")
+    address = _address(network)
+    if local:
+        found.append("The page is on this machine.")
+    elif address is not None and not address.is_global:
+        found.append("The host is a bare address, and one of a private network.")
+    elif address is not None:
+        found.append("The host is a bare address, not a name.")
+    if port not in (None, 80, 443) and not local:
+        found.append(f"It uses the unusual port {port}.")
+    return tuple(found)
+
+
+def _both_forms(host: str) -> tuple[str, str]:
+    """The host for people and for the network; the second is empty where there is none."""
+    host = host.translate(_DOTS).lower()
+    if not host or host.isascii():
+        return (_for_people(host) if "xn--" in host else host), host
+    try:
+        network = ".".join(map(_ascii_label, host.split(".")))
+    except UnicodeError:
+        return host, ""
+    return (_for_people(host) if "xn--" in host else host), network
+
+
+def _ascii_label(label: str) -> str:
+    """A label as browsers send it: they keep ß and ς, which IDNA 2003 does not (UTS 46, non-transitional)."""
+    if any(letter in _KEPT for letter in label):
+        return "xn--" + unicodedata.normalize("NFKC", label).lower().encode("punycode").decode("ascii")
+    return label.encode("idna").decode("ascii") if label else ""
+
+
+def _for_people(host: str) -> str:
+    """A host with the letters that its `xn--` labels stand for, as far as they can be read."""
+    labels: list[str] = []
+    for label in host.split("."):
+        try:
+            spelled = label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label
+            # What does not lead back to itself would be shown as a name that it is not.
+            labels.append(spelled if _ascii_label(spelled) == label else label)
+        except (UnicodeError, ValueError, OverflowError):
+            labels.append(label)
+    return ".".join(labels)
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """The address that a host is; one of IPv4 in the clothes of IPv6 is the one that it means."""
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return None
+    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+
+
+def _mapped(host: str) -> bool:
+    return "%" not in host and ":" in host and isinstance(_address(host), IPv4Address)
+
+
+def _like_sign(character: str) -> bool:
+    """Whether it is punctuation of other scripts, or a letter that looks like some: ⁄ ǃ ː …"""
+    if character.isascii() or character in _MIDDLE:
+        return False
+    kind = unicodedata.category(character)
+    return character in _LIKE_SIGNS or kind[0] == "P" or kind in ("Sm", "Sk", "Sc")
+
+
+def _mixed(scripts: set[str]) -> bool:
+    return len(scripts) > 1 and not any(scripts <= known for known in _TOGETHER)
+
+
+def _scripts(label: str) -> set[str]:
+    """The scripts of its letters, by the first word of their names."""
+    return {unicodedata.name(letter, "?").split()[0] for letter in label if letter.isalpha()}
