@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 from mcp_studio import __version__
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import ConfigError
 from mcp_studio.limits import Limits
 from mcp_studio.record import record
+from mcp_studio.transport import proxies, tls
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,7 +23,6 @@ _KEEP_ALIVE = 4.0
 _WRITE = 256 * 1024
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _SCHEMES = {"http": ("http", "https"), "sse": ("http", "https"), "websocket": ("ws", "wss")}
-_PROXIED_AS = {"ws": "http", "wss": "https"}
 
 
 @record(frozen=True)
@@ -40,6 +39,12 @@ class Client:
     timeout: dict[str, float | None]
     peer: str
     """The host that connections go to, the proxy's if there is one; empty when nothing has to be looked up."""
+    proxy: str = ""
+    """Host and port of the proxy in between; empty where there is none."""
+    proxy_named: str = ""
+    """The variable of the environment that names it."""
+    notes: tuple[str, ...] = ()
+    """What is good to know about how connections are made."""
 
     @property
     def place(self) -> str:
@@ -103,22 +108,21 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
     import httpx2
 
     url = _address(config)
-    proxy = proxy_for(str(url))
-    if proxy is not None and url.scheme == "ws":
-        raise ConfigError(
-            "The environment names a proxy for this address; through it only wss:// works, not ws://.",
-            hint="Put the host into NO_PROXY.",
-        )
+    route = proxies.route_to(str(url))
+    notes: list[str] = []
+    name, file = config.name, config.source.file
     # Authorities are loaded only where TLS can come into play; without any, verification refuses everything.
-    plain = url.scheme in ("http", "ws") and proxy is None
-    verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else httpx2.create_ssl_context()
+    verify = (
+        tls.plain()
+        if url.scheme in ("http", "ws")
+        else tls.context(config.tls, server=name, file=file, note=notes.append)
+    )
     pool = httpx2.Limits(
         max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE
     )
-    try:
-        transport = httpx2.AsyncHTTPTransport(verify=verify, limits=pool, proxy=proxy)
-    except (ValueError, ImportError, httpx2.InvalidURL) as problem:
-        raise ConfigError(f"The proxy that the environment names cannot be used: {problem}.") from None
+    # A proxy is not the server: it is verified always, and is shown no certificate of ours.
+    proxy = proxies.made(route, lambda: tls.context(Tls(ca=config.tls.ca), server=name, file=file)) if route else None
+    transport = httpx2.AsyncHTTPTransport(verify=verify, limits=pool, proxy=proxy)
     return Client(
         url=url.copy_with(username=None, password=None, fragment=None),
         userinfo=unquote_to_bytes(url.userinfo),
@@ -129,7 +133,10 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
             *(httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError),
         ),
         timeout={"connect": connect, "read": None, "write": limits.write, "pool": None},
-        peer=_name(proxy or str(url)),
+        peer=_name(route.url if route else str(url)),
+        proxy=route.place if route else "",
+        proxy_named=route.variable if route else "",
+        notes=tuple(notes),
     )
 
 
@@ -166,17 +173,3 @@ def _name(url: str) -> str:
     except ValueError:
         return host
     return ""
-
-
-def proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for a URL; loopback never has one."""
-    from urllib.parse import urlsplit
-    from urllib.request import getproxies, proxy_bypass
-
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(parts.netloc.rpartition("@")[2]):
-        return None
-    proxies = getproxies()
-    found = proxies.get(_PROXIED_AS.get(parts.scheme, parts.scheme)) or proxies.get("all")
-    return found if not found or "://" in found else f"http://{found}"

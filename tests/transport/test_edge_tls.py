@@ -19,6 +19,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.transport import http_client
 from mcp_studio.transport.http import HttpTransport
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpUnreachable
+from mcp_studio.transport.proxies import route_to
 from mcp_studio.transport.websocket import WebSocketTransport
 from tests.servers.http_kit import Box, Recorder, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
@@ -152,7 +153,7 @@ def test_the_proxy_of_the_environment_is_used_but_never_for_loopback(monkeypatch
                 assert "result" in await line.ask(request(1))
             assert len(proxy.requests) == 1
             limits = Limits()
-            assert http_client.proxy_for("http://direct.invalid/") is None
+            assert route_to("http://direct.invalid/") is None
             http_client.load(ServerConfig("peer", url="http://direct.invalid/"), limits, 1)
 
     run(main())
