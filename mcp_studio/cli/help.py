@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from mcp_studio import __version__
+from mcp_studio.cli import help_auth
 from mcp_studio.cli.help_recorded import usage
 from mcp_studio.cli.words import VERBS
 
@@ -217,6 +218,7 @@ step took, what failed and what to try.
 {TARGETS}
 {OPTIONS}
 {CODES}""",
+    **help_auth.usage(CODES),
     "config": f"""\
 mcp-studio config [show]                       what is in force, from which files, and what was left out and why
 mcp-studio config path                         the file that `add`, `remove` and `set` write

@@ -34,6 +34,8 @@ ALLOWED = {
     " --config --json --quiet",
     "mock": "--server --http --latency --quiet",
     "doctor": _COMMON,
+    "auth": "--config --url --transport --header --timeout --json --quiet --scope --issuer --client-id --client-secret"
+    " --step --no-browser --redirect --claims --client",
     "config": "--config --name --yes --json --quiet",
     "demo": _BENDING,
 }
@@ -41,11 +43,12 @@ ALLOWED = {
 _RECORDED = "--strict --paced --follow --jsonl --stats --delete"
 _SENDING = "--no-stamp --notification --newlines --no-handshake"
 _ASKED = "--traceparent --json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets"
-FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED}".split())
+_SIGNING_IN = "--step --no-browser --claims --client"
+FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED} {_SIGNING_IN}".split())
 """Options without a value."""
 _OPTIONAL = {"--page", "--http"}
 """Options that may stand without their value."""
-_REPEATED = {"--config", "--header", "--server", "--answer", "--frame", "--set", "--ignore"}
+_REPEATED = {"--config", "--header", "--server", "--answer", "--frame", "--set", "--ignore", "--scope"}
 _SHORT = {"-q": "--quiet", "-y": "--yes", "-o": "--output"}
 
 
@@ -167,7 +170,7 @@ def _take(options: Options, word: str, words: list[str], allowed: list[str]) -> 
     if name not in allowed:
         where = f"`{options.verb}` has no option {name}." if options.verb else f"There is no option {name}."
         raise UsageError(where, hint=nearest(name, allowed))
-    if name in FLAGS:
+    if name in FLAGS or (name == "--header" and options.verb == "auth" and options.words[:1] == ["token"]):
         if sign:
             raise UsageError(f"{name} takes no value.")
         options.given[name] = []

@@ -13,6 +13,7 @@ from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 _KINDS = {
     "list": "servers tools resources templates prompts history saved",
     "tasks": "list get result cancel watch",
+    "auth": "login status token refresh logout forget",
     "config": "show path keys add remove set trust import",
     "trace": "last running",
     "completion": "bash zsh fish",
@@ -26,6 +27,9 @@ _VALUES = {
     "--export": "jsonl bundle har otlp markdown",
     "--as": "command standalone python pytest curl json-rpc json literal",
 }
+_SERVERS = {"auth": 3, "doctor": 2}
+"""Verb -> from which word on names of servers stand."""
+_NAMES = "mcp-studio list servers --quiet 2>/dev/null | cut -d' ' -f1"
 _FILES = ("--config", "--output", "-o", "--answer", "--from")
 
 
@@ -56,6 +60,10 @@ def _bash() -> str:
         f'    {option}) COMPREPLY=($(compgen -W "{known}" -- "$current")); return ;;'
         for option, known in _VALUES.items()
     )
+    servers = "\n".join(
+        f'    {verb}) [[ "$COMP_CWORD" -ge {word} && "$current" != -* ]] && words="$words $({_NAMES})" ;;'
+        for verb, word in _SERVERS.items()
+    )
     return f"""\
 _mcp_studio() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
@@ -66,6 +74,9 @@ _mcp_studio() {{
   case "${{COMP_WORDS[1]}}" in
 {cases}
     *) words="{" ".join(VERBS)} {_options("")} --version" ;;
+  esac
+  case "${{COMP_WORDS[1]}}" in
+{servers}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
@@ -80,6 +91,10 @@ def _zsh() -> str:
         for verb in VERBS
     )
     values = "\n".join(f"    {option}) compadd {known}; return ;;" for option, known in _VALUES.items())
+    servers = "\n".join(
+        f'    {verb}) (( CURRENT > {word} )) && [[ "$words[CURRENT]" != -* ]] && known+=(${{(f)"$({_NAMES})"}}) ;;'
+        for verb, word in _SERVERS.items()
+    )
     return f"""\
 #compdef mcp-studio
 _mcp_studio() {{
@@ -99,6 +114,9 @@ _mcp_studio() {{
   case "$words[2]" in
 {cases}
   esac
+  case "$words[2]" in
+{servers}
+  esac
   compadd -- $known
 }}
 _mcp_studio "$@"
@@ -112,6 +130,8 @@ def _fish() -> str:
         seen = f"'__fish_seen_subcommand_from {verb}'"
         if verb in _KINDS:
             lines.append(f"complete -c mcp-studio -n {seen} -a '{_KINDS[verb]}'")
+        if verb in _SERVERS:
+            lines.append(f"complete -c mcp-studio -n {seen} -a '({_NAMES.replace(chr(39), chr(34))})'")
         for option in _options(verb).split():
             rest = " -rF" if option in _FILES else f" -xa '{_VALUES[option]}'" if option in _VALUES else ""
             lines.append(f"complete -c mcp-studio -n {seen} -l {option[2:]}{rest}")

@@ -16,6 +16,7 @@ VERBS = {
     "trace": "what was recorded: sessions, what is in them, live or exported",
     "mock": "a server that answers as a recorded one did",
     "doctor": "connect, and say what was done, how long it took, what failed and what to try",
+    "auth": "sign in to servers at a URL: login, status, token, refresh, logout, forget",
     "config": "show and change the configuration",
     "demo": "the studio on the bundled demo server",
     "completion": "completion script for bash, zsh or fish",

@@ -118,11 +118,16 @@ def test_completion_scripts_are_what_the_shell_can_read(shell: str) -> None:
         ("mcp-studio watch --logs --log-level no", "notice"),
         ("mcp-studio demo --cl", "--client-info"),
         ("mcp-studio call x --unch", "--unchecked"),
+        ("mcp-studio auth logi", "login"),
+        ("mcp-studio auth login --no-b", "--no-browser"),
+        ("mcp-studio auth status mi", "mine"),
+        ("mcp-studio doctor mi", "mine"),
     ],
 )
 def test_bash_completes(line: str, expected: str) -> None:
     words = line.split()
     code = (
+        "mcp-studio() { printf 'mine  http  http://a.example\\nother  stdio\\n'; }\n"
         f"{cli('completion', 'bash').out}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _mcp_studio;"
         ' printf "%s\\n" "${COMPREPLY[@]}"'
     )
