@@ -19,8 +19,10 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
+from mcp_studio.config import auth as signing
+from mcp_studio.config import tls as certificates
 from mcp_studio.config.keyring import lookup
-from mcp_studio.config.model import Root, ServerConfig
+from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import home
@@ -127,16 +129,42 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
         url=expander.text(server.url, "url"),
         roots=_roots(server.roots, expander, folder, environ),
         headers={name: expander.text(value, f"headers.{name}") for name, value in server.headers.items()},
+        auth=_auth(server.auth, expander, folder, environ),
+        tls=_tls(server.tls, expander, folder, environ),
         written=server,
     )
     return replace(done, secrets=tuple(dict.fromkeys((*expander.secrets, *secret_places(done)))))
 
 
+def _auth(auth: Auth, expander: Expander, folder: str, environ: Mapping[str, str]) -> Auth:
+    """A key, assertion or token may be in a file: a relative one is beside the configuration."""
+    if auth == Auth():
+        return auth
+    texts = {key: value for key in signing.FIELDS if isinstance(value := getattr(auth, key), str)}
+    done = {key: expander.text(value, f"auth.{key}") for key, value in texts.items()}
+    for key in signing.FILED:
+        if file := signing.file_of(done[key]):
+            done[key] = _located(_user(file, environ), folder)
+    scopes = tuple(expander.text(scope, f"auth.scopes[{number}]") for number, scope in enumerate(auth.scopes))
+    return replace(auth, scopes=scopes, **done)
+
+
+def _tls(tls: Tls, expander: Expander, folder: str, environ: Mapping[str, str]) -> Tls:
+    if tls == Tls():
+        return tls
+    texts = {key: expander.text(getattr(tls, key), f"tls.{key}") for key in (*certificates.FILES, "password")}
+    files = {key: _located(_user(texts[key], environ), folder) for key in certificates.FILES}
+    return replace(tls, password=texts["password"], **files)
+
+
 def secret_places(server: ServerConfig) -> Iterator[str]:
-    """Values that stand where secrets stand: under a telling name in env, headers, options and the URL."""
+    """Values that stand where secrets stand: to sign in, or under a telling name in env, headers, options, the URL."""
     for name, value in (*server.env.items(), *server.headers.items()):
         if value and is_secret_name(name):
             yield value
+    yield from signing.secrets_of(server.auth)
+    if server.tls.password:
+        yield server.tls.password
     waiting = False
     for arg in server.args:
         flag = _FLAG.match(arg)

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcp_studio.config.expand import folder_of
-from mcp_studio.config.model import Problem, ServerConfig, Source
+from mcp_studio.config.foreign_auth import read_foreign_auth
+from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.servers import check_target
 from mcp_studio.config.table import Table
 from mcp_studio.jsontext import Json
@@ -58,6 +59,7 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
     url = next((url for key in _URLS if (url := table.take_text(key))), "")
     kind = table.take_text("type", choices=_KINDS) or table.take_text("transport", choices=_KINDS)
     command, args = _command(table)
+    remote = bool(url) and (kind in _REMOTE or not command)
     server = ServerConfig(
         name,
         # Some clients write both and go by the type.
@@ -69,6 +71,8 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
         headers=table.take_pairs("headers"),
         # What is called http is tried both ways by those who wrote such files: the newer first.
         transport="sse" if kind == "sse" and url else "",
+        # Who signs in where there is nobody to sign in to means nothing to a program.
+        auth=read_foreign_auth(table) if remote else Auth(),
         enabled=table.take_flag("enabled", True) and not table.take_flag("disabled"),
         source=source,
     )

@@ -82,8 +82,10 @@ def _project(file: Path, trusted: TrustStore, done: _Loading) -> None:
     agreed = trusted.agreed(digest(file, content))
     settings, servers = _parsed(file, content, "project", done)
     if agreed:
-        # The question that was agreed to names servers: no other program comes from there.
-        _add(done, replace(settings, editor=done.settings.editor), servers)
+        # The question that was agreed to names servers: no other program comes from there, and no other place for
+        # what the person keeps.
+        own = done.settings
+        _add(done, replace(settings, editor=own.editor, browser=own.browser, secrets=own.secrets), servers)
     else:
         done.untrusted.append(Untrusted(str(file), digest(file, content), tuple(servers.values())))
 

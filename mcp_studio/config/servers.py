@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from mcp_studio.config.auth import auth_table, read_auth
 from mcp_studio.config.bending import contradiction, read_object, read_roots, roots_table
 from mcp_studio.config.expand import Lookup, expanded, folder_of
-from mcp_studio.config.model import Era, Kind, Problem, ServerConfig, Source, Timeouts
+from mcp_studio.config.model import Auth, Era, Kind, Problem, ServerConfig, Source, Timeouts, Tls
 from mcp_studio.config.nearest import nearest
 from mcp_studio.config.table import Table
+from mcp_studio.config.tls import read_tls, tls_table
 from mcp_studio.errors import ConfigError
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 
@@ -18,6 +20,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 KEYS = (
     *("command", "args", "env", "inherit_env", "cwd", "url", "headers", "transport", "era", "enabled", "trust"),
     *("group", "priority", "timeouts", "protocol_version", "capabilities", "client_info", "roots", "log_level"),
+    *("auth", "tls"),
 )
 """The keys of a `[servers.NAME]` table."""
 SCHEMES = ("http://", "https://", "ws://", "wss://")
@@ -49,6 +52,8 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
         group=table.take_text("group"),
         priority=table.take_integer("priority"),
         timeouts=Timeouts(times.take_seconds("connect"), times.take_seconds("idle"), times.take_seconds("total")),
+        auth=read_auth(table),
+        tls=read_tls(table),
         source=source,
     )
     times.refuse_rest()
@@ -78,6 +83,10 @@ def check_target(server: ServerConfig, table: Table) -> None:
         table.problem("url", f"`{server.url}` does not begin with http://, https://, ws:// or wss://.")
     elif server.url and any(character.isspace() for character in server.url):
         table.problem("url", "has a space in it.")
+    elif server.command:
+        for key, given in (("auth", server.auth != Auth()), ("tls", server.tls != Tls())):
+            if given:
+                table.problem(key, "is for servers at a url.", "A program gets its credentials by `env`.")
 
 
 def expand_all(
@@ -100,7 +109,7 @@ def to_table(server: ServerConfig) -> dict[str, Any]:
     entry = server.written or server
     table: dict[str, Any] = {}
     for key in KEYS:
-        if key in ("timeouts", "roots"):
+        if key in ("timeouts", "roots", "auth", "tls"):
             continue
         value = getattr(entry, key)
         if value != getattr(_BARE, key):
@@ -110,7 +119,8 @@ def to_table(server: ServerConfig) -> dict[str, Any]:
     times = {key: value for key in ("connect", "idle", "total") if (value := getattr(entry.timeouts, key)) is not None}
     if entry.roots:
         table["roots"] = roots_table(entry.roots)
-    return {**table, "timeouts": times} if times else table
+    inner = {"timeouts": times, "auth": auth_table(entry.auth), "tls": tls_table(entry.tls)}
+    return {**table, **{key: values for key, values in inner.items() if values}}
 
 
 _BARE = ServerConfig("bare")

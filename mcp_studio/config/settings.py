@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from mcp_studio.config.answers import read_answers
-from mcp_studio.config.model import PolicyRule, Problem, Settings, Verdict
+from mcp_studio.config.auth import is_metadata_url
+from mcp_studio.config.model import Keeping, PolicyRule, Problem, Settings, Verdict
 from mcp_studio.config.table import LONGEST, Table, kind_of
 from mcp_studio.limits import Limits
 
@@ -20,6 +21,7 @@ _AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:a
 _TIMES = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 _MOST_CALLS = 1_000
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+_KEEPING: tuple[Keeping, ...] = get_args(Keeping)
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -28,6 +30,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     table = Table(values, file, "", problems)
     table.take("servers")
     trace, history = table.inner("trace"), table.inner("history")
+    secrets, signing = table.inner("secrets"), table.inner("auth")
     limits = _limits(table.inner("limits"), base.limits)
     settings = replace(
         base,
@@ -46,8 +49,13 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         record_bytes=_given(trace, "max_bytes", _size) or base.record_bytes,
         record_age=_given(trace, "max_age", _age) or base.record_age,
         traceparent=trace.take_flag("traceparent", base.traceparent),
+        secrets=secrets.take_word("store", base.secrets, _KEEPING),
+        browser=signing.take_text("browser", base.browser),
+        client_metadata_url=_document(signing) or base.client_metadata_url,
         redact=(*base.redact, *_patterns(trace)),
     )
+    secrets.refuse_rest()
+    signing.refuse_rest()
     history.refuse_rest()
     trace.refuse_rest()
     table.refuse_rest()
@@ -58,6 +66,15 @@ def _folder(table: Table, base: str) -> str:
     """`calls`: a relative path is one from the folder of the file."""
     text = table.take_text("calls")
     return str(Path(table.file).absolute().parent / Path(text).expanduser()) if text else base
+
+
+def _document(table: Table) -> str:
+    """`client_metadata_url`: where our client id metadata document is kept."""
+    url = table.take_text("client_metadata_url")
+    if url and (url.startswith("$") or not is_metadata_url(url)):
+        table.problem("client_metadata_url", f"`{url}` is no https:// address with a path.")
+        return ""
+    return url
 
 
 def _limits(table: Table, base: Limits) -> Limits:

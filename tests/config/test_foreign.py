@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from mcp_studio.config.foreign import read_document
 from mcp_studio.config.importers import foreign_files
 from mcp_studio.config.jsonc import loads_lenient
-from mcp_studio.jsontext import JsonProblem
+from mcp_studio.config.model import Auth, Problem, Source
+from mcp_studio.jsontext import Json, JsonProblem
 from tests.config.helpers import load_file
 
 CLAUDE = """{
@@ -149,3 +151,36 @@ def test_other_clients_files_are_found(tmp_path: Path) -> None:
     ]  # fmt: skip
     mac = foreign_files(project, {"HOME": str(person)}, "darwin")
     assert [found.client for found in mac if not found.project] == ["Cursor", "VS Code"]
+
+
+CURSOR = {"auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "${env:HUSH}", "scopes": ["read", "write"]}}
+CODE = {"oauth": {"clientId": "me", "callbackPort": 8080}}
+BY_METADATA = {"oauth": {"authServerMetadataUrl": "https://a.example/t/.well-known/openid-configuration"}}
+ONE_TEXT = {"oauth": {"client_id": "me", "client_secret": "hush-hush", "scope": "read  write read", "enabled": True}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "auth"),
+    [
+        (CURSOR, Auth(client_id="me", client_secret="${env:HUSH}", scopes=("read", "write"))),
+        (CODE, Auth(client_id="me", redirect_port=8080, redirect_host="localhost")),
+        (BY_METADATA, Auth(issuer="https://a.example/t")),
+        (ONE_TEXT, Auth(client_id="me", client_secret="hush-hush", scopes=("read", "write"))),
+        ({"oauth": False}, Auth(kind="none")),
+        ({"oauth": {"clientId": 7, "callbackPort": "x", "scopes": {}}}, Auth()),
+        ({"auth": "oauth"}, Auth()),
+        ({"oauth": {"clientSecret": "alone-it-is-nothing"}}, Auth()),
+        ({"oauth": {"clientMetadataUrl": "file:///etc/passwd"}}, Auth()),
+    ],
+)
+def test_who_other_clients_are_is_taken_over(entry: dict[str, Json], auth: Auth) -> None:
+    problems: list[Problem] = []
+    document: Json = {"mcpServers": {"s": {"url": "https://example.com/mcp", **entry}}}
+    server = read_document(document, Source("file", "mcp.json"), problems)["s"]
+    assert server.auth == auth and not problems
+
+
+def test_a_program_of_another_client_is_not_signed_in() -> None:
+    problems: list[Problem] = []
+    document: Json = {"mcpServers": {"s": {"command": "x", **CODE}}}
+    assert read_document(document, Source("file", "mcp.json"), problems)["s"].auth == Auth() and not problems
