@@ -1,6 +1,6 @@
 """One run of signing in to a server, as a front end follows and commands it.
 
-`run` is the work; it is one coroutine, which never raises a `StudioError`: `state` and `error` say how it went. All else
+`run` is the work; one coroutine, which never raises a `StudioError`: `state` and `error` say how it went. All else
 is called by front ends, from any task of the same loop, and returns at once. Whatever changes is told by `changed`.
 """
 
@@ -13,7 +13,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.signal import Signal
 
 Browser = Callable[[str], Awaitable[bool]]
-"""Opens a page for a person; False where there is no browser. Only addresses that `urls.judge` allows are given to it."""
+"""Opens a page for a person; False where there is no browser. It is given only addresses that `urls.judge` allows."""
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")
 
 
