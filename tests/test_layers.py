@@ -50,7 +50,7 @@ LATE = {
         "mcp_studio.tui.late_trace",
         "mcp_studio.cli.late",
     ),
-    *("mcp_studio.session.late", "mcp_studio.call.late", "mcp_studio.trace.late"),
+    *("mcp_studio.session.late", "mcp_studio.call.late", "mcp_studio.trace.late", "mcp_studio.vault.choose"),
 }
 """Modules that may import ours inside a function: they choose what is needed at all."""
 TEXT_OUTPUT = ("textual", "rich", "argparse")

@@ -1,0 +1,40 @@
+"""The place for secrets that the settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mcp_studio.config.model import Keeping
+from mcp_studio.vault.base import AskPassphrase, Drawer, Vault
+from mcp_studio.vault.memory import MemoryVault
+
+_memory: dict[Drawer, MemoryVault] = {}
+
+
+def open_vault(
+    keeping: Keeping, state: Path, *, passphrase: AskPassphrase | None = None, drawer: Drawer = "tokens"
+) -> Vault:
+    """The vault of a kind. Looking for a keyring blocks: in a coroutine it belongs into a thread (`vault.beside`).
+
+    Args:
+        state: the state folder, for the encrypted file.
+        passphrase: asks for the passphrase of the encrypted file, where MCP_STUDIO_PASSPHRASE does not say it.
+        drawer: `secrets` is for what `${keyring:NAME}` may name.
+
+    Raises:
+        VaultRefused: there is no keyring that can be used: why, and how to get one.
+    """
+    if keeping == "memory":
+        return _memory.setdefault(drawer, MemoryVault())
+    if keeping == "file":
+        from mcp_studio.vault.file import FileVault, file_in
+
+        return FileVault(file_in(state), drawer, passphrase)
+    from mcp_studio.vault.oskeyring import KeyringVault
+
+    return KeyringVault(drawer)
+
+
+def forget_memory() -> None:
+    """Empty what is kept in memory."""
+    _memory.clear()
