@@ -18,6 +18,9 @@ Servers are the configured ones, or:
 """
 SPEAKING = """\
   --header 'K: V'      send this header to servers at a URL (may be repeated; ${ENV} is replaced)
+  --ca FILE            accept certificates of these authorities too (PEM, or a folder of such)
+  --cert FILE          show this client certificate (PEM); --cert-key FILE is its key, if in a file of its own
+  --insecure           accept any certificate: whoever is in between can read and change everything
   --era ERA            protocol era: legacy, auto or modern
   --protocol-version V the only protocol version to offer, such as 2025-06-18
   --capabilities JSON  the client capabilities to declare instead of our own; @FILE reads a file

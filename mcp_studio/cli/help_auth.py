@@ -39,6 +39,7 @@ Options:
   --config FILE        the servers of this file: config.toml or any mcp.json (may be repeated)
   --url URL            the server at this URL
   --transport KIND     how it is spoken to, if not as the URL says: http, sse or websocket
+  --ca, --cert, --cert-key FILE, --insecure   certificates, as for the other verbs
   --json               print one JSON object: {{"ok", "result" or "error", "server", "ms"}}
   --quiet, -q          say nothing on standard error but errors, and what you have to do
 

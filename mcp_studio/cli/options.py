@@ -16,9 +16,12 @@ from mcp_studio.errors import UsageError
 BENDING = ("--era", "--protocol-version", "--capabilities", "--client-info", "--traceparent")
 """Options that every verb with a server takes: how to speak to it."""
 _BENDING = " ".join(BENDING)
-_COMMON = f"--config --url --transport --header --timeout --server --json --quiet {_BENDING}"
+CERTIFICATES = ("--insecure", "--ca", "--cert", "--cert-key")
+"""Options about certificates, for servers at a URL."""
+_REMOTE = f"--header {' '.join(CERTIFICATES)}"
+_COMMON = f"--config --url --transport {_REMOTE} --timeout --server --json --quiet {_BENDING}"
 ALLOWED = {
-    "": f"--config --url --transport --header --timeout {_BENDING}",
+    "": f"--config --url --transport {_REMOTE} --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
     "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach"
     " --last --save --saved --set --example --seed --as --with-secrets --from --repeat --concurrency",
@@ -34,8 +37,8 @@ ALLOWED = {
     " --config --json --quiet",
     "mock": "--server --http --latency --quiet",
     "doctor": _COMMON,
-    "auth": "--config --url --transport --header --timeout --json --quiet --scope --issuer --client-id --client-secret"
-    " --step --no-browser --redirect --claims --client",
+    "auth": f"--config --url --transport {_REMOTE} --timeout --json --quiet --scope --issuer --client-id"
+    " --client-secret --step --no-browser --redirect --claims --client",
     "config": "--config --name --yes --json --quiet",
     "demo": _BENDING,
 }
@@ -43,7 +46,7 @@ ALLOWED = {
 _RECORDED = "--strict --paced --follow --jsonl --stats --delete"
 _SENDING = "--no-stamp --notification --newlines --no-handshake"
 _ASKED = "--traceparent --json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets"
-_SIGNING_IN = "--step --no-browser --claims --client"
+_SIGNING_IN = "--insecure --step --no-browser --claims --client"
 FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED} {_SIGNING_IN}".split())
 """Options without a value."""
 _OPTIONAL = {"--page", "--http"}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mcp_studio.cli.bending import bent
+from mcp_studio.cli.certificates import certified, refuse
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.load import load
@@ -42,6 +43,7 @@ def target(options: Options) -> ServerConfig | None:
     if options.command is not None:
         if options.headers:
             raise UsageError("--header is for servers at a URL.")
+        refuse(options)
         return _adjusted(from_command(options.command), options)
     return None
 
@@ -137,7 +139,7 @@ def _nothing(config: Config) -> UsageError | ConfigError:
 
 def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it."""
-    server = bent(server, options)
+    server = certified(bent(server, options), options)
     if level := options.value("--log-level"):
         server = replace(server, log_level=_level(level))
     if (seconds := options.seconds) is not None:

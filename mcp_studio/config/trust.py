@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_studio.atomic import write_atomically
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError
 
 VERSION = 1
@@ -21,6 +22,21 @@ def digest(file: Path, content: bytes) -> str:
     The path counts because an entry may start a program by a relative path.
     """
     return hashlib.sha256(str(file.absolute()).encode("utf-8", "surrogatepass") + b"\0" + content).hexdigest()
+
+
+def cautions(server: ServerConfig) -> list[str]:
+    """What an entry asks for that a person should know before agreeing to it, besides the server itself."""
+    auth, tls = server.auth, server.tls
+    found = ["accepts any certificate: whoever is in between can read and change everything"] if tls.insecure else []
+    if tls.ca:
+        found.append(f"accepts certificates of the authorities in {tls.ca}")
+    if tls.cert:
+        found.append(f"shows the client certificate in {tls.cert}")
+    if auth.kind not in ("", "none", "code"):
+        found.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
+    places = (("signs in at", auth.issuer), ("sends an identity token to", auth.idp_token_endpoint))
+    found += [f"{what} {where}" for what, where in places if where]
+    return [*found, *(["signs in without PKCE being promised"] if auth.assume_pkce else [])]
 
 
 class TrustStore:

@@ -12,6 +12,7 @@ from mcp_studio.config.auth import file_of
 from mcp_studio.config.model import Auth, ServerConfig, Tls
 from mcp_studio.config.save import put_server
 from mcp_studio.config.servers import to_table
+from mcp_studio.config.trust import cautions
 from tests.config.helpers import load_file, load_user, trust
 
 SERVER = '[servers.s]\nurl = "https://example.com/mcp"\n'
@@ -226,3 +227,20 @@ def test_a_project_is_not_used_before_it_is_agreed_to_and_never_says_what_opens_
     after = load_user("", cwd=tmp_path)
     assert after.servers["s"].tls.insecure
     assert (after.settings.browser, after.settings.secrets) == ("", "keyring")
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        (ServerConfig("s", url="https://a.example"), []),
+        (ServerConfig("s", url="https://a.example", tls=Tls(insecure=True)), ["accepts any certificate"]),
+        (ServerConfig("s", url="https://a.example", tls=Tls(ca="/a", cert="/b")), ["authorities in /a", "in /b"]),
+        (ServerConfig("s", url="https://a.example", auth=Auth(issuer="https://b.example")), ["at https://b.example"]),
+        (ServerConfig("s", url="https://a.example", auth=Auth(kind="workload", assertion="/t")), ["(workload)"]),
+    ],
+)
+def test_what_a_project_asks_for_besides_its_servers_is_said_before_it_is_agreed_to(
+    server: ServerConfig, said: list[str]
+) -> None:
+    found = cautions(server)
+    assert len(found) == len(said) and all(part in caution for part, caution in zip(said, found, strict=True))

@@ -20,7 +20,7 @@ from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.snippet import parse_paste
 from mcp_studio.config.target import from_command, suggest_name
-from mcp_studio.config.trust import TrustStore
+from mcp_studio.config.trust import TrustStore, cautions
 from mcp_studio.errors import InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
@@ -220,7 +220,8 @@ def _starts(question: Untrusted) -> list[str]:
 def _environment(server: ServerConfig) -> str:
     names = (*server.env, *server.inherit_env)
     where = f"  (in {server.cwd})" if server.cwd else ""
-    return where + (f"  (environment: {', '.join(names)})" if names else "")
+    asks = "".join(f"  ({caution})" for caution in cautions(server))
+    return where + (f"  (environment: {', '.join(names)})" if names else "") + asks
 
 
 def _agreed() -> bool:

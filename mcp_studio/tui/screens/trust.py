@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.config.model import ServerConfig, Untrusted
+from mcp_studio.config.trust import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Dialog
 
@@ -50,7 +51,8 @@ class Trust(Dialog[bool], scope="trust"):
 
 def _what(server: ServerConfig) -> list[str | tuple[str, str]]:
     if server.url:
-        return ["\n  connects to  ", safe(server.url, 1_000), *_names("headers", server.headers)]
+        connects = ["\n  connects to  ", safe(server.url, 1_000), *_names("headers", server.headers)]
+        return [*connects, *((f"\n  {safe(caution, 1_000)}", "$warning") for caution in cautions(server))]
     argv = shlex.join((server.command, *server.args))
     found: list[str | tuple[str, str]] = ["\n  runs  ", (safe(argv, 4_000), "b")]
     found += _names("env", (*server.env, *server.inherit_env))
