@@ -18,7 +18,7 @@ from mcp_studio.transport.tap import Tap
 def applies(config: ServerConfig) -> bool:
     """Whether we sign in to a server at all: it is remote, and nothing else was configured for it.
 
-    An Authorization header or a user name in the address leave OAuth out, unless `[servers.NAME.auth] kind` asks for it.
+    An Authorization header, or a user name in the address, leaves OAuth out unless `[servers.NAME.auth] kind` wants it.
     """
     raise NotImplementedError
 

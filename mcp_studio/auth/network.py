@@ -2,7 +2,7 @@
 
 An MCP server names the authorization server, and this one its endpoints: without bounds either could make us send
 requests into networks that only this machine reaches. Names are checked when they resolve, and once more on each
-connected socket before anything is sent, so that a name which changes its mind in between (DNS rebinding) gains nothing.
+connected socket before anything is sent: a name that changes its mind in between (DNS rebinding) gains nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
-from mcp_studio.auth.failure import AuthFailed
+from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.urls import judge
 
 Reach = Literal["loopback", "private", "public"]

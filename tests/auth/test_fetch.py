@@ -1,0 +1,217 @@
+"""Requests of signing in are bounded in every direction, and never go where they must not."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+
+import pytest
+
+from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.fetch import FIRST, Fetcher
+from mcp_studio.auth.model import AuthExchange, NextRequest
+from mcp_studio.auth.network import check_address, check_url, reach_of
+from mcp_studio.auth.pools import check_peer
+from mcp_studio.errors import LimitExceeded, StudioError
+from mcp_studio.limits import Limits
+from mcp_studio.redact import Redactor
+from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable
+from tests.auth.kit import Ask, FakeTap, Reply, Web, config
+from tests.support import run
+
+
+def small(**more: float) -> Limits:
+    return Limits(**{"metadata": 2_000, "headers": 1_000, "sign_in_request": 0.3, **more})  # type: ignore[arg-type]
+
+
+async def get(web: Web, path: str = "/x", limits: Limits | None = None, tap: FakeTap | None = None) -> bytes:
+    async with Fetcher(config(web.url + "/mcp"), limits or small(), tap or FakeTap(), Redactor()) as fetcher:
+        return (await fetcher.send("metadata", "GET", web.url + path)).body
+
+
+def refuses(answer: Reply | bytes, kind: type[StudioError], *words: str, path: str = "/x") -> None:
+    async def main() -> None:
+        async with Web(lambda _: answer) as web:
+            with pytest.raises(kind) as caught:
+                await get(web, path)
+            for word in words:
+                assert word in caught.value.message
+
+    run(main())
+
+
+def test_an_answer_is_read_and_told_to_the_tap_with_its_purpose() -> None:
+    async def main() -> None:
+        tap, noted, redactor = FakeTap(), list[AuthExchange](), Redactor()
+
+        def answer(_: Ask) -> Reply:
+            assert "planted" not in redactor.text("planted-code-1")  # learned before anything was told
+            return 200, [("Content-Type", "application/json")], b'{"access_token": "planted-token-1"}'
+
+        async with Web(answer) as web, Fetcher(config(web.url), small(), tap, redactor, record=noted.append) as one:
+            sent = b"code=planted-code-1&grant_type=authorization_code"
+            found = await one.send("token", "POST", web.url + "/token", body=sent, secrets=["planted-code-1"])
+        assert found.status == 200 and found.media_type == "application/json"
+        assert tap.requests[0].purpose == tap.responses[0].purpose == "token"
+        assert tap.requests[0].exchange == tap.responses[0].exchange >= FIRST
+        assert tap.requests[0].body == sent and b"planted-token-1" in tap.responses[0].body
+        assert [one.status for one in noted] == [0, 200] and noted[0].number == noted[1].number
+        assert "planted" not in "".join(one.request + one.response for one in noted)
+        assert "planted" not in redactor.text("said planted-token-1")
+
+    run(main())
+
+
+def test_the_gate_sees_each_request_before_it_is_sent() -> None:
+    async def main() -> None:
+        seen: list[NextRequest] = []
+
+        async def gate(request: NextRequest) -> None:
+            assert not web.asked
+            seen.append(request)
+
+        async with Web(lambda _: (200, [], b"{}")) as web:
+            async with Fetcher(config(web.url), small(), FakeTap(), Redactor(), gate=gate) as fetcher:
+                await fetcher.send("token", "POST", web.url + "/t", body=b"code_verifier=abcdefghijklmnop")
+        assert seen[0].purpose == "token" and seen[0].method == "POST" and "abcdefgh" not in seen[0].body
+
+    run(main())
+
+
+def test_what_is_too_large_is_not_read_to_its_end() -> None:
+    refuses((200, [], b"x" * 3_000), LimitExceeded, "metadata", "larger")
+    refuses((200, [("X", "y" * 2_000)], b""), LimitExceeded, "headers")
+    refuses((200, [("Content-Encoding", "gzip")], gzip.compress(b"x" * 2_000_000)), LimitExceeded, "larger")
+
+
+def test_what_cannot_be_read_is_said() -> None:
+    refuses((200, [("Content-Encoding", "br")], b"x"), HttpFailure, "compressed")
+    refuses((200, [("Content-Encoding", "gzip")], b"no gzip at all"), HttpFailure, "compressed")
+    refuses(b"SSH-2.0-OpenSSH\r\n\r\n", HttpFailure, "not HTTP")
+    refuses(b"", HttpFailure, "closed the connection without an answer")
+    refuses(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf", HttpFailure, "in the middle")
+
+
+def test_a_slow_drip_ends_at_the_deadline() -> None:
+    async def main() -> None:
+        async def drip(writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n")
+            while True:
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+
+        async with Web(lambda _: b"", drip) as web:
+            with pytest.raises(HttpUnreachable, match=r"did not answer within 0\.3 seconds"):
+                await get(web)
+
+    run(main())
+
+
+def test_redirects_are_followed_within_the_origin_and_counted() -> None:
+    async def main() -> None:
+        def hop(ask: Ask) -> Reply:
+            number = int(ask.path[1:])
+            return (302, [("Location", f"/{number - 1}")], b"") if number else (200, [], b"there")
+
+        async with Web(hop) as web:
+            assert await get(web, "/3") == b"there"
+            with pytest.raises(AuthFailed, match="more than 3"):
+                await get(web, "/4")
+
+    run(main())
+
+
+def test_redirects_elsewhere_and_in_circles_are_refused() -> None:
+    refuses((302, [("Location", "http://127.0.0.1:1/x")], b""), AuthFailed, "another origin")
+    refuses((302, [("Location", "https://evil.example/x")], b""), AuthFailed, "another origin")
+    refuses((302, [("Location", "/x")], b""), AuthFailed, "circle")
+    refuses((302, [("Location", "//[")], b""), AuthFailed, "redirected")
+    refuses((302, [], b""), AuthFailed, "nowhere")
+
+
+def test_what_is_posted_is_never_sent_on() -> None:
+    async def main() -> None:
+        async with Web(lambda _: (307, [("Location", "/other")], b"")) as web:
+            async with Fetcher(config(web.url), small(), FakeTap(), Redactor()) as fetcher:
+                with pytest.raises(AuthFailed, match="not sent on"):
+                    await fetcher.send("token", "POST", web.url + "/token", body=b"code=1")
+            assert [one.path for one in web.asked] == ["/token"]
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("url", "reach"),
+    [
+        ("http://as.example/x", "public"),
+        ("http://127.0.0.1/x", "public"),
+        ("http://127.0.0.1/x", "private"),
+        ("http://as.example/x", "loopback"),
+        ("https://user@as.example/x", "loopback"),
+        ("https://as%2eexample/x", "loopback"),
+        ("https://0x7f.1/x", "loopback"),
+        ("https://2130706433/x", "loopback"),
+        ("https://10.0.0.1/x", "public"),
+        ("https://169.254.169.254/latest", "public"),
+        ("https://169.254.169.254/latest", "private"),
+        ("https://[::1]/x", "public"),
+        ("https://[::ffff:127.0.0.1]/x", "public"),
+        ("https://[::ffff:10.0.0.1]/x", "public"),
+        ("file:///etc/passwd", "loopback"),
+        ("//as.example/x", "loopback"),
+        ("https://", "loopback"),
+        ("https://[", "loopback"),
+    ],
+)
+def test_addresses_that_are_never_asked(url: str, reach: str) -> None:
+    with pytest.raises(AuthFailed):
+        check_url(url, "token endpoint", reach)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "address",
+    "127.0.0.1 10.1.2.3 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1 ::1 :: fe80::1 fe80::1%eth0 fd00::1"
+    " ::ffff:10.0.0.1 64:ff9b::7f00:1 2002:7f00:1::".split(),
+)
+def test_a_public_server_cannot_lead_to_addresses_that_only_we_reach(address: str) -> None:
+    with pytest.raises(AuthFailed):
+        check_address(address, "as.example", "authorization server", "public")
+    with pytest.raises(AuthFailed):
+        check_peer((address, 443), "as.example", "public")
+
+
+def test_a_peer_that_nobody_knows_is_refused() -> None:
+    for peer in (None, "socket", ()):
+        with pytest.raises(AuthFailed):
+            check_peer(peer, "as.example", "public")
+
+
+def test_how_near_a_server_is() -> None:
+    assert reach_of(["127.0.0.1", "::1"]) == "loopback"
+    assert reach_of(["10.0.0.1", "fd00::1"]) == "private"
+    assert reach_of(["10.0.0.1", "8.8.8.8"]) == "public"
+    assert reach_of([]) == "public"
+    check_address("8.8.8.8", "as.example", "authorization server", "public")
+    check_address("10.0.0.2", "as.local", "authorization server", "private")
+    check_address("127.0.0.1", "localhost", "authorization server", "loopback")
+
+
+def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DNS rebinding: the name resolved to something public when it was looked up, and leads here when connecting."""
+
+    async def lie(host: str) -> list[str]:
+        return ["8.8.8.8"]
+
+    monkeypatch.setattr("mcp_studio.auth.pools.resolve", lie)
+
+    async def main() -> None:
+        async with Web(lambda _: (200, [], b"secret")) as web:
+            port = web.url.rpartition(":")[2]
+            server = config("https://mcp.example/mcp")
+            async with Fetcher(server, small(), FakeTap(), Redactor()) as fetcher:
+                with pytest.raises(AuthFailed, match=r"has the address 127\.0\.0\.1"):
+                    await fetcher.send("metadata", "GET", f"https://localhost:{port}/x")
+            assert web.asked == []
+
+    run(main())
