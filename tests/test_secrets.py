@@ -14,12 +14,13 @@ import pytest
 
 from mcp_studio.call.outcome import Succeeded
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.config import keyring
 from mcp_studio.config.load import load
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.sessions import sessions
+from mcp_studio.vault import keyring
+from mcp_studio.vault.memory import MemoryVault
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.support import python_server, run
 
@@ -125,7 +126,9 @@ headers = {{ Authorization = "Bearer {bearer}", X-Own = "${{PLANTED_HEADER}}", X
 
 def test_no_planted_secret_is_in_any_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plant = Planted()
-    monkeypatch.setattr(keyring, "_get", lambda name: plant["keyring"])
+    vault = MemoryVault()
+    vault.set("local", plant["keyring"])
+    monkeypatch.setattr(keyring, "named", lambda *_: vault)
     monkeypatch.setenv("PLANTED", plant["environment"])
     monkeypatch.setenv("PLANTED_HEADER", plant.safe("header from the environment"))
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast
 
 from mcp_studio.call.saved import REFERENCE, SavedCall, Variable
-from mcp_studio.config.keyring import lookup
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.schema.place import Path, pointer
+from mcp_studio.vault.keyring import lookup
 
 Lookup = Callable[[str], str]
 """Gives a secret by its name; raises ConfigError."""

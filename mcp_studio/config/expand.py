@@ -3,7 +3,7 @@
     ${NAME}            the environment variable; an error where it is not set
     ${NAME:-default}   the same, with a default (also an empty one)
     ${env:NAME}        the same as ${NAME}, as other clients write it
-    ${keyring:NAME}    the password kept under NAME in the operating system's keyring
+    ${keyring:NAME}    the secret kept under NAME in the operating system's keyring, or where `[secrets] store` says
     ${workspaceFolder} ${userHome} ${pathSeparator}   as other clients write them
     $${                a literal ${
 
@@ -21,12 +21,12 @@ from urllib.parse import unquote
 
 from mcp_studio.config import auth as signing
 from mcp_studio.config import tls as certificates
-from mcp_studio.config.keyring import lookup
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import home
 from mcp_studio.redact import is_secret_name
+from mcp_studio.vault.keyring import lookup
 
 Lookup = Callable[[str], str]
 """Gives a secret by its name; raises ConfigError."""

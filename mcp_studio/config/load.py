@@ -12,20 +12,21 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.config import keyring, toml
+from mcp_studio.config import toml
 from mcp_studio.config.answers import load_answers
 from mcp_studio.config.expand import Lookup
 from mcp_studio.config.foreign import read_document
 from mcp_studio.config.jsonc import loads_lenient
-from mcp_studio.config.model import Config, Origin, Problem, ServerConfig, Settings, Source, Untrusted
+from mcp_studio.config.model import Config, Keeping, Origin, Problem, ServerConfig, Settings, Source, Untrusted
 from mcp_studio.config.servers import expand_all, read_server
-from mcp_studio.config.settings import read_settings
+from mcp_studio.config.settings import KEEPING, read_settings
 from mcp_studio.config.table import Table
 from mcp_studio.config.trust import TrustStore, digest
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import JsonProblem
 from mcp_studio.paths import Paths
 from mcp_studio.record import record
+from mcp_studio.vault import keyring
 
 PROJECT_FILE = ".mcp-studio.toml"
 LARGEST = 8 * 1024 * 1024
@@ -50,17 +51,20 @@ def load(
     files: Sequence[Path] = (),
     trusted: TrustStore | None = None,
     environ: Mapping[str, str] = os.environ,
-    secrets: Lookup = keyring.lookup,
+    secrets: Lookup | None = None,
 ) -> Config:
     """Read all configuration that is there; a later file overrides an earlier one server by server.
 
     Args:
-        files: read only these (`--config`), in any shape, and neither the person's nor the project's file.
+        files: read only these (`--config`), in any shape, and neither the person's nor the project's file; only where
+            secrets are kept is said by the person's file, as far as these do not say it.
         trusted: which project files were agreed to; the person's store by default.
-        secrets: gives the value of `${keyring:NAME}`; called only for servers that ask for one.
+        secrets: gives the value of `${keyring:NAME}`, instead of where secrets are kept; called only for servers that
+            ask for one.
     """
     done = _Loading()
     if files:
+        done.settings = Settings(secrets=_keeping(paths.config_file))
         for file in files:
             if (content := _content(file, done, required=True)) is not None:
                 _add(done, *_parsed(file, content, "file", done))
@@ -71,8 +75,20 @@ def load(
     if answers := load_answers(paths.answers_file, done.problems):
         done.files.append(str(paths.answers_file))
         done.settings = replace(done.settings, answers=(*answers, *done.settings.answers))
-    servers = expand_all(done.servers, environ, secrets, done.problems)
+    keyring.use(done.settings.secrets, paths.state)
+    servers = expand_all(done.servers, environ, secrets or keyring.session(), done.problems)
     return Config(done.settings, servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files))
+
+
+def _keeping(file: Path) -> Keeping:
+    """Where the person keeps secrets; what else is in that file, or wrong with it, does not matter here."""
+    aside = _Loading()
+    content = _content(file, aside)
+    try:
+        values = toml.read((content or b"").decode("utf-8-sig"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
+        values = {}
+    return Table(values, "", "", []).inner("secrets").take_word("store", Settings().secrets, KEEPING)
 
 
 def _project(file: Path, trusted: TrustStore, done: _Loading) -> None:

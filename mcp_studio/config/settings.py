@@ -21,7 +21,7 @@ _AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:a
 _TIMES = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 _MOST_CALLS = 1_000
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-_KEEPING: tuple[Keeping, ...] = get_args(Keeping)
+KEEPING: tuple[Keeping, ...] = get_args(Keeping)
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -49,7 +49,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         record_bytes=_given(trace, "max_bytes", _size) or base.record_bytes,
         record_age=_given(trace, "max_age", _age) or base.record_age,
         traceparent=trace.take_flag("traceparent", base.traceparent),
-        secrets=secrets.take_word("store", base.secrets, _KEEPING),
+        secrets=secrets.take_word("store", base.secrets, KEEPING),
         browser=signing.take_text("browser", base.browser),
         client_metadata_url=_document(signing) or base.client_metadata_url,
         redact=(*base.redact, *_patterns(trace)),

@@ -14,6 +14,8 @@ AskPassphrase = Callable[[bool], str]
 """Asks a person for the passphrase of the encrypted file, in the thread of the caller; True: it is a new one, to be
 typed twice. An empty answer means that nobody gave one."""
 
+PATIENCE = 60.0
+"""Seconds that one call may take: a keyring may be asking the person to unlock it."""
 CHOICES = (
     '`[secrets] store = "file"` in config.toml keeps secrets in a file encrypted under a passphrase, '
     '`store = "memory"` keeps them until the studio ends.'

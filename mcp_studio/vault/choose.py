@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.vault.base import AskPassphrase, Drawer, Vault
+from mcp_studio.vault.base import PATIENCE, AskPassphrase, Drawer, Vault
 from mcp_studio.vault.memory import MemoryVault
 
 _memory: dict[Drawer, MemoryVault] = {}
 
 
 def open_vault(
-    keeping: Keeping, state: Path, *, passphrase: AskPassphrase | None = None, drawer: Drawer = "tokens"
+    keeping: Keeping,
+    state: Path,
+    *,
+    passphrase: AskPassphrase | None = None,
+    drawer: Drawer = "tokens",
+    patience: float = PATIENCE,
 ) -> Vault:
     """The vault of a kind. Looking for a keyring blocks: in a coroutine it belongs into a thread (`vault.beside`).
 
@@ -20,6 +25,7 @@ def open_vault(
         state: the state folder, for the encrypted file.
         passphrase: asks for the passphrase of the encrypted file, where MCP_STUDIO_PASSPHRASE does not say it.
         drawer: `secrets` is for what `${keyring:NAME}` may name.
+        patience: seconds that a keyring may take for one call: it may be asking the person to unlock it.
 
     Raises:
         VaultRefused: there is no keyring that can be used: why, and how to get one.
@@ -32,7 +38,7 @@ def open_vault(
         return FileVault(file_in(state), drawer, passphrase)
     from mcp_studio.vault.oskeyring import KeyringVault
 
-    return KeyringVault(drawer)
+    return KeyringVault(drawer, patience=patience)
 
 
 def forget_memory() -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
-from mcp_studio.vault.base import AskPassphrase, Vault, VaultRefused
+from mcp_studio.vault.base import PATIENCE, AskPassphrase, Vault, VaultDamaged, VaultRefused
 from mcp_studio.vault.choose import open_vault
 
-SERVICE = "mcp-studio"
-"""The service name that named secrets are kept under in the keyring of the operating system."""
-
+LOOKUP_PATIENCE = 30.0
+"""Seconds that a keyring may take, maybe asking the person to unlock it, while the studio starts."""
 _WHERE: dict[Keeping, str] = {
     "keyring": "The keyring",
     "file": "The encrypted file",
@@ -42,13 +42,14 @@ def ask_with(ask: AskPassphrase | None) -> None:
     _store.ask = ask
 
 
-def named() -> Vault:
+def named(patience: float = PATIENCE) -> Vault:
     """The vault of named secrets.
 
     Raises:
         VaultRefused: there is none that can be used, and how to get one.
     """
-    return open_vault(_store.keeping, _store.state or Paths.default().state, passphrase=_store.ask, drawer="secrets")
+    state = _store.state or Paths.default().state
+    return open_vault(_store.keeping, state, passphrase=_store.ask, drawer="secrets", patience=patience)
 
 
 def lookup(name: str) -> str:
@@ -57,10 +58,56 @@ def lookup(name: str) -> str:
     Raises:
         ConfigError: nothing usable keeps secrets here, or nothing is kept under that name.
     """
+    return _found(name, None)
+
+
+def session() -> Callable[[str], str]:
+    """`lookup` for many names: each is asked for once, and a store that refuses only once."""
+    known: dict[str, str | ConfigError] = {}
+    store = _Once()
+
+    def ask(name: str) -> str:
+        if name not in known:
+            try:
+                known[name] = _found(name, store)
+            except ConfigError as problem:
+                known[name] = problem
+        answer = known[name]
+        if isinstance(answer, ConfigError):
+            raise answer
+        return answer
+
+    return ask
+
+
+class _Once:
+    """A vault that is opened when it is first needed, or the refusal of it."""
+
+    def __init__(self) -> None:
+        self._answer: Vault | VaultRefused | None = None
+
+    def vault(self) -> Vault:
+        if self._answer is None:
+            try:
+                self._answer = named(LOOKUP_PATIENCE)
+            except VaultRefused as problem:
+                self._answer = problem
+        if isinstance(self._answer, VaultRefused):
+            raise self._answer
+        return self._answer
+
+    def refused(self, problem: VaultRefused) -> None:
+        self._answer = problem
+
+
+def _found(name: str, store: _Once | None) -> str:
+    store = store or _Once()
     try:
-        vault = named()
+        vault = store.vault()
         found = vault.get(name)
     except VaultRefused as problem:
+        if not isinstance(problem, VaultDamaged):  # of one name alone, maybe
+            store.refused(problem)
         hint = f"{problem.hint} Or use an environment variable instead of ${{keyring:{name}}}.".strip()
         raise type(problem)(problem.message, file=problem.file, hint=hint) from None
     if found is None:

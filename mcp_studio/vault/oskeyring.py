@@ -14,14 +14,12 @@ from typing import Any, TypeVar
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.vault import backends
-from mcp_studio.vault.base import CHOICES, Drawer, VaultDamaged, VaultLocked, VaultRefused
+from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged, VaultLocked, VaultRefused
 from mcp_studio.vault.splitting import Split
 
 T = TypeVar("T")
 SERVICES: dict[Drawer, str] = {"secrets": "mcp-studio", "tokens": "mcp-studio sign-in"}
 """The service names that our passwords are kept under."""
-PATIENCE = 60.0
-"""Seconds that a keyring may take: it may be asking the person to unlock it."""
 _SAME_NAME = 5
 
 

@@ -16,7 +16,6 @@ from mcp_studio.call.saved_folder import Folders
 from mcp_studio.call.saved_text import saved_text
 from mcp_studio.call.saving import Leaf, leaves, made, with_secrets_of
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.keyring import SERVICE
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
@@ -118,7 +117,7 @@ class SaveCall(AskDialog):
         parts: list[str | tuple[str, str]] = [(f"{safe(file, 400)}\n", "$quiet")]
         parts.append(safe(saved_text(saved), 6_000, lines=True))
         for stored in self._stored().values():
-            parts.append((f"\nPut it there: keyring set {SERVICE} {safe(stored, 100)}", "$state-busy"))
+            parts.append((f"\nPut it there: mcp-studio config secrets set {safe(stored, 100)}", "$state-busy"))
         self._text.update(Content.assemble(*parts))
 
     @property
