@@ -1,0 +1,248 @@
+"""What token endpoints answer (RFC 6749 5.1, 5.2; RFC 9449 5): tokens, or why there are none, in plain sentences.
+
+No sentence quotes a token, a code or a secret, also when the other side wrote them into its error.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import Literal
+
+from mcp_studio.auth import scopes as scope_words
+from mcp_studio.auth.failed import AuthFailed, said, without
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.record import record
+
+LONGEST = 65_536
+"""Characters of one token."""
+LATEST = 10 * 366 * 86_400
+"""Seconds after which a token expires at the latest, whatever its answer says."""
+SECRETS = frozenset(
+    "access_token refresh_token id_token client_secret registration_access_token assertion device_secret".split()
+)
+"""Fields of answers whose values are secret."""
+_TOKEN = re.compile(r"[\x21-\x7e]+\Z")
+_HINTS: Mapping[str, str] = {
+    "invalid_request": "It finds the request wrong; the exchange shows what was sent.",
+    "invalid_client": "It does not know the client, or its secret is wrong.",
+    "invalid_grant": "What was shown to it is wrong, used, revoked or expired: sign in again.",
+    "unauthorized_client": "It does not let this client have tokens in this way.",
+    "unsupported_grant_type": "It does not give tokens in this way.",
+    "invalid_scope": "It does not know one of the scopes, or does not give it to this client.",
+    "invalid_target": "It does not give tokens for this server: its `resource` has to be known there (RFC 8707).",
+    "invalid_dpop_proof": "It does not accept the proof for the key (RFC 9449); a clock may be wrong.",
+    "use_dpop_nonce": "It wants a nonce in the proof (RFC 9449 8), and did not accept the one that it gave.",
+    "temporarily_unavailable": "Try again later.",
+    "server_error": "It failed; try again later.",
+}
+
+
+@record(frozen=True)
+class Tokens:
+    """What a token endpoint gave."""
+
+    access_token: str
+    token_type: str
+    """`Bearer` or `DPoP`; `N_A` for an assertion that is no access token (RFC 8693 2.2.1)."""
+    refresh_token: str = ""
+    id_token: str = ""
+    scopes: tuple[str, ...] = ()
+    """What was granted; what was asked for where the answer does not say."""
+    expires_in: float = 0.0
+    """Seconds; 0 where it is not known."""
+    issued_token_type: str = ""
+    raw: dict[str, Json] = field(default_factory=dict[str, Json])
+    """The answer without its secrets."""
+    notes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What is wrong though it can be used, by field."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """To be told to the redactor before anything else."""
+        return tuple(one for one in (self.access_token, self.refresh_token, self.id_token) if one)
+
+
+def secrets_in(body: bytes) -> tuple[str, ...]:
+    """Every secret in an answer, also in one that cannot be used: what the redactor has to be told first."""
+    try:
+        raw = loads(body, most=64)
+    except (JsonProblem, LimitExceeded):
+        return ()
+    return tuple(value for name, value in mapping(raw).items() if name in SECRETS and isinstance(value, str) and value)
+
+
+def read(
+    status: int,
+    body: bytes,
+    *,
+    who: str,
+    asked: Iterable[str] = (),
+    secrets: Iterable[str] = (),
+    dpop: Literal["no", "may", "must"] = "no",
+    exchange: bool = False,
+) -> Tokens:
+    """Read the answer of a token endpoint.
+
+    Args:
+        who: names it, as the beginning of a sentence: `The token endpoint https://…`.
+        asked: the scopes that were asked for.
+        secrets: what was sent that must not be quoted (`TokenRequest.secrets`).
+        dpop: whether a proof was sent, and whether a token that is bound to no key is of use.
+        exchange: an assertion was asked for, which is no access token (RFC 8693).
+
+    Raises:
+        AuthFailed: there are no tokens, or none that can be used. `error` is the OAuth error code where one came.
+    """
+    answer = _object(status, body, who, secrets)
+    if "error" in answer or not 200 <= status < 300:
+        raise _refused(status, answer, who, secrets)
+    notes: dict[str, str] = {}
+    kind = _kind(answer, who, dpop, exchange, notes)
+    return Tokens(
+        access_token=_token(answer, "access_token", who, needed=True),
+        token_type=kind,
+        refresh_token=_token(answer, "refresh_token", who),
+        id_token=_token(answer, "id_token", who),
+        scopes=_scopes(answer, tuple(asked), notes),
+        expires_in=_expires(answer, notes),
+        issued_token_type=str(answer.get("issued_token_type") or "")[:200],
+        raw={name: value for name, value in answer.items() if name not in SECRETS},
+        notes=notes,
+    )
+
+
+def _object(status: int, body: bytes, who: str, secrets: Iterable[str]) -> dict[str, Json]:
+    should = "It has to be a JSON object with access_token and token_type, or with error (RFC 6749 5)."
+    if 300 <= status < 400:
+        raise AuthFailed(
+            f"{who} sends elsewhere (status {status}), which is not followed with secrets in the request.",
+            hint="token_endpoint in the metadata has to be the address that answers.",
+            status=status,
+        )
+    try:
+        raw = loads(body, most=64, values=10_000)
+    except JsonProblem as problem:
+        if not body.strip():
+            came = "nothing"
+        elif body.lstrip()[:1] == b"<":
+            came = "HTML instead of JSON"
+        else:
+            came = f"no JSON ({without(problem.reason, secrets)})"
+        raise AuthFailed(f"{who} answered with status {status} and {came}.", hint=should, status=status) from None
+    except LimitExceeded as problem:
+        raise AuthFailed(f"{who} answered with status {status}. {problem.message}", hint=should) from None
+    if not isinstance(raw, dict):
+        came = said(raw) if not isinstance(raw, str) else "a string"
+        raise AuthFailed(f"{who} answered with status {status} and {came}.", hint=should, status=status)
+    return mapping(raw)
+
+
+def _refused(status: int, answer: dict[str, Json], who: str, secrets: Iterable[str]) -> AuthFailed:
+    secrets = (*secrets, *(str(value) for name, value in answer.items() if name in SECRETS))
+    error = answer.get("error")
+    if not isinstance(error, str) or not error:
+        came = "no error" if error is None else f"the error {said(error)}"
+        return AuthFailed(
+            f"{who} answered with status {status} and {came}.",
+            hint="With an error status it has to send error, as a string (RFC 6749 5.2).",
+            status=status,
+        )
+    told = answer.get("error_description")
+    words = f": {said(without(told, secrets))}" if isinstance(told, str) and told else ""
+    code = without(error[:80], secrets)
+    page = answer.get("error_uri")
+    more = f" It tells more at {said(without(page, secrets))}." if isinstance(page, str) and page else ""
+    odd = "" if status >= 400 else f" With an error the status has to be 400, and not {status}."
+    return AuthFailed(
+        f"{who} refused with {code} (status {status}){words}.",
+        hint=(_HINTS.get(code, "") + more + odd).strip(),
+        error=code,
+        status=status,
+    )
+
+
+def _kind(answer: dict[str, Json], who: str, dpop: str, exchange: bool, notes: dict[str, str]) -> str:
+    value = answer.get("token_type")
+    kind = value.lower() if isinstance(value, str) else ""
+    if exchange:
+        return "N_A"
+    if value is None or value == "":
+        notes["token_type"] = "token_type is missing; it has to be Bearer (RFC 6749 5.1), and was taken for it."
+        kind = "bearer"
+    if kind == "dpop" and dpop != "no":
+        return "DPoP"
+    if kind == "bearer" and dpop != "must":
+        return "Bearer"
+    if kind == "bearer":
+        raise AuthFailed(
+            f"{who} gave a Bearer token, which anybody who gets hold of it can use; one that is bound to our key was "
+            "asked for.",
+            hint="token_type has to be DPoP (RFC 9449 5).",
+        )
+    if kind == "dpop":
+        raise AuthFailed(
+            f"{who} gave a token that is bound to a key, though none was shown.",
+            hint="token_type has to be Bearer; or set dpop = true in the [servers.NAME.auth] table.",
+        )
+    raise AuthFailed(f"{who} gave a token of the type {said(value)}.", hint="token_type has to be Bearer or DPoP.")
+
+
+def _token(answer: dict[str, Json], name: str, who: str, *, needed: bool = False) -> str:
+    value = answer.get(name)
+    if (value is None or value == "") and not needed:
+        return ""
+    if isinstance(value, str) and len(value) <= LONGEST and _TOKEN.match(value):
+        return value
+    # A token is never quoted, be it as wrong as it may.
+    if value is None:
+        came = f"is missing in the answer of {_lower(who)}"
+    elif not isinstance(value, str):
+        came = f"in the answer of {_lower(who)} is {said(value)}"
+    elif len(value) > LONGEST:
+        came = f"in the answer of {_lower(who)} has {len(value):,} characters"
+    else:
+        came = f"in the answer of {_lower(who)} is empty, or has characters that no header can carry"
+    raise AuthFailed(
+        f"{name} {came}.", hint=f"It has to be a string of at most {LONGEST:,} ASCII characters without spaces."
+    )
+
+
+def _lower(who: str) -> str:
+    return who[:1].lower() + who[1:]
+
+
+def _scopes(answer: dict[str, Json], asked: tuple[str, ...], notes: dict[str, str]) -> tuple[str, ...]:
+    value = answer.get("scope")
+    if value is None:
+        return asked
+    if isinstance(value, list):
+        notes["scope"] = "scope is a list; it has to be one string with spaces between scopes (RFC 6749 3.3)."
+        return scope_words.parse([one for one in items_of(value) if isinstance(one, str)])
+    if not isinstance(value, str):
+        notes["scope"] = f"scope is {said(value)}; it has to be a string (RFC 6749 3.3), and was left out."
+        return asked
+    return scope_words.parse(value)
+
+
+def _expires(answer: dict[str, Json], notes: dict[str, str]) -> float:
+    value = answer.get("expires_in")
+    if value is None or value == "":
+        return 0.0
+    number = math.nan
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = float(min(value, LATEST))
+    elif isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,15}(\.[0-9]{1,9})?\s*", value):
+        number = float(value)
+        notes["expires_in"] = "expires_in is a string; it has to be a number of seconds (RFC 6749 5.1)."
+    if not number > 0:
+        notes["expires_in"] = (
+            f"expires_in is {said(value)}; it has to be a number of seconds above 0 (RFC 6749 5.1), and was left out."
+        )
+        return 0.0
+    if number >= LATEST:
+        notes["expires_in"] = f"expires_in is {said(value)}: more than ten years, which nobody waits for."
+    return min(number, float(LATEST))

@@ -1,0 +1,279 @@
+"""The two documents that signing in begins with, as checked views over the JSON as it came.
+
+Protected resource metadata (RFC 9728) says who gives tokens for a server; authorization server metadata (RFC 8414,
+OpenID Connect Discovery) says how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from mcp_studio.auth import discovery
+from mcp_studio.auth.failed import AuthFailed, said
+from mcp_studio.auth.fields import Fields
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.record import record
+
+DEPTH = 32
+"""Levels of JSON in such a document."""
+VALUES = 50_000
+"""Values in such a document."""
+
+
+class Document(NamedTuple):
+    """What was at one of the places where a document is looked for."""
+
+    raw: dict[str, Json] | None
+    """The document; None where there is none."""
+    why: str = ""
+    """Why there is none, in a sentence."""
+    broken: bool = False
+    """The server failed: that there is no document cannot be concluded, and no older way may be taken instead."""
+
+
+def document(status: int, body: bytes, place: str) -> Document:
+    """What an answer says about one place. Never raises.
+
+    Pages that a web server gives for any address (HTML with status 200) are no document; an object is, wrong or not.
+    """
+    if status == 0 or status >= 500 or status == 429:
+        return Document(None, f"{place} failed with status {status}.", True)
+    if 300 <= status < 400:
+        return Document(None, f"{place} sends elsewhere (status {status}), which is not followed.")
+    if status != 200:
+        return Document(None, f"Nothing is at {place} (status {status}).")
+    try:
+        raw = loads(body, most=DEPTH, values=VALUES)
+    except JsonProblem as problem:
+        kind = "HTML" if body.lstrip()[:1] == b"<" else f"no JSON ({problem.reason})"
+        return Document(None, f"At {place} is {kind}; it has to be a JSON object.")
+    except LimitExceeded as problem:
+        return Document(None, f"At {place} is no such document. {problem.message}")
+    if not isinstance(raw, dict):
+        return Document(None, f"At {place} is {said(raw)}; it has to be a JSON object.")
+    return Document(mapping(raw))
+
+
+@record(frozen=True)
+class ResourceMetadata:
+    """Protected resource metadata (RFC 9728 2); made by `read`."""
+
+    raw: dict[str, Json]
+    resource: str
+    """What the server is called in requests for tokens, exactly as published (RFC 8707)."""
+    servers: tuple[str, ...]
+    """The issuers of the authorization servers; one at least."""
+    scopes: tuple[str, ...] | None = None
+    dpop_required: bool = False
+    dpop_algs: tuple[str, ...] | None = None
+    notes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What is wrong though it can be used, by field."""
+
+    @staticmethod
+    def read(raw: Json, *, server: str, place: str) -> ResourceMetadata:
+        """Check a document that came from `place` for the server at the address `server`.
+
+        Raises:
+            AuthFailed: it cannot be used: another resource, no authorization server, wrong types.
+        """
+        fields = Fields(raw, f"the protected resource metadata at {place}", server)
+        methods = fields.texts("bearer_methods_supported")
+        if methods and "header" not in methods:
+            fields.notes["bearer_methods_supported"] = (
+                f"bearer_methods_supported in {fields.what} is without header; MCP sends tokens in the header alone."
+            )
+        return ResourceMetadata(
+            raw=fields.raw,
+            resource=_resource(fields),
+            servers=_servers(fields),
+            scopes=fields.texts("scopes_supported"),
+            dpop_required=fields.flag("dpop_bound_access_tokens_required"),
+            dpop_algs=fields.texts("dpop_signing_alg_values_supported"),
+            notes=fields.notes,
+        )
+
+    def chosen(self, issuer: str) -> str:
+        """The authorization server that the configuration names, as it is written there.
+
+        Raises:
+            AuthFailed: the server does not name it.
+        """
+        if any(one.rstrip("/") == issuer.rstrip("/") for one in self.servers):
+            return issuer
+        named = ", ".join(said(one) for one in self.servers[:3])
+        raise AuthFailed(
+            f"The configuration names the authorization server {said(issuer)}; the server names {named}.",
+            hint="authorization_servers in its protected resource metadata has to list it; or change `issuer` in the "
+            "[servers.NAME.auth] table.",
+        )
+
+
+def _resource(fields: Fields) -> str:
+    """RFC 9728 3.3, as the SDKs take it: the server itself, or what it is below."""
+    resource = fields.text("resource", "the address of the server")
+    server = discovery.canonical(fields.server)
+    should = f"{said(server)}, the address of the server, or what it is below (RFC 9728 3.3)"
+    if "#" in resource:
+        raise fields.wrong("resource", f"{should}, without a fragment (RFC 8707 2)")
+    try:
+        same = discovery.same_origin(resource, server)
+    except AuthFailed:
+        raise fields.wrong("resource", should) from None
+    path, own = (f"{urlsplit(url).path.rstrip('/')}/" for url in (resource, server))
+    if not same or not own.startswith(path) or "@" in urlsplit(resource).netloc:
+        raise fields.wrong("resource", should)
+    return resource
+
+
+def _servers(fields: Fields) -> tuple[str, ...]:
+    servers = fields.texts("authorization_servers")
+    if not servers:
+        fields.notes.pop("authorization_servers", None)
+        raise fields.wrong("authorization_servers", "a list of the issuers (https:// URLs) of one server at least")
+    good: list[str] = []
+    for one in servers:
+        try:
+            good.append(check_issuer(one, fields.server, f"An entry of authorization_servers in {fields.what}"))
+        except AuthFailed as problem:
+            if len(servers) == 1:
+                raise
+            fields.notes["authorization_servers"] = f"{problem.message} {problem.hint} It was left out."
+    if not good:
+        raise AuthFailed(fields.notes["authorization_servers"])
+    return tuple(good)
+
+
+def check_issuer(issuer: str, server: str, what: str) -> str:
+    """An issuer as it came (RFC 8414 2: no query, no fragment).
+
+    Raises:
+        AuthFailed: it may not be used for signing in to `server`.
+    """
+    if "?" in issuer:
+        raise AuthFailed(f"{what} is {said(issuer)}: it has a query.", hint="An issuer has none (RFC 8414 2).")
+    return discovery.check_url(issuer, server, what)
+
+
+@record(frozen=True)
+class IssuerMetadata:
+    """Authorization server metadata (RFC 8414 2); made by `read` or `assumed`."""
+
+    raw: dict[str, Json]
+    issuer: str
+    place: str
+    """Where it was; empty where there was none (specification 2025-03-26)."""
+    token_endpoint: str
+    authorization_endpoint: str = ""
+    registration_endpoint: str = ""
+    revocation_endpoint: str = ""
+    scopes: tuple[str, ...] | None = None
+    pkce: tuple[str, ...] | None = None
+    """`code_challenge_methods_supported`."""
+    sends_issuer: bool = False
+    """`authorization_response_iss_parameter_supported` (RFC 9207 3)."""
+    reads_documents: bool = False
+    """`client_id_metadata_document_supported`."""
+    methods: tuple[str, ...] | None = None
+    """`token_endpoint_auth_methods_supported`."""
+    revocation_methods: tuple[str, ...] | None = None
+    signing_algs: tuple[str, ...] | None = None
+    """`token_endpoint_auth_signing_alg_values_supported`."""
+    grants: tuple[str, ...] | None = None
+    dpop_algs: tuple[str, ...] | None = None
+    """`dpop_signing_alg_values_supported` (RFC 9449 5.1)."""
+    notes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What is wrong though it can be used, by field."""
+
+    @staticmethod
+    def read(raw: Json, *, issuer: str, server: str, place: str, legacy: bool = False) -> IssuerMetadata:
+        """Check a document that came from `place` for the authorization server `issuer`.
+
+        Args:
+            legacy: the issuer is the server's own origin, which nobody wrote: it may end with a slash.
+
+        Raises:
+            AuthFailed: it cannot be used: another issuer, endpoints without TLS, wrong types, …
+        """
+        fields = Fields(raw, f"the authorization server metadata at {place}", server)
+        named = fields.text("issuer", f"exactly {said(issuer)}")
+        if named != issuer and not (legacy and named == f"{issuer}/"):
+            slash = " They differ only in the slash at the end." if named.rstrip("/") == issuer.rstrip("/") else ""
+            raise AuthFailed(
+                f"issuer in {fields.what} is {said(named)}.{slash}",
+                hint=f"It has to be exactly {said(issuer)}, with which this place was found (RFC 8414 3.3): "
+                "another one could collect what is sent there.",
+            )
+        return _issuer(fields, named, place)
+
+    @staticmethod
+    def assumed(url: str) -> IssuerMetadata:
+        """The endpoints of a server without any metadata (specification 2025-03-26, basic/authorization 2.3.3).
+
+        Raises:
+            AuthFailed: nothing may be sent there, as the server is reached without TLS.
+        """
+        raw: dict[str, Json] = dict(discovery.legacy_metadata(url))
+        return _issuer(Fields(raw, "what is assumed about the server", url), raw["issuer"], "")
+
+    def for_code(self, *, assume_pkce: bool = False) -> str:
+        """The authorization endpoint, where a code may be asked for there.
+
+        PKCE with S256 is required (specification 2026-07-28, basic/authorization, authorization code protection);
+        nothing is known of a server without metadata, which gets the challenge all the same.
+
+        Args:
+            assume_pkce: go on where the metadata does not say anything about PKCE.
+
+        Raises:
+            AuthFailed: there is no such endpoint, or no PKCE.
+        """
+        if not self.authorization_endpoint:
+            raise AuthFailed(
+                self.notes.get("authorization_endpoint")
+                or f"authorization_endpoint is missing in the authorization server metadata at {self.place}.",
+                hint="It has to be the https:// URL of the page where a person signs in.",
+            )
+        if not self.place or (self.pkce is None and assume_pkce):
+            return self.authorization_endpoint
+        if self.pkce is None or "S256" not in self.pkce:
+            came = "is missing" if self.pkce is None else f"is {said(', '.join(self.pkce))}"
+            raise AuthFailed(
+                f"code_challenge_methods_supported {came} in the authorization server metadata at {self.place}: "
+                "whether a stolen code would be of use to others is not known.",
+                hint='It has to be a list with "S256" in it (PKCE).'
+                + (" If the server knows PKCE all the same: assume_pkce = true." if self.pkce is None else ""),
+            )
+        return self.authorization_endpoint
+
+
+def _issuer(fields: Fields, issuer: str, place: str) -> IssuerMetadata:
+    return IssuerMetadata(
+        raw=fields.raw,
+        issuer=issuer,
+        place=place,
+        token_endpoint=fields.url("token_endpoint", "the https:// URL where tokens are given out"),
+        authorization_endpoint=fields.maybe_url("authorization_endpoint"),
+        registration_endpoint=fields.maybe_url("registration_endpoint"),
+        revocation_endpoint=fields.maybe_url("revocation_endpoint"),
+        scopes=fields.texts("scopes_supported"),
+        pkce=_methods(fields),
+        sends_issuer=fields.flag("authorization_response_iss_parameter_supported"),
+        reads_documents=fields.flag("client_id_metadata_document_supported"),
+        methods=fields.texts("token_endpoint_auth_methods_supported"),
+        revocation_methods=fields.texts("revocation_endpoint_auth_methods_supported"),
+        signing_algs=fields.texts("token_endpoint_auth_signing_alg_values_supported"),
+        grants=fields.texts("grant_types_supported"),
+        dpop_algs=fields.texts("dpop_signing_alg_values_supported"),
+        notes=fields.notes,
+    )
+
+
+def _methods(fields: Fields) -> tuple[str, ...] | None:
+    name = "code_challenge_methods_supported"
+    if fields.raw.get(name) is not None and not isinstance(fields.raw[name], list):
+        raise fields.wrong(name, 'a list with "S256" in it')
+    return fields.texts(name)

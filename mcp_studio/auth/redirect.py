@@ -1,0 +1,153 @@
+"""What the browser brings back, judged before anything of it is used (RFC 6749 4.1.2, RFC 9207, RFC 9700 4.4)."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
+
+from mcp_studio.auth.failed import AuthFailed, said
+from mcp_studio.errors import UsageError
+from mcp_studio.record import record
+
+LONGEST = 16_384
+"""Characters of the query that are read."""
+_ONCE = ("code", "state", "iss", "error", "error_description", "error_uri")
+_ERRORS: Mapping[str, str] = {
+    "access_denied": "The permission was refused, by the person or by the authorization server",
+    "invalid_request": "The authorization server finds the request wrong",
+    "unauthorized_client": "The authorization server does not let this client ask for a code",
+    "unsupported_response_type": "The authorization server does not give out codes",
+    "invalid_scope": "The authorization server does not know one of the scopes, or does not give it to this client",
+    "invalid_target": "The authorization server does not give tokens for this server (RFC 8707)",
+    "server_error": "The authorization server failed",
+    "temporarily_unavailable": "The authorization server is overloaded or under maintenance",
+    "login_required": "The authorization server wants a person to sign in",
+    "consent_required": "The authorization server wants a person to agree",
+    "interaction_required": "The authorization server wants to ask a person",
+}
+
+
+class NotOurs(AuthFailed):
+    """A redirect that belongs to no flow that waits, or to another one: to be turned away, while waiting goes on."""
+
+
+@record()
+class Expected:
+    """What the redirect of one flow has to look like; `judge` accepts one only."""
+
+    state: str
+    issuer: str
+    """The authorization server that was asked."""
+    sends_issuer: bool = False
+    """Whether it says that its redirects name it (RFC 9207 3)."""
+    used: bool = False
+
+
+def judge(query: str, expected: Expected) -> str:
+    """The code that a redirect brings. `query` is what followed the `?`.
+
+    Raises:
+        NotOurs: it has nothing to do with this flow: no or another `state`, or the flow has its redirect already.
+        AuthFailed: it is of this flow, and brings no code that may be used; the flow is over.
+    """
+    values = _values(query)
+    if not hmac.compare_digest(values.get("state", "").encode("utf-8", "replace"), expected.state.encode()):
+        came = "another state than was sent" if values.get("state") else "no state"
+        raise NotOurs(
+            f"A redirect came with {came}: it does not belong to this sign-in.",
+            hint="The authorization server has to send `state` back exactly as it got it (RFC 6749 4.1.2).",
+        )
+    if expected.used:
+        raise NotOurs("A second redirect came for a sign-in that had its redirect already.", hint="Sign in again.")
+    expected.used = True
+    _check_issuer(values.get("iss"), expected)
+    if "error" in values:
+        raise _refused(values)
+    code = values.get("code", "")
+    if not code:
+        raise AuthFailed(
+            "The redirect brought neither a code nor an error.",
+            hint="The authorization server has to send `code` or `error` (RFC 6749 4.1.2).",
+        )
+    return code
+
+
+def _values(query: str) -> dict[str, str]:
+    if len(query) > LONGEST:
+        raise NotOurs(f"A redirect came with {len(query):,} characters.", hint=f"At most {LONGEST:,} are read.")
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=100, errors="replace")
+    except ValueError:
+        raise NotOurs("A redirect came with more than 100 parameters.", hint="It has a few.") from None
+    values: dict[str, str] = {}
+    for name, value in pairs:
+        if name in values and name in _ONCE:
+            raise NotOurs(
+                f"A redirect came with {name} more than once.",
+                hint="Every parameter has to be there once (RFC 6749 3.1).",
+            )
+        values[name] = value
+    return values
+
+
+def _check_issuer(iss: str | None, expected: Expected) -> None:
+    """The four cases of the specification 2026-07-28 (basic/authorization, authorization response validation)."""
+    if iss is None and expected.sends_issuer:
+        raise AuthFailed(
+            "The redirect does not say which authorization server it comes from, though this one says that its do.",
+            hint=f"It has to carry iss={expected.issuer} (RFC 9207 2), as its metadata has "
+            "authorization_response_iss_parameter_supported.",
+        )
+    if iss is not None and iss != expected.issuer:
+        raise AuthFailed(
+            f"The redirect comes from the authorization server {said(iss)}; the one that was asked is "
+            f"{said(expected.issuer)}.",
+            hint="iss has to be exactly the issuer of its metadata (RFC 9207 2.4). The code was not used: another "
+            "server may be trying to get it.",
+        )
+
+
+def _refused(values: Mapping[str, str]) -> AuthFailed:
+    error = values["error"]
+    words = _ERRORS.get(error, "The authorization server refused")
+    said_so = values.get("error_description", "")
+    page = values.get("error_uri", "")
+    return AuthFailed(
+        f"{words} ({error[:60]})" + (f": {said(said_so)}." if said_so else "."),
+        hint=f"It tells more at {said(page)}." if page else "",
+        error=error[:60],
+    )
+
+
+def query_of(text: str, redirect_uri: str) -> str:
+    """The query of a redirect that a person pasted: the whole address, or what follows the `?`.
+
+    Raises:
+        UsageError: it is neither, in words.
+    """
+    text = "".join(text.split())
+    if not text:
+        raise UsageError("Nothing was pasted.", hint="Paste the address that the browser shows at the end.")
+    if len(text) > LONGEST:
+        raise UsageError(f"That has {len(text):,} characters.", hint="The address of a redirect is much shorter.")
+    if "://" not in text.partition("?")[0]:
+        query = text.rpartition("?")[2]
+        if "state=" in query:
+            return query
+        raise UsageError(
+            "That is no address of a redirect.",
+            hint=f"It begins with {redirect_uri}? and holds code=… and state=….",
+        )
+    try:
+        came, ours = urlsplit(text), urlsplit(redirect_uri)
+        same = (came.scheme, came.hostname, came.port, came.path) == (ours.scheme, ours.hostname, ours.port, ours.path)
+    except ValueError:
+        same, came = False, urlsplit("")
+    if not same:
+        raise UsageError(
+            "That is not the address that the browser is sent back to.", hint=f"It begins with {redirect_uri}?…"
+        )
+    if not came.query:
+        raise UsageError("That address has no query.", hint="It holds code=… and state=… after a ?.")
+    return came.query

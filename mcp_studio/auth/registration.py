@@ -1,0 +1,277 @@
+"""Who we are at an authorization server: which way there is to be somebody there, and dynamic registration (RFC 7591).
+
+The order is that of the specification 2026-07-28 (basic/authorization, client registration): registered beforehand,
+a client id metadata document, dynamic registration, the person.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from mcp_studio.auth import scopes as scope_words
+from mcp_studio.auth.discovery import is_loopback
+from mcp_studio.auth.failed import AuthFailed, said
+from mcp_studio.auth.metadata import IssuerMetadata
+from mcp_studio.auth.model import Client
+from mcp_studio.jsontext import Json, items_of, mapping
+
+How = Literal["configured", "document", "registered", "register", "ask"]
+METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
+"""How we can show ourselves at a token endpoint, in the order of what is asked for at registration."""
+GRANTS = ("authorization_code", "refresh_token")
+"""What is registered for."""
+SECRET_NAMES = frozenset({"client_secret", "registration_access_token"})
+"""What of a registration must not be shown."""
+LONGEST = 4_096
+"""Characters of a client id or secret."""
+
+
+class Choice(NamedTuple):
+    """Which way is taken, and why."""
+
+    how: How
+    """`registered`: with what was registered before; `register`: dynamic registration is to be done now."""
+    client: Client | None
+    """None where there is none yet."""
+    why: str
+    """A sentence."""
+
+
+def choose(
+    metadata: IssuerMetadata,
+    *,
+    client_id: str = "",
+    client_secret: str = "",
+    method: str = "",
+    document: str = "",
+    known: Client | None = None,
+    redirect_uri: str = "",
+    now: float | None = None,
+) -> Choice:
+    """The first of the ways that is open.
+
+    Args:
+        client_id: what was registered beforehand; `client_secret` and `method` belong to it.
+        document: the URL of our client id metadata document.
+        known: what was registered or typed before at this issuer.
+        redirect_uri: where the browser is to be sent back to; a client registered for another one is of no use.
+
+    Raises:
+        AuthFailed: there is a client that cannot show itself in a way that the authorization server takes.
+    """
+    if client_id:
+        shown = method_for(metadata, client_secret, method)
+        client = Client(metadata.issuer, client_id, client_secret, shown, "configured", redirect_uri)
+        return Choice("configured", client, "The configuration names a client that was registered beforehand.")
+    if metadata.reads_documents and is_document_url(document):
+        client = Client(metadata.issuer, document, "", "none", "document", redirect_uri)
+        return Choice("document", client, "The authorization server reads client id metadata documents.")
+    if known and known.issuer == metadata.issuer and not problem_with(known, redirect_uri, now):
+        return Choice("registered", known, "A client was registered there before.")
+    if metadata.registration_endpoint:
+        return Choice("register", None, "The authorization server registers clients dynamically (RFC 7591).")
+    why = metadata.notes.get("registration_endpoint") or (
+        "The authorization server has no registration_endpoint"
+        + ("." if metadata.reads_documents else ", and reads no client id metadata documents.")
+    )
+    return Choice("ask", None, why)
+
+
+def problem_with(client: Client, redirect_uri: str = "", now: float | None = None) -> str:
+    """Why a client that was registered before is of no use any more, in a sentence; empty where it is."""
+    if client.secret_expires and client.secret_expires <= (time.time() if now is None else now) + 30:
+        return "The secret of the client that was registered before has expired."
+    if client.how == "registered" and redirect_uri and not same_redirect(client.redirect_uri, redirect_uri):
+        return f"The client that was registered before is sent back to {client.redirect_uri}."
+    return ""
+
+
+def is_document_url(url: str) -> bool:
+    """Whether a URL can be a client id: https, with a path (draft-ietf-oauth-client-id-metadata-document 3)."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme == "https" and bool(parts.hostname) and parts.path not in ("", "/") and not parts.fragment
+
+
+def method_for(metadata: IssuerMetadata, secret: str, wanted: str = "") -> str:
+    """How a client shows itself at the token endpoint.
+
+    Args:
+        secret: the client's; empty for a public one.
+        wanted: as configured or registered; empty for the first one that both know.
+
+    Raises:
+        AuthFailed: in no way that the authorization server takes.
+    """
+    if wanted:
+        if wanted not in METHODS:
+            raise AuthFailed(
+                f"A client that shows itself by {said(wanted)} is not known here.", hint=f"Known: {', '.join(METHODS)}."
+            )
+        if wanted.startswith("client_secret") and not secret:
+            raise AuthFailed(f"There is no client secret, which {wanted} needs.", hint="Set client_secret.")
+        return wanted
+    if not secret:
+        return "none"
+    # Without a list it is Basic (RFC 8414 2). `none` alone means that secrets are not looked at.
+    offered = metadata.methods if metadata.methods is not None else ("client_secret_basic",)
+    for one in ("client_secret_basic", "client_secret_post", "none"):
+        if one in offered:
+            return one
+    raise AuthFailed(
+        f"token_endpoint_auth_methods_supported in the authorization server metadata is {said(', '.join(offered))}.",
+        hint="For a client with a secret it has to list client_secret_basic or client_secret_post.",
+    )
+
+
+def request(metadata: IssuerMetadata, redirect_uri: str, scopes: Sequence[str] = ()) -> dict[str, Json]:
+    """What is sent to the registration endpoint (RFC 7591 2; OpenID Connect Registration 2 for `application_type`).
+
+    Raises:
+        AuthFailed: the authorization server wants clients to show themselves in ways that a program on a person's
+            machine cannot.
+    """
+    # Nothing is known where there is no metadata; with metadata and without a list it is Basic (RFC 8414 2).
+    offered = metadata.methods if metadata.methods is not None else (("client_secret_basic",) if metadata.place else ())
+    method = next((one for one in METHODS[:3] if not offered or one in offered), "")
+    if not method:
+        raise AuthFailed(
+            f"token_endpoint_auth_methods_supported in the authorization server metadata at {metadata.place} is "
+            f"{said(', '.join(offered))}.",
+            hint="For registering clients dynamically it has to list none, client_secret_basic or client_secret_post.",
+        )
+    asked: dict[str, Json] = {
+        "client_name": "MCP Studio",
+        "application_type": "native",
+        "redirect_uris": [redirect_uri],
+        "grant_types": list(GRANTS),
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method,
+    }
+    if scopes:
+        asked["scope"] = scope_words.text(scopes)
+    return asked
+
+
+def read(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, now: float | None = None) -> Client:
+    """The client that a registration made (RFC 7591 3.2.1). Placeholders, null and "", are as good as nothing.
+
+    Raises:
+        AuthFailed: the answer is no registration, or is another one than was asked for.
+    """
+    answer = {name: value for name, value in mapping(raw).items() if value is not None and value != ""}
+    if not isinstance(raw, dict):
+        raise AuthFailed(f"The answer to the registration is {said(raw)}.", hint="It has to be a JSON object.")
+    client_id, secret = _text(answer, "client_id"), _text(answer, "client_secret")
+    if not client_id:
+        raise AuthFailed("client_id is missing in the answer to the registration.", hint="It has to be a string.")
+    _same_redirects(answer, asked)
+    _same_list(answer, "grant_types", asked, "authorization_code")
+    _same_list(answer, "response_types", asked, "code")
+    return Client(
+        issuer=metadata.issuer,
+        client_id=client_id,
+        secret=secret,
+        method=_method(answer, asked, metadata, secret),
+        how="registered",
+        redirect_uri=str(items_of(asked["redirect_uris"])[0]),
+        secret_expires=_expires(answer, secret, time.time() if now is None else now),
+        registration={name: value for name, value in answer.items() if name not in SECRET_NAMES},
+    )
+
+
+def _text(answer: dict[str, Json], name: str) -> str:
+    value = answer.get(name, "")
+    if not isinstance(value, str) or len(value) > LONGEST or not (value.isascii() and value.isprintable()):
+        came = said(value) if name not in SECRET_NAMES else "no plain text"
+        raise AuthFailed(
+            f"{name} in the answer to the registration is {came}.",
+            hint=f"It has to be a string of at most {LONGEST:,} printable ASCII characters (RFC 6749 appendix A).",
+        )
+    return value
+
+
+def same_redirect(one: str, other: str) -> bool:
+    """Whether two redirect URIs are the same; the port on this machine does not count (RFC 8252 7.3)."""
+    if one == other:
+        return True
+    try:
+        ours, theirs = urlsplit(one), urlsplit(other)
+        loopback = is_loopback(one) and ours.hostname == theirs.hostname
+    except (AuthFailed, ValueError):
+        return False
+    return loopback and (ours.scheme, ours.path, ours.query) == (theirs.scheme, theirs.path, theirs.query)
+
+
+def _same_redirects(answer: dict[str, Json], asked: dict[str, Json]) -> None:
+    if "redirect_uris" not in answer:
+        return
+    ours, came = str(items_of(asked["redirect_uris"])[0]), answer["redirect_uris"]
+    if not isinstance(came, list) or not came:
+        raise AuthFailed(
+            f"redirect_uris in the answer to the registration is {said(came)}.", hint=f"It has to be [{said(ours)}]."
+        )
+    for one in items_of(came):
+        if not isinstance(one, str) or not same_redirect(ours, one):
+            raise AuthFailed(
+                f"The registration sends codes to {said(one)}, which nobody asked for.",
+                hint=f"redirect_uris in the answer has to be what was sent: [{said(ours)}].",
+            )
+
+
+def _same_list(answer: dict[str, Json], name: str, asked: dict[str, Json], needed: str) -> None:
+    if name not in answer:
+        return
+    wanted = [str(one) for one in items_of(asked[name])]
+    should = f"{name} has to be what was sent: {', '.join(wanted)}."
+    came = answer[name]
+    if not isinstance(came, list):
+        raise AuthFailed(f"{name} in the answer to the registration is {said(came)}.", hint=should)
+    if needed not in came:
+        raise AuthFailed(f"{name} in the answer to the registration is without {needed}.", hint=should)
+    for one in items_of(came):
+        if one not in wanted:
+            raise AuthFailed(f"{name} in the answer to the registration has {said(one)} besides.", hint=should)
+
+
+def _method(answer: dict[str, Json], asked: dict[str, Json], metadata: IssuerMetadata, secret: str) -> str:
+    wanted = str(asked["token_endpoint_auth_method"])
+    came = answer.get("token_endpoint_auth_method", "")
+    if not came:
+        if not secret or wanted != "none":
+            came = wanted
+        else:
+            came = "none" if "none" in (metadata.methods or ()) else method_for(metadata, secret)
+    if came not in METHODS[:3]:
+        raise AuthFailed(
+            f"token_endpoint_auth_method in the answer to the registration is {said(came)}.",
+            hint=f"It has to be {wanted}, as was sent, or another one of {', '.join(METHODS[:3])}.",
+        )
+    if came != "none" and not secret:
+        raise AuthFailed(
+            f"The registration wants the client to show itself by {came}, and gave it no client_secret.",
+            hint="client_secret has to be in the answer; or token_endpoint_auth_method has to be none.",
+        )
+    return str(came)
+
+
+def _expires(answer: dict[str, Json], secret: str, now: float) -> float:
+    value = answer.get("client_secret_expires_at", 0)
+    if not secret:
+        return 0.0
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
+        raise AuthFailed(
+            f"client_secret_expires_at in the answer to the registration is {said(value)}.",
+            hint="It has to be the time in seconds since 1970, or 0 for never (RFC 7591 3.2.1).",
+        )
+    if value and value <= now:
+        raise AuthFailed(
+            "client_secret_expires_at in the answer to the registration is in the past: the secret is of no use.",
+            hint=f"It has to be later than now, {now:.0f}, or 0 for never; or a clock is wrong.",
+        )
+    return float(value)
