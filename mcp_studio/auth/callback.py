@@ -1,0 +1,158 @@
+"""The listener on this machine that a browser is sent back to with a code (RFC 8252 7.3): loopback only, for one flow.
+
+Whatever else connects, scanners, prefetching browsers, other pages of the person's browser, is answered shortly and
+holds nobody up: only a GET of the right path, for the right host, whose query the flow takes for its own, ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from mcp_studio.auth.callback_page import page
+
+PATH = "/callback"
+PORT = 7338
+"""The port where it is free and none is configured: pages of authorization servers can be told one."""
+_LONGEST = 24 * 1024
+"""Bytes of a request; the query of a redirect may have 16 KB (`redirect.LONGEST`)."""
+_PATIENCE = 5.0
+"""Seconds that one connection may take."""
+_OPEN = 32
+"""Connections open at a time; the oldest makes room for a new one."""
+_LINE = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]\Z")
+_LINGER = 0.5
+
+
+class Reception(NamedTuple):
+    """What a flow says to a redirect."""
+
+    over: bool
+    """Whether it was the one that was waited for, good or bad."""
+    title: str
+    text: str
+    """Shown to whoever looks at the browser; foreign parts are made harmless here."""
+
+
+class Callback:
+    """A listener that is up; `close` it."""
+
+    def __init__(self, host: str, receive: Callable[[str], Reception]) -> None:
+        """`receive` is given the query of each redirect to the right place."""
+        self._host = host
+        self._receive = receive
+        self._servers: list[asyncio.Server] = []
+        self._open: dict[asyncio.Task[None], None] = {}
+        self._over = False
+        self.port = 0
+
+    @property
+    def uri(self) -> str:
+        """What the authorization server is told to send the browser to."""
+        return f"http://{self._host}:{self.port}{PATH}"
+
+    @staticmethod
+    async def start(host: str, port: int, receive: Callable[[str], Reception]) -> Callback:
+        """Listen at `127.0.0.1` or `localhost`; port 0 is any that is free.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        made = Callback(host, receive)
+        server = await asyncio.start_server(made._serve, "127.0.0.1", port, limit=_LONGEST, backlog=_OPEN)
+        made._servers.append(server)
+        made.port = server.sockets[0].getsockname()[1]
+        if host == "localhost":
+            # Browsers may try either; where IPv6 is off, they will come by IPv4.
+            with suppress(OSError):
+                made._servers.append(
+                    await asyncio.start_server(made._serve, "::1", made.port, limit=_LONGEST, backlog=_OPEN)
+                )
+        return made
+
+    async def close(self) -> None:
+        """Stop listening; who is connected is cut off. Any number of times."""
+        self._stop()
+        tasks = [task for task in self._open if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _stop(self) -> None:
+        self._over = True
+        for server in self._servers:
+            server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[task] = None
+        if len(self._open) > _OPEN:
+            next(iter(self._open)).cancel()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                writer.write(self._answer(await reader.readuntil(b"\r\n\r\n")))
+                await writer.drain()
+                writer.write_eof()
+                # A connection that is closed with unread bytes is reset, and the page with it.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LINGER):
+                        await reader.read()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
+            writer.transport.abort()
+        finally:
+            self._open.pop(task, None)
+            writer.close()
+
+    def _answer(self, head: bytes) -> bytes:
+        """The response to one request; only the last case has to do with the flow."""
+        line, *lines = head[:-4].split(b"\r\n")
+        found = _LINE.match(line)
+        if found is None:
+            return page(400, "Not understood", "This is no request that is expected here.")
+        headers = [(name.strip().lower(), value.strip()) for name, _, value in (one.partition(b":") for one in lines)]
+        hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
+        if hosts not in ([f"127.0.0.1:{self.port}"], [f"localhost:{self.port}"], [f"[::1]:{self.port}"]):
+            # A page elsewhere whose name was made to lead here (DNS rebinding).
+            return page(421, "Wrong host", "This address is not served here.")
+        path, _, query = found[2].decode("ascii").partition("?")
+        if path != PATH:
+            return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
+        if found[1] != b"GET":
+            return page(405, "Not this way", "Only GET is answered here.", (("Allow", "GET"),))
+        if any(
+            b"prefetch" in value.lower() or b"prerender" in value.lower() for name, value in headers if name in _AHEAD
+        ):
+            return page(503, "Not yet", "Nobody has come here yet.")
+        if self._over:
+            return page(410, "Over", "This sign-in has ended. Go back to the terminal.")
+        reception = self._receive(query.partition("#")[0])
+        if reception.over:
+            self._stop()
+        return page(200 if reception.over else 400, reception.title, reception.text)
+
+
+_AHEAD = (b"sec-purpose", b"purpose", b"x-purpose", b"x-moz")
+
+
+async def listen(host: str, wanted: int, receive: Callable[[str], Reception]) -> tuple[Callback | None, str]:
+    """A listener at the port that is configured, else at the usual one or any; and what is to be said about that."""
+    try:
+        return await Callback.start(host, wanted or PORT, receive), ""
+    except OSError as problem:
+        why = (problem.strerror or str(problem)).lower()
+        if wanted:
+            # Whoever listens there gets the code, which is of no use without the verifier.
+            return None, (
+                f"Port {wanted} on this machine cannot be listened at ({why}), and it is the configured one: "
+                "paste the address that the browser ends at."
+            )
+    try:
+        made = await Callback.start(host, 0, receive)
+    except OSError as problem:
+        why = (problem.strerror or str(problem)).lower()
+        return None, f"No port on this machine can be listened at ({why}): paste the address that the browser ends at."
+    return made, f"Port {PORT} is taken; the browser is sent back to port {made.port}."

@@ -1,0 +1,168 @@
+"""The listener for the redirect: one flow, this machine, and nobody else disturbs it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from mcp_studio.auth.callback import Callback, Reception, listen
+from tests.support import run, wait_until
+
+GOOD = "code=right&state=s"
+
+
+@asynccontextmanager
+async def listening(host: str = "127.0.0.1") -> AsyncGenerator[tuple[Callback, list[str]]]:
+    got: list[str] = []
+
+    def receive(query: str) -> Reception:
+        got.append(query)
+        over = query == GOOD
+        return Reception(
+            over, "Done" if over else "Not <this> one", "go back \x1b[31m" if over else "<script>1</script>"
+        )
+
+    callback = await Callback.start(host, 0, receive)
+    try:
+        yield callback, got
+    finally:
+        await callback.close()
+
+
+async def raw(port: int, request: bytes, host: str = "127.0.0.1") -> bytes:
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(request)
+    try:
+        return await reader.read()
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+
+
+async def get(callback: Callback, target: str, *, method: str = "GET", host: str = "", more: str = "") -> str:
+    host = host or f"127.0.0.1:{callback.port}"
+    found = await raw(callback.port, f"{method} {target} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n".encode())
+    return found.decode()
+
+
+def test_the_redirect_is_received_once_and_the_listener_goes() -> None:
+    async def main() -> None:
+        async with listening() as (callback, got):
+            assert callback.uri == f"http://127.0.0.1:{callback.port}/callback"
+            answer = await get(callback, f"/callback?{GOOD}")
+            assert answer.startswith("HTTP/1.1 200 ") and "<h1>Done</h1>" in answer and "\x1b" not in answer
+            for header in ("Referrer-Policy: no-referrer", "Cache-Control: no-store", "default-src 'none'"):
+                assert header in answer
+            with pytest.raises(ConnectionError):
+                await get(callback, f"/callback?{GOOD}")
+            assert got == [GOOD]
+
+    run(main())
+
+
+def test_a_wrong_redirect_is_told_so_and_the_right_one_still_comes_through() -> None:
+    async def main() -> None:
+        async with listening() as (callback, got):
+            wrong = await get(callback, "/callback?code=x&state=other")
+            assert wrong.startswith("HTTP/1.1 400 ") and "Not &lt;this&gt; one" in wrong and "<script>" not in wrong
+            assert (await get(callback, f"/callback?{GOOD}")).startswith("HTTP/1.1 200 ")
+            assert got == ["code=x&state=other", GOOD]
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("status", "target", "extra"),
+    [
+        (404, "/favicon.ico", {}),
+        (404, "/", {}),
+        (404, f"/callback/?{GOOD}", {}),
+        (405, f"/callback?{GOOD}", {"method": "HEAD"}),
+        (405, f"/callback?{GOOD}", {"method": "POST"}),
+        (421, f"/callback?{GOOD}", {"host": "evil.example"}),
+        (421, f"/callback?{GOOD}", {"host": "127.0.0.1"}),
+        (421, f"/callback?{GOOD}", {"more": "Host: evil.example\r\n"}),
+        (503, f"/callback?{GOOD}", {"more": "Sec-Purpose: prefetch;prerender\r\n"}),
+        (404, f"http://evil.example/callback?{GOOD}", {}),
+    ],
+)
+def test_what_is_no_redirect_never_reaches_the_flow(status: int, target: str, extra: dict[str, str]) -> None:
+    async def main() -> None:
+        async with listening() as (callback, got):
+            assert (await get(callback, target, **extra)).startswith(f"HTTP/1.1 {status} ")
+            assert got == []
+
+    run(main())
+
+
+def test_junk_is_cut_off_or_answered() -> None:
+    async def main() -> None:
+        async with listening() as (callback, got):
+            assert (await raw(callback.port, b"\x16\x03\x01\x02\x00\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
+            assert await raw(callback.port, b"GET /" + b"x" * 200_000) == b""
+            assert got == []
+
+    run(main())
+
+
+def test_many_who_say_nothing_do_not_keep_the_browser_out() -> None:
+    async def main() -> None:
+        async with listening() as (callback, _):
+            idle = [await asyncio.open_connection("127.0.0.1", callback.port) for _ in range(100)]
+            assert (await get(callback, f"/callback?{GOOD}")).startswith("HTTP/1.1 200 ")
+            for _, writer in idle:
+                writer.close()
+
+    run(main())
+
+
+def test_closing_cuts_everybody_off() -> None:
+    async def main() -> None:
+        async with listening() as (callback, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1", callback.port)
+            await wait_until(lambda: callback._open)
+            await callback.close()
+            with pytest.raises(ConnectionError):
+                if not await reader.read():
+                    raise ConnectionError
+            writer.close()
+            with pytest.raises(ConnectionError):
+                await get(callback, "/")
+
+    run(main())
+
+
+def test_localhost_is_listened_at_with_both_addresses() -> None:
+    async def main() -> None:
+        async with listening("localhost") as (callback, _):
+            assert callback.uri.startswith("http://localhost:")
+            try:
+                found = await raw(
+                    callback.port,
+                    f"GET /callback?{GOOD} HTTP/1.1\r\nHost: localhost:{callback.port}\r\n\r\n".encode(),
+                    "::1",
+                )
+            except OSError:
+                pytest.skip("no IPv6 here")
+            assert found.startswith(b"HTTP/1.1 200 ")
+
+    run(main())
+
+
+def test_a_port_that_is_taken_is_left_for_another_unless_it_was_configured() -> None:
+    async def main() -> None:
+        async with listening() as (taken, _):
+            made, why = await listen("127.0.0.1", taken.port, lambda query: Reception(True, "", ""))
+            assert made is None and "paste" in why
+            monkey = pytest.MonkeyPatch()
+            monkey.setattr("mcp_studio.auth.callback.PORT", taken.port)
+            made, why = await listen("127.0.0.1", 0, lambda query: Reception(True, "", ""))
+            monkey.undo()
+            assert made is not None and made.port != taken.port and str(made.port) in why
+            await made.close()
+
+    run(main())
