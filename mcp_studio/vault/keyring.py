@@ -42,6 +42,11 @@ def ask_with(ask: AskPassphrase | None) -> None:
     _store.ask = ask
 
 
+def passphrase() -> AskPassphrase | None:
+    """What was given to `ask_with`."""
+    return _store.ask
+
+
 def named(patience: float = PATIENCE) -> Vault:
     """The vault of named secrets.
 
