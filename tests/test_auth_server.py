@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import secrets
+import time
+from http.client import HTTPConnection
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
+from mcp_studio.catalog.ref import Ref
 from tests.servers.auth_manners import MANNERS
 from tests.servers.auth_proofs import challenge_of
+from tests.servers.auth_resource import PATHS
 from tests.servers.auth_server import World, threaded
+from tests.studio_support import call, opened, text
+from tests.studio_support import http as http_config
+from tests.support import run
 
 BACK = "http://127.0.0.1:1/callback"
 
@@ -33,7 +39,7 @@ class Answer(NamedTuple):
 def ask(url: str, method: str = "GET", body: str = "", **headers: str) -> Answer:
     """One HTTP request, nothing followed."""
     at = urlsplit(url)
-    line = http.client.HTTPConnection(at.netloc, timeout=5)
+    line = HTTPConnection(at.netloc, timeout=5)
     try:
         kind = {"Content-Type": "application/json" if body.startswith("{") else "application/x-www-form-urlencoded"}
         line.request(method, f"{at.path}?{at.query}", body or None, {**(kind if body else {}), **headers})
@@ -48,18 +54,19 @@ def post(url: str, **form: str) -> Answer:
     return ask(url, "POST", urlencode(form))
 
 
-def signed_in(world: World, **changes: str) -> tuple[dict[str, str], Answer]:
+def signed_in(world: World, path: str = "/mcp", **changes: str) -> tuple[dict[str, str], Answer]:
     """The whole way to a token; `changes` go into the token request. What was sent, and the answer."""
+    resource = world.origin + path
     meta = ask(world.issuer.origin + "/.well-known/oauth-authorization-server").json
     client = ask(meta["registration_endpoint"], "POST", json.dumps(
         {"redirect_uris": [BACK], "token_endpoint_auth_method": "none"})).json  # fmt: skip
     verifier = secrets.token_urlsafe(40)
-    proof = {"code_challenge": challenge_of(verifier), "code_challenge_method": "S256", "resource": world.url}
+    proof = {"code_challenge": challenge_of(verifier), "code_challenge_method": "S256", "resource": resource}
     asked = {"response_type": "code", "client_id": client["client_id"], "redirect_uri": BACK, "state": "st", **proof}
     found = ask(f"{meta['authorization_endpoint']}?{urlencode(asked)}")
     query = dict(parse_qsl(urlsplit(found.headers["location"]).query))
     assert query["state"] == "st" and query["iss"] == meta["issuer"]
-    form = {"grant_type": "authorization_code", "code": query["code"], "redirect_uri": BACK, "resource": world.url,
+    form = {"grant_type": "authorization_code", "code": query["code"], "redirect_uri": BACK, "resource": resource,
             "client_id": client["client_id"], "code_verifier": verifier} | changes  # fmt: skip
     return form, post(meta["token_endpoint"], **form)
 
@@ -103,6 +110,24 @@ def test_a_code_is_good_for_once() -> None:
         form, answer = signed_in(world)
         assert post(world.issuer.url + "/token", **form).json["error"] == "invalid_grant"
         assert listed(world, answer.json["access_token"]).status == 401, "what it gave ends too"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_transport_is_protected_and_speaks(path: str) -> None:
+    async def scenario(world: World) -> None:
+        token = signed_in(world, path)[1].json["access_token"]
+        kind = {"/sse": "sse"}.get(path, "")
+        config = http_config(world.at(path), headers={"Authorization": f"Bearer {token}"}, transport=kind)
+        async with opened(config) as studio:
+            assert studio.manager.status("s").state == "ready", studio.manager.status("s")
+            begun = time.monotonic()
+            calls = [studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 0.3}, approved=True) for _ in range(3)]
+            assert [text(await one.wait()) for one in calls] == ["waited"] * 3
+            assert time.monotonic() - begun < 0.85, "side by side"
+            assert "client-" in text(await call(studio, "whoami"))
+
+    with threaded() as world:
+        run(scenario(world))
 
 
 def test_a_tool_may_want_another_scope() -> None:
