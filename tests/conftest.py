@@ -5,17 +5,25 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from mcp_studio.vault import choose, keyring
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder below which configuration, state and cache of this test are."""
+    """The folder below which configuration, state and cache of this test are; it has no keyring."""
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("MCP_STUDIO_HOME", str(folder))
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    if sys.platform != "linux":  # there it cannot be taken away, but turned off
+        monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    keyring.use("keyring", folder / "state")
+    choose.forget_memory()
     return folder
 
 

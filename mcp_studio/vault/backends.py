@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcp_studio.vault.base import CHOICES, VaultRefused
+from mcp_studio.vault.secret_service import SecretService
 
 WINDOWS_LIMIT = 1_200
 """UTF-16 units of one Windows credential: 2,560 bytes at most (CRED_MAX_CREDENTIAL_BLOB_SIZE)."""
@@ -48,6 +49,7 @@ class Found(NamedTuple):
 
     backend: Any
     known: Known
+    priority: float
 
 
 def find(environ: Mapping[str, str] = os.environ) -> Found:
@@ -63,19 +65,17 @@ def find(environ: Mapping[str, str] = os.environ) -> Found:
                 return _made(known)
         raise _refused(wanted, said_by)
     reasons: dict[str, str] = {}
-    best: tuple[float, Found] | None = None
+    usable: list[Found] = []
     for known in KNOWN:
+        if usable and usable[0].known.place == known.place:
+            continue  # another way to the same
         try:
-            found = _made(known)
-            priority = float(found.backend.priority)
+            usable.append(_made(known))
         except VaultRefused as problem:
             reasons[known.path] = problem.message
-            continue
-        if best is None or priority > best[0]:
-            best = priority, found
-    if best is None:
+    if not usable:
         raise _none(environ, reasons)
-    return best[1]
+    return max(usable, key=lambda found: found.priority)
 
 
 def _made(known: Known) -> Found:
@@ -88,7 +88,8 @@ def _made(known: Known) -> Found:
         kind = getattr(importlib.import_module(module), name)
         if not kind.priority > 0:
             raise VaultRefused(f"{known.place} is not usable.")
-        return Found(kind(), known)
+        backend = kind()
+        return Found(SecretService(backend) if known is KNOWN[0] else backend, known, float(kind.priority))
     except VaultRefused:
         raise
     except ImportError as problem:

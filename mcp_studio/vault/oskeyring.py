@@ -15,11 +15,14 @@ from typing import Any, TypeVar
 from mcp_studio.config.model import Keeping
 from mcp_studio.vault import backends
 from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged, VaultLocked, VaultRefused
+from mcp_studio.vault.secret_service import SecretService
 from mcp_studio.vault.splitting import Split
 
 T = TypeVar("T")
 SERVICES: dict[Drawer, str] = {"secrets": "mcp-studio", "tokens": "mcp-studio sign-in"}
 """The service names that our passwords are kept under."""
+_IDLE = 1.0
+"""Seconds after which a connection that nobody uses is closed."""
 _SAME_NAME = 5
 
 
@@ -69,7 +72,11 @@ class _Worker:
 
     def _loop(self) -> None:
         while True:
-            job = self._jobs.get()
+            try:
+                job = self._jobs.get(timeout=_IDLE)
+            except queue.Empty:
+                _close()
+                job = self._jobs.get()
             with self._guard:
                 if job.given_up:
                     continue
@@ -155,21 +162,40 @@ class KeyringVault:
         def do() -> T:
             found = _find()
             shelf = _Shelf(found.backend, self._service)
-            try:
-                return work(Split(shelf, found.known.limit) if found.known.limit else shelf)
-            except VaultRefused:
-                raise
-            except Exception:
-                forget()  # looked for anew: a keyring may have been started, or have ended, meanwhile
-                raise
+            return work(Split(shelf, found.known.limit) if found.known.limit else shelf)
 
-        return _worker.run(do, self._patience)
+        return _worker.run(partial(_again, do), self._patience)
+
+
+def _again(do: Callable[[], T]) -> T:
+    """Do it; once more where it went wrong over a connection that has been used before: the keyring may have been
+    started anew meanwhile."""
+    used = _found is not None and getattr(_found.backend, "connected", False)
+    try:
+        return do()
+    except VaultRefused:
+        raise
+    except Exception:  # boundary: as in the worker
+        forget()
+        if not used:
+            raise
+    try:
+        return do()
+    except Exception:  # boundary: as in the worker
+        forget()
+        raise
 
 
 def forget() -> None:
     """Look for a keyring anew when it is needed next."""
     global _found
+    _close()
     _found = None
+
+
+def _close() -> None:
+    if _found is not None and isinstance(_found.backend, SecretService):
+        _found.backend.close()
 
 
 def _find() -> backends.Found:
