@@ -6,76 +6,214 @@ password because of a server that has no sign-in.
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Protocol
 
+from mcp_studio.auth.index import Index
+from mcp_studio.auth.kept import Damaged, Pending, T, decode, encode, secrets
 from mcp_studio.auth.model import Account, Client, Grant
+from mcp_studio.errors import StudioError
+from mcp_studio.vault.base import Vault
+from mcp_studio.vault.beside import beside
+from mcp_studio.vault.lock import FileLock, LockHeld
 
-
-class Vault(Protocol):
-    """What is used of a vault; its calls block, also for a person who has to unlock it."""
-
-    @property
-    def place(self) -> str:
-        """Where it keeps things, in words."""
-        ...
-
-    def get(self, name: str) -> str | None:
-        """The value, None where there is none."""
-        ...
-
-    def set(self, name: str, value: str) -> None:
-        """Keep a value."""
-        ...
-
-    def delete(self, name: str) -> bool:
-        """Forget it; False where there was none."""
-        ...
+FILE = "sign-ins.json"
+_PATIENCE = 60.0
+"""Seconds that somebody else may be renewing: more than a few requests take."""
+_PAUSE = 0.05
 
 
 class GrantStore:
     """Grants by resource and account, clients by issuer and account."""
 
-    def __init__(self, vault: Callable[[], Vault], state: Path, learn: Callable[[str], None]) -> None:
-        """`vault` opens it when it is first needed; every secret that is read is told to `learn`."""
-        raise NotImplementedError
+    def __init__(
+        self, vault: Callable[[], Vault], state: Path, learn: Callable[[str], None], *, memory: bool = False
+    ) -> None:
+        """`vault` opens it when it is first needed, in a thread; every secret that is read is told to `learn`.
+
+        With `memory` nothing is written to disk.
+        """
+        self._open = vault
+        self._locks = state / "locks"
+        self._learn = learn
+        self._index = Index(None if memory else state / FILE)
+        self._vault: Vault | None = None
+        self.lasting = not memory
+        """Whether what is kept is there after this process."""
+        self.problem = ""
+        """Why the last entry that was looked for cannot be used, in a sentence."""
+
+    async def place(self) -> str:
+        """Where secrets are kept, in words.
+
+        Raises:
+            VaultRefused: nowhere, and why.
+        """
+        return (await beside(self._ready)).place
+
+    def known(self, resource: str, account: str) -> bool:
+        """Whether there is a grant, by the file alone: cheap."""
+        return (resource, account) in self._index.load().grants
 
     async def load(self, resource: str, account: str) -> Grant | None:
-        """The grant, None where there is none or what is there cannot be read (then `problem` says why)."""
-        raise NotImplementedError
+        """The grant, None where there is none or what is there cannot be read (then `problem` says why).
+
+        Raises:
+            VaultRefused: the vault cannot be read.
+        """
+        if not self.known(resource, account):
+            self.problem = self._index.problem
+            return None
+        grant = await beside(self._get, Grant, _name("grant", resource, account))
+        if grant and (grant.resource, grant.account) != (resource, account):
+            self.problem, grant = "What is kept of this sign-in belongs to another server.", None
+        return grant
 
     async def save(self, grant: Grant, server: str) -> None:
-        """Keep a grant, in place of the one that was there; under the lock of its resource."""
-        raise NotImplementedError
+        """Keep a grant, in place of the one that was there.
+
+        Raises:
+            VaultRefused, OSError: it is not kept.
+        """
+        self._tell(grant)
+        await beside(self._save, grant, server)
 
     async def remove(self, resource: str, account: str) -> bool:
         """Forget a grant; False where there was none."""
-        raise NotImplementedError
+        return await beside(self._remove, resource, account)
 
     async def list(self) -> list[Account]:
         """All grants, without their secrets and claims; the vault is not asked."""
-        raise NotImplementedError
+        return self._index.load().accounts()
 
     async def client(self, issuer: str, account: str) -> Client | None:
         """Who we are at an authorization server, where it was registered or typed."""
-        raise NotImplementedError
+        if (issuer, account) not in self._index.load().clients:
+            return None
+        client = await beside(self._get, Client, _name("client", issuer, account))
+        return client if client and client.issuer == issuer else None
 
     async def save_client(self, client: Client, account: str) -> None:
         """Keep who we are."""
-        raise NotImplementedError
+        self._tell(client)
+        await beside(self._save_client, client, account)
 
     async def remove_client(self, issuer: str, account: str) -> bool:
         """Forget who we are; False where that was not known."""
-        raise NotImplementedError
+        return await beside(self._remove_client, issuer, account)
+
+    async def save_pending(self, pending: Pending) -> None:
+        """Keep a sign-in that goes on later."""
+        self._tell(pending)
+        name = _name("pending", pending.resource, pending.account)
+        await beside(lambda: self._ready().set(name, encode(pending)))
+
+    async def take_pending(self, resource: str, account: str) -> Pending | None:
+        """A sign-in that was set aside: it is there once, and not for long."""
+        pending = await beside(self._take, _name("pending", resource, account))
+        return None if pending is None or pending.expired or pending.resource != resource else pending
 
     @asynccontextmanager
-    async def lock(self, resource: str) -> AsyncGenerator[None, None]:
-        """Be the only one, of all processes and tasks, that renews what belongs to a resource.
+    async def lock(self, resource: str, account: str = "") -> AsyncGenerator[None, None]:
+        """Be the only one, of all processes and tasks, that renews what belongs to a resource and account.
 
         Raises:
             StudioError: somebody else holds it for too long.
         """
-        raise NotImplementedError
-        yield
+        lock = FileLock(self._locks / f"{_digest(resource, account)}.lock", f"the sign-in at {resource}")
+        end = asyncio.get_running_loop().time() + _PATIENCE
+        while True:
+            try:
+                lock.acquire(0)  # Tried again and again: a thread that waits for it could not be called back.
+                break
+            except LockHeld:
+                if asyncio.get_running_loop().time() > end:
+                    raise
+            except OSError as problem:
+                raise StudioError(f"The sign-in at {resource} cannot be locked: {problem.strerror}.") from None
+            await asyncio.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    # What follows runs in threads.
+
+    def _ready(self) -> Vault:
+        if self._vault is None:
+            self._vault = self._open()
+        return self._vault
+
+    def _tell(self, value: Grant | Client | Pending) -> None:
+        for secret in secrets(value):
+            self._learn(secret)
+
+    def _get(self, kind: type[T], name: str) -> T | None:
+        self.problem = ""
+        text = self._ready().get(name)
+        if text is None:
+            return None
+        try:
+            value = decode(kind, text)
+        except Damaged as problem:
+            self.problem = f"What is kept of this sign-in cannot be used: {problem}."
+            return None
+        self._tell(value)
+        return value
+
+    def _save(self, grant: Grant, server: str) -> None:
+        vault = self._ready()
+        with self._changing():
+            vault.set(_name("grant", grant.resource, grant.account), encode(grant))
+            self._index.load().put(grant, server, vault.place)
+            self._index.save()
+
+    def _remove(self, resource: str, account: str) -> bool:
+        with self._changing():
+            if (resource, account) not in self._index.load().grants:
+                return False
+            # What cannot be deleted stays in the list: it is still there.
+            self._ready().delete(_name("grant", resource, account))
+            self._index.grants.pop((resource, account), None)
+            self._index.save()
+            return True
+
+    def _save_client(self, client: Client, account: str) -> None:
+        vault = self._ready()
+        with self._changing():
+            vault.set(_name("client", client.issuer, account), encode(client))
+            self._index.load().clients.add((client.issuer, account))
+            self._index.save()
+
+    def _remove_client(self, issuer: str, account: str) -> bool:
+        with self._changing():
+            if (issuer, account) not in self._index.load().clients:
+                return False
+            self._ready().delete(_name("client", issuer, account))
+            self._index.clients.discard((issuer, account))
+            self._index.save()
+            return True
+
+    def _take(self, name: str) -> Pending | None:
+        with self._changing():
+            found = self._get(Pending, name)
+            self._ready().delete(name)
+            return found
+
+    def _changing(self) -> FileLock:
+        return FileLock(self._locks / "sign-ins.lock", "the list of sign-ins")
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:20]
+
+
+def _name(kind: str, where: str, account: str) -> str:
+    """Under what it is in the vault: to be read by people who look there, and short enough for any of them."""
+    readable = f"{kind} {where}" + (f" as {account}" if account else "")
+    if len(readable) <= 160 and readable.isascii() and readable.isprintable():
+        return readable
+    return f"{kind} {_digest(where, account)}"
