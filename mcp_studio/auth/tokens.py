@@ -52,7 +52,8 @@ def post(url: str, client: Client, form: Form, *, assertion: str = "") -> TokenR
     secrets = [value for name, value in form if name in _SECRET]
     match client.method:
         case "none":
-            form.append(("client_id", client.client_id))
+            # A workload has none: its assertion says who it is.
+            form += [("client_id", client.client_id)] if client.client_id else []
         case "client_secret_basic":
             pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
             basic = base64.b64encode(pair.encode()).decode()
@@ -62,8 +63,8 @@ def post(url: str, client: Client, form: Form, *, assertion: str = "") -> TokenR
             form += [("client_id", client.client_id), ("client_secret", _secret(client))]
             secrets.append(client.secret)
         case "private_key_jwt" if assertion:
-            form += [("client_id", client.client_id), ("client_assertion_type", CLIENT_ASSERTION)]
-            form.append(("client_assertion", assertion))
+            # The assertion says who it is (MCP client credentials extension; RFC 7523 3).
+            form += [("client_assertion_type", CLIENT_ASSERTION), ("client_assertion", assertion)]
             secrets.append(assertion)
         case method:
             raise AuthFailed(

@@ -1,0 +1,156 @@
+"""Tokens that are of use only together with a key of ours (RFC 9449; SEP-1932): the key, its proofs, nonces.
+
+A key is made for each sign-in and kept with its tokens. Proofs are signed with ES256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from mcp_studio.auth.challenge import Challenge
+from mcp_studio.auth.discovery import Origin, origin
+from mcp_studio.auth.failed import AuthFailed, said
+from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata
+from mcp_studio.auth.pkce import unpadded
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+ALGORITHM = "ES256"
+"""How proofs are signed (RFC 7518 3.4)."""
+Use = Literal["no", "may", "must"]
+"""Whether a token is to be bound: no; if the authorization server does it; or it is of no use otherwise."""
+_NONCE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,2048}\Z")
+_ORIGINS = 32
+"""Origins whose nonces are remembered."""
+_SCHEMES = {"ws": "http", "wss": "https"}
+
+
+class Dpop:
+    """One key, and the nonces that servers want in its proofs. Used by one loop."""
+
+    def __init__(self, key: EllipticCurvePrivateKey) -> None:
+        from jwt.algorithms import ECAlgorithm
+
+        self._key = key
+        self._public: dict[str, Any] = ECAlgorithm.to_jwk(key.public_key(), as_dict=True)
+        self._nonces: dict[Origin, str] = {}
+
+    @staticmethod
+    def make() -> Dpop:
+        """With a new key; the first in a process takes tens of milliseconds, for the library."""
+        from cryptography.hazmat.primitives.asymmetric import ec
+
+        return Dpop(ec.generate_private_key(ec.SECP256R1()))
+
+    @staticmethod
+    def load(pem: str) -> Dpop:
+        """With a key that was kept (`pem`).
+
+        Raises:
+            AuthFailed: it is none.
+        """
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        try:
+            key = load_pem_private_key(pem.encode(), None)
+        except (ValueError, TypeError):
+            key = None
+        if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+            raise AuthFailed("The key that the token is bound to cannot be read any more.", hint="Sign in again.")
+        return Dpop(key)
+
+    @property
+    def pem(self) -> str:
+        """The private key, to be kept like a token."""
+        from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+        return self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
+
+    @property
+    def thumbprint(self) -> str:
+        """What names the key (RFC 7638 3; `dpop_jkt` and `cnf.jkt` of RFC 9449)."""
+        needed = {name: self._public[name] for name in ("crv", "kty", "x", "y")}
+        return unpadded(hashlib.sha256(json.dumps(needed, separators=(",", ":")).encode()).digest())
+
+    def proof(self, method: str, url: str, token: str = "") -> str:
+        """A new proof for one request (RFC 9449 4.2), with the nonce that its origin wants.
+
+        Args:
+            token: the access token that goes along (RFC 9449 7), nothing at a token endpoint.
+        """
+        import jwt
+
+        parts = urlsplit(url)
+        bare = parts._replace(scheme=_SCHEMES.get(parts.scheme, parts.scheme), query="", fragment="")
+        claims: dict[str, Any] = {
+            "jti": secrets.token_urlsafe(16),
+            "htm": method.upper(),
+            "htu": urlunsplit(bare),
+            "iat": int(time.time()),
+        }
+        if token:
+            claims["ath"] = unpadded(hashlib.sha256(token.encode()).digest())
+        if nonce := self._nonces.get(origin(url)):
+            claims["nonce"] = nonce
+        headers = {"typ": "dpop+jwt", "jwk": self._public}
+        return jwt.encode(claims, self._key, algorithm=ALGORITHM, headers=headers)
+
+    def seen(self, url: str, headers: Iterable[tuple[str, str]]) -> bool:
+        """Remember the nonce that came with a response (RFC 9449 8.2); whether there is a new one."""
+        for name, value in headers:
+            if name.lower() == "dpop-nonce" and _NONCE.match(value.strip()):
+                place, nonce = origin(url), value.strip()
+                new = self._nonces.pop(place, "") != nonce
+                self._nonces[place] = nonce
+                if len(self._nonces) > _ORIGINS:
+                    del self._nonces[next(iter(self._nonces))]
+                return new
+        return False
+
+
+def use(configured: bool, challenge: str, resource: ResourceMetadata | None, issuer: IssuerMetadata) -> Use:
+    """Whether to bind a token.
+
+    An authorization server that can does not mean that the server understands what comes of it: that has to say so,
+    by its metadata (RFC 9728 2) or by a challenge of the scheme DPoP (RFC 9449 7.1).
+
+    Args:
+        challenge: the header `WWW-Authenticate`.
+
+    Raises:
+        AuthFailed: it has to be, and one of the two does not take what we sign with.
+    """
+    challenges = Challenge.parse(challenge)
+    schemes = {one.scheme for one in challenges}
+    wanted = "dpop" in schemes or bool(resource and resource.dpop_algs)
+    must = configured or bool(resource and resource.dpop_required) or ("dpop" in schemes and "bearer" not in schemes)
+    if not must and not (wanted and issuer.dpop_algs):
+        return "no"
+    by_challenge = next((one.algs for one in challenges if one.scheme == "dpop" and one.algs), None)
+    for what, algs in (
+        ("the challenge of the server", by_challenge),
+        ("the protected resource metadata", resource.dpop_algs if resource else None),
+        ("the authorization server metadata", issuer.dpop_algs),
+    ):
+        if algs is not None and ALGORITHM not in algs:
+            if not must:
+                return "no"
+            raise AuthFailed(
+                f"Tokens have to be bound to a key (DPoP), and {what} lists {said(', '.join(algs))} for that.",
+                hint=f"It has to list {ALGORITHM} among the algorithms (RFC 9449 5.1).",
+            )
+    return "must" if must else "may"
+
+
+def nonce_wanted(status: int, error: str, challenge: str) -> bool:
+    """Whether an answer only asks for a nonce: by its error (RFC 9449 8) or its challenge (RFC 9449 9)."""
+    return status in (400, 401) and "use_dpop_nonce" in (error, Challenge.dpop(challenge).error)

@@ -1,0 +1,97 @@
+"""One exchange with a token endpoint: the request, a proof for the key where there is one, the answer read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from mcp_studio.auth import answers
+from mcp_studio.auth.dpop import Dpop, Use, nonce_wanted
+from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.tokens import TokenRequest
+from mcp_studio.transport.credentials import HeaderList
+from mcp_studio.transport.tap import Headers
+
+
+class Answer(Protocol):
+    """What `Sender.send` brings."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def headers(self) -> Headers: ...
+    @property
+    def body(self) -> bytes: ...
+
+
+class Sender(Protocol):
+    """What is used of `auth.fetch.Fetcher`."""
+
+    async def send(
+        self,
+        purpose: str,
+        method: str,
+        url: str,
+        *,
+        headers: HeaderList | None = None,
+        body: bytes = b"",
+        secrets: Iterable[str] = (),
+    ) -> Answer:
+        """Send one request and read its whole answer."""
+        ...
+
+
+async def redeem(
+    sender: Sender,
+    request: TokenRequest,
+    purpose: str,
+    *,
+    asked: Iterable[str] = (),
+    dpop: Dpop | None = None,
+    use: Use = "no",
+    exchange: bool = False,
+) -> answers.Tokens:
+    """Send a token request and read what comes; once more where only a nonce is wanted (RFC 9449 8).
+
+    Args:
+        purpose: what it is for, in words: `token for the code`.
+        asked: the scopes that are asked for.
+        dpop: the key to bind the token to; `use` says whether it has to be.
+        exchange: an assertion is asked for (RFC 8693).
+
+    Raises:
+        AuthFailed: no tokens, or none of use; `error` is the OAuth error code where one came.
+        StudioError: as `Fetcher.send`.
+    """
+    proven = dpop if use != "no" else None
+    answer = await _send(sender, request, purpose, proven)
+    if proven and proven.seen(request.url, answer.headers) and _nonce(answer):
+        answer = await _send(sender, request, purpose, proven)
+        proven.seen(request.url, answer.headers)
+    return answers.read(
+        answer.status,
+        answer.body,
+        who=f"The token endpoint {request.url.partition('?')[0]}",
+        asked=asked,
+        secrets=request.secrets,
+        dpop=use if proven else "no",
+        exchange=exchange,
+    )
+
+
+async def _send(sender: Sender, request: TokenRequest, purpose: str, dpop: Dpop | None) -> Answer:
+    headers = list(request.headers)
+    if dpop:
+        headers.append(("DPoP", dpop.proof("POST", request.url)))
+    return await sender.send(purpose, "POST", request.url, headers=headers, body=request.body, secrets=request.secrets)
+
+
+def _nonce(answer: Answer) -> bool:
+    if answer.status not in (400, 401):
+        return False
+    try:
+        answers.read(answer.status, answer.body, who="It")
+    except AuthFailed as problem:
+        challenge = ", ".join(value for name, value in answer.headers if name.lower() == "www-authenticate")
+        return nonce_wanted(answer.status, problem.error, challenge)
+    return False

@@ -1,0 +1,159 @@
+"""The grants that need no person: client credentials with a secret or a key, enterprise-managed, and of a workload.
+
+RFC 6749 4.4, RFC 7523 2.1 and 2.2; MCP extensions oauth-client-credentials, enterprise-managed-authorization (SEP-990)
+and workload identity federation (SEP-1933). None of them is tried again or replaced by another one when it fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mcp_studio.auth import assertions, claims, registration, tokens
+from mcp_studio.auth.answers import Tokens
+from mcp_studio.auth.discovery import check_url
+from mcp_studio.auth.dpop import Dpop, Use
+from mcp_studio.auth.failed import AuthFailed, said
+from mcp_studio.auth.metadata import IssuerMetadata
+from mcp_studio.auth.model import Client
+from mcp_studio.auth.redeem import Sender, redeem
+from mcp_studio.config.model import Auth, AuthKind, ServerConfig
+from mcp_studio.errors import ConfigError
+
+KINDS: tuple[AuthKind, ...] = ("client_credentials", "private_key_jwt", "enterprise", "workload")
+"""The kinds of `[servers.NAME.auth]` that `obtain` is for."""
+
+
+class Obtained(NamedTuple):
+    """What a grant without a person brought."""
+
+    client: Client
+    tokens: Tokens
+
+
+async def obtain(
+    sender: Sender,
+    config: ServerConfig,
+    issuer: IssuerMetadata,
+    *,
+    resource: str,
+    scopes: Sequence[str] = (),
+    dpop: Dpop | None = None,
+    use: Use = "no",
+    known_issuer: str = "",
+) -> Obtained:
+    """A token by the grant that `config.auth.kind` names, one of `KINDS`.
+
+    Args:
+        resource: what the server's metadata calls it, sent as `resource` (RFC 8707); empty for none.
+        known_issuer: the authorization server that gave the last token, where one did: a secret is not sent to
+            another one just because the server names it.
+
+    Raises:
+        ConfigError: the configuration lacks something that the grant needs.
+        AuthFailed: no token; `error` is the OAuth error code where one came.
+        StudioError: as `Fetcher.send`.
+    """
+    auth = config.auth
+    if known_issuer and known_issuer != issuer.issuer and not auth.issuer:
+        raise AuthFailed(
+            f"The server names the authorization server {said(issuer.issuer)}; the last token came from "
+            f"{said(known_issuer)}. Nothing was sent to the new one.",
+            hint=f'If that is right, set issuer = "{issuer.issuer}" in the [servers.NAME.auth] table.',
+        )
+    match auth.kind:
+        case "client_credentials" | "private_key_jwt":
+            client = _client(auth, issuer, secret_needed=auth.kind == "client_credentials")
+            form = tokens.credentials_form(resource, scopes)
+            purpose = "token for the client"
+        case "enterprise":
+            client = _client(auth, issuer)
+            granted = await _identity_grant(sender, config, issuer, resource, scopes)
+            form = tokens.bearer_form(granted, resource, scopes)
+            purpose = "token for the identity assertion"
+        case "workload":
+            client = _workload_client(auth, issuer)
+            assertion = await asyncio.to_thread(assertions.workload_assertion, auth.assertion)
+            form = tokens.bearer_form(assertion, resource, scopes)
+            purpose = "token for the workload"
+        case _:
+            raise ConfigError(f"`kind` is {said(auth.kind)}: that needs a person.", key="kind")
+    shown = await _assertion(auth, client, issuer)
+    request = tokens.post(issuer.token_endpoint, client, form, assertion=shown)
+    try:
+        got = await redeem(sender, request, purpose, asked=scopes, dpop=dpop, use=use)
+    except AuthFailed as problem:
+        raise _explained(problem, dict(form).get("assertion", "") or shown, issuer) from None
+    return Obtained(client, got)
+
+
+def _client(auth: Auth, issuer: IssuerMetadata, *, secret_needed: bool = False) -> Client:
+    if not auth.client_id:
+        raise _missing("client_id", auth)
+    if auth.kind == "private_key_jwt" or auth.method == "private_key_jwt" or (auth.key and not auth.client_secret):
+        return Client(issuer.issuer, auth.client_id, "", "private_key_jwt")
+    if secret_needed and not auth.client_secret:
+        raise _missing("client_secret", auth)
+    method = registration.method_for(issuer, auth.client_secret, auth.method)
+    return Client(issuer.issuer, auth.client_id, auth.client_secret, method)
+
+
+def _workload_client(auth: Auth, issuer: IssuerMetadata) -> Client:
+    """A workload is known by its JWT; a client id, and more, is sent along only where it is configured."""
+    if auth.client_id and (auth.client_secret or auth.key):
+        return _client(auth, issuer)
+    return Client(issuer.issuer, auth.client_id, "", "none")
+
+
+def _missing(name: str, auth: Auth) -> ConfigError:
+    return ConfigError(
+        f"`{name}` is missing, which the grant {auth.kind} needs.",
+        key=name,
+        hint="Set it in the [servers.NAME.auth] table; a secret rather as ${keyring:NAME}.",
+    )
+
+
+async def _assertion(auth: Auth, client: Client, issuer: IssuerMetadata) -> str:
+    if client.method != "private_key_jwt":
+        return ""
+    return await asyncio.to_thread(
+        lambda: assertions.client_assertion(
+            client.client_id, issuer.issuer, auth.key, auth.algorithm, offered=issuer.signing_algs
+        )
+    )
+
+
+async def _identity_grant(
+    sender: Sender, config: ServerConfig, issuer: IssuerMetadata, resource: str, scopes: Sequence[str]
+) -> str:
+    """The person's id token exchanged at the identity provider, for an assertion to this authorization server."""
+    auth = config.auth
+    if not auth.idp_token_endpoint:
+        raise _missing("idp_token_endpoint", auth)
+    endpoint = check_url(auth.idp_token_endpoint, config.url, "idp_token_endpoint of the configuration")
+    token = await asyncio.to_thread(assertions.identity_token, auth.idp_id_token)
+    method = "client_secret_basic" if auth.idp_client_secret else "none"
+    client = Client("", auth.idp_client_id, auth.idp_client_secret, method)
+    request = tokens.post(endpoint, client, tokens.exchange_form(token, issuer.issuer, resource, scopes))
+    got = await redeem(sender, request, "identity assertion from the identity provider", asked=scopes, exchange=True)
+    if got.issued_token_type not in ("", tokens.ID_JAG):
+        raise AuthFailed(
+            f"The identity provider gave a token of the type {said(got.issued_token_type)}.",
+            hint=f"issued_token_type has to be {tokens.ID_JAG}.",
+        )
+    return got.access_token
+
+
+def _explained(problem: AuthFailed, assertion: str, issuer: IssuerMetadata) -> AuthFailed:
+    """What the assertion said, beside a refusal: most often it is for somebody else, or too old."""
+    told = claims.payload(assertion)
+    if problem.error not in ("invalid_grant", "invalid_client") or not told:
+        return problem
+    words = [f"{name} {said(told[name])}" for name in ("iss", "sub", "aud") if name in told]
+    words += [f"{moment.what} {moment.words}" for moment in claims.moments(told) if moment.claim == "exp"]
+    problem.hint = (
+        f"{problem.hint} The JWT that was sent says: {', '.join(words)}; the authorization server is "
+        f"{said(issuer.issuer)}."
+    ).strip()
+    return problem
