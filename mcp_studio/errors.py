@@ -13,6 +13,23 @@ StudioError                 message, hint, exit code
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+
+class HttpAnswer(NamedTuple):
+    """What came back over HTTP where that is the failure; all of it foreign."""
+
+    status: int
+    reason: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+    """Its beginning, as text."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether it says that nothing was done: the request was turned away."""
+        return 300 <= self.status < 500 or self.status == 503
+
 
 class StudioError(Exception):
     """A failure told in plain words: what happened and where, and what to do about it.
@@ -20,9 +37,11 @@ class StudioError(Exception):
     Attributes:
         message: one sentence; may quote foreign text, so it is sanitized where it is shown.
         hint: what to try, or an empty string.
+        http: what HTTP answered, where the failure comes from that.
     """
 
     exit_code = 1
+    http: HttpAnswer | None = None
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

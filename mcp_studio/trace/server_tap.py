@@ -146,6 +146,9 @@ class ServerTap:
         """The same error with secrets taken out of its words, which may quote the server."""
         error.message, error.hint = self.clean(error.message), self.clean(error.hint)
         error.args = (error.message,)
+        if (http := error.http) is not None:
+            headers = self._redactor.headers(http.headers)
+            error.http = http._replace(reason=self.clean(http.reason), headers=headers, body=self.clean(http.body))
         return error
 
     def expect(self, out: Outgoing, follows: RequestId | None = None, under: int = 0) -> None:

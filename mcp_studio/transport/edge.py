@@ -11,24 +11,24 @@ import base64
 import itertools
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
+from mcp_studio.record import record
 from mcp_studio.transport import http_client
 from mcp_studio.transport.credentials import Credentials, Refused
 from mcp_studio.transport.http_answer import Answer, text
-from mcp_studio.transport.http_errors import (
-    HttpFailure,
-    HttpLost,
-    HttpUnreachable,
-    excerpt,
-    network_failure,
-    no_such_host,
-)
+from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, excerpt
 from mcp_studio.transport.http_headers import configured, merged
 from mcp_studio.transport.http_names import look_up
+from mcp_studio.transport.http_pause import in_words, pause_of
+from mcp_studio.transport.http_phases import Phases, Standing, too_slow
+from mcp_studio.transport.http_redirects import onward_of
+from mcp_studio.transport.http_status import told
+from mcp_studio.transport.network_errors import network_failure, no_such_host
 from mcp_studio.transport.tap import HttpRequest, HttpResponse, Tap
 
 if TYPE_CHECKING:
@@ -43,22 +43,20 @@ _REFUSAL, _PATIENCE = 64 * 1024, 5.0
 _ABANDONED = "abandoned before its end: the connection was closed"
 
 
-class _Phases:
-    """Follows one request by httpx2's trace events, and moves its deadline along."""
+@record()
+class _Attempt:
+    """One request, which may go out several times."""
 
-    def __init__(self, head: float | None) -> None:
-        self.head = head
-        self.stage: Literal["name", "queue", "connect", "sent"] = "name"
-        self.deadline = asyncio.timeout(None)
-
-    async def __call__(self, event: str, info: dict[str, Any]) -> None:
-        if self.stage == "queue":
-            self.stage = "connect"
-        if event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
-            self.stage = "sent"
-            self.deadline.reschedule(None)
-        elif event == "http11.receive_response_headers.started" and self.stage == "sent" and self.head is not None:
-            self.deadline.reschedule(asyncio.get_running_loop().time() + self.head)
+    method: str
+    url: httpx2.URL
+    patience: float
+    """Seconds of waiting that are left, where the server asks for it."""
+    standing: Standing
+    signed: HeaderList = field(default_factory=HeaderList)
+    """What the credentials gave for it last."""
+    hops: int = 0
+    tries: int = 0
+    paused: bool = False
 
 
 class Edge:
@@ -98,6 +96,8 @@ class Edge:
         self._configured = signed or bool(client.userinfo)
         self._headers = headers
         self._client = client
+        for note in client.notes:
+            self._tap.note(note)
         self.place = client.place
         self.target = str(client.url)
 
@@ -116,34 +116,36 @@ class Edge:
         head: float | None,
         url: httpx2.URL | None = None,
         again: bool = False,
+        patience: float = 0.0,
+        standing: Standing | None = None,
     ) -> AsyncGenerator[Answer, None]:
         """Send one request and wait up to `head` seconds for the head of its response (None: as long as it takes).
 
         It goes to the configured address, or to another `url` that `within` gave. With `again` the body is a frame
         that the tap has been told of before.
 
-        Redirects are followed within the origin, when they keep the method (307, 308), at most five times.
+        Redirects are followed within the origin, when they keep the method (307, 308), at most five times. A refusal
+        (401, 403) is shown to the credentials, and sent anew where they find better ones; its connection is given back
+        before, for they may ask a person. One for the time being (429, 503) is sent once more after the time that its
+        Retry-After names, where that is at most `patience` seconds.
 
         Raises:
             HttpUnreachable: it never reached the server, or is redirected elsewhere.
             HttpLost: the connection ended, or `head` seconds passed.
             HttpBroken: what came is not HTTP.
             LimitExceeded: the headers are larger than `limits.headers`.
+            StudioError: of the credentials, see `Credentials.refused`.
         """
-        url, hops, tries = url or self._ready().url, 0, 0
-        while hops <= _REDIRECTS:
-            signed = await self._signed(method, url)
-            answer = await self._send(method, url, merged(headers, signed), body, head, first=not again)
+        at = _Attempt(method, url or self._ready().url, patience, standing or Standing())
+        while at.hops <= _REDIRECTS:
+            answer = await self._send(at, headers, body, head, first=not again)
             again = True
             try:
-                onward = self._redirect(answer)
-                if onward is None and await self._refused(answer, method, signed, tries):
-                    onward, tries = url, tries + 1
-                elif onward is None:
+                if (onward := onward_of(self._ready(), answer)) is not None:
+                    at.url, at.hops = onward, at.hops + 1
+                elif not await self._once_more(answer, at):
                     yield answer
                     return
-                else:
-                    hops += 1
             except asyncio.CancelledError:
                 self._ended(answer, _ABANDONED)
                 raise
@@ -152,23 +154,36 @@ class Edge:
                 raise
             finally:
                 await answer.close()
-            url = onward
         raise HttpUnreachable(f"{self.place} redirects more than {_REDIRECTS} times.", hint="Check the URL.")
 
-    async def _signed(self, method: str, url: httpx2.URL) -> HeaderList:
-        return await self._access.lines(method, str(url)) if self._access is not None else []
+    async def _once_more(self, answer: Answer, at: _Attempt) -> bool:
+        """Whether to send the request again: better credentials have been found, or the time that was asked is over."""
+        if self._access is not None and await self._refused(self._access, answer, at):
+            return True
+        pause = None if at.paused else pause_of(answer, at.patience)
+        if pause is None:
+            return False
+        await answer.settle(_REFUSAL, _PATIENCE)
+        at.paused = True
+        at.standing.says = f"HTTP status {answer.status} came, which asks to wait {in_words(pause)}"
+        self._tap.note(f"HTTP status {answer.status} asks to wait {in_words(pause)}; then it is sent once more")
+        await asyncio.sleep(pause)
+        return True
 
-    async def _refused(self, answer: Answer, method: str, signed: HeaderList, tries: int) -> bool:
+    async def _refused(self, access: Credentials, answer: Answer, at: _Attempt) -> bool:
         """Whether credentials that are better than those that were sent have been found."""
-        if self._access is None:
-            return False
-        self._access.seen(str(answer.url), answer.headers)
+        access.seen(str(answer.url), answer.headers)
         nonce = answer.status == 400 and bool(answer.header("dpop-nonce"))
-        if (answer.status not in (401, 403) and not nonce) or tries >= _CREDENTIALS:
+        if (answer.status not in (401, 403) and not nonce) or at.tries >= _CREDENTIALS:
             return False
-        body = await answer.peek(_REFUSAL, _PATIENCE)
-        told = Refused(answer.status, method, str(answer.url), signed, answer.headers, excerpt(body), tries + 1)
-        return await self._access.refused(told)
+        body = await answer.settle(_REFUSAL, _PATIENCE)
+        at.tries += 1
+        said = Refused(answer.status, at.method, str(answer.url), at.signed, answer.headers, excerpt(body), at.tries)
+        try:
+            return await access.refused(said)
+        except StudioError as error:
+            error.http = error.http or told(answer, body)
+            raise
 
     def within(self, base: httpx2.URL, reference: str) -> httpx2.URL:
         """The address that a server names relative to `base`, if it is on the configured origin.
@@ -204,67 +219,63 @@ class Edge:
             raise HttpLost("The connection is closed.")
         return self._client
 
-    async def _send(
-        self, method: str, url: httpx2.URL, headers: HeaderList, body: bytes, head: float | None, *, first: bool
-    ) -> Answer:
+    async def _send(self, at: _Attempt, headers: HeaderList, body: bytes, head: float | None, *, first: bool) -> Answer:
         client = self._ready()
+        if self._access is not None:
+            at.signed = await self._access.lines(at.method, str(at.url))
         number = next(self._numbers)
-        request = client.request(method, url, merged(self._headers, headers), body)
+        request = client.request(at.method, at.url, merged(self._headers, headers, at.signed), body)
         lines = tuple((text(name), text(value)) for name, value in request.headers.raw)
-        self._tap.http_request(HttpRequest(number, method, str(url), lines))
+        self._tap.http_request(HttpRequest(number, at.method, str(at.url), lines))
         if body and first:
             self._tap.sent(body, number)  # Once: a redirect repeats the frame, the request it carries is the same.
         try:
-            response = await self._head(client, request, head)
+            response = await self._head(client, request, head, at.standing)
         except StudioError as error:
             self._tap.http_response(HttpResponse(number, 0, "", (), error=error.message))
             raise
         except asyncio.CancelledError:
             self._tap.http_response(HttpResponse(number, 0, "", (), error=_ABANDONED))
             raise
-        answer = Answer(number, response, url, client.problems, self._broken)
+        answer = at.standing.answer = Answer(number, response, at.url, client.problems, self._broken)
         self._tap.http_response(HttpResponse(number, answer.status, answer.reason, answer.headers))
         if sum(len(name) + len(value) + 4 for name, value in answer.headers) > self._limits.headers:
             await answer.close()
             raise self._headers_too_large()
         return answer
 
-    async def _head(self, client: http_client.Client, request: httpx2.Request, head: float | None) -> httpx2.Response:
+    async def _head(
+        self, client: http_client.Client, request: httpx2.Request, head: float | None, standing: Standing
+    ) -> httpx2.Response:
         """Connect, send, wait for the head: connecting has its own deadline, writing that of `limits.write`."""
-        phases = _Phases(head)
+        phases = standing.begin(Phases(head, tunnel=client.tunnels))
         try:
             async with asyncio.timeout(self.connect) as phases.deadline:
-                await self._look_up(client.peer)
+                await self._look_up(client)
                 phases.stage = "queue"
                 request.extensions["trace"] = phases
                 return await client.transport.handle_async_request(request)
         except TimeoutError:
-            raise self._too_slow(client, phases) from None
+            self._known = phases.stage == "sent"
+            raise too_slow(client, phases, self.connect) from None
         except client.problems as problem:
             if "buffer too long" in str(problem):
                 raise self._headers_too_large() from None
             self._known = phases.stage == "sent"
-            raise network_failure(problem, self.place, under_way=self._known) from problem
+            near = bool(client.proxy) and not self._known and not phases.beyond
+            place, named = (client.proxy, client.proxy_named) if near else (self.place, "")
+            if client.proxy and "ProxyError" in {type(problem).__name__}:
+                place, named = self.place, client.proxy_named
+            raise network_failure(problem, place, under_way=self._known, proxy=named) from problem
 
-    async def _look_up(self, peer: str) -> None:
+    async def _look_up(self, client: http_client.Client) -> None:
         """Resolve the name that connections go to, unless it did and nothing has failed since."""
-        if peer and not self._known:
+        if client.peer and not self._known:
             try:
-                await look_up(peer)
+                await look_up(client.peer)
             except (OSError, UnicodeError) as problem:
-                raise no_such_host(peer) from problem
+                raise no_such_host(client.peer, problem, client.proxy_named) from problem
         self._known = True
-
-    def _too_slow(self, client: http_client.Client, phases: _Phases) -> HttpFailure:
-        if phases.stage == "sent":
-            return HttpLost(f"{self.place} did not answer within {phases.head:g} seconds.")
-        self._known = False
-        if phases.stage == "name":
-            return HttpUnreachable(f"The host name {client.peer} did not resolve within {self.connect:g} seconds.")
-        if phases.stage == "queue":
-            return HttpUnreachable(f"{http_client.CONNECTIONS} requests to {self.place} are open already.")
-        hint = "Is the server running, and is a firewall in between?"
-        return HttpUnreachable(f"No connection to {self.place} within {self.connect:g} seconds.", hint=hint)
 
     def _broken(self, answer: Answer, problem: Exception) -> HttpFailure:
         error = network_failure(problem, self.place, under_way=True)
@@ -272,26 +283,9 @@ class Edge:
         return error
 
     def _ended(self, answer: Answer, error: str) -> None:
+        if answer.settled:
+            return
         self._tap.http_response(HttpResponse(answer.exchange, answer.status, answer.reason, (), error=error))
 
     def _headers_too_large(self) -> LimitExceeded:
         return LimitExceeded(f"The response headers of {self.place} are larger than allowed.", limit="headers")
-
-    def _redirect(self, answer: Answer) -> httpx2.URL | None:
-        """Where to go on, None if the answer is no redirect; anything else than this origin is refused."""
-        location = answer.header("location")
-        if answer.status not in (301, 302, 303, 307, 308) or not location:
-            return None
-        client = self._ready()
-        onward = client.join(answer.url, location)
-        if onward is None:
-            raise HttpUnreachable(f"{self.place} redirects to something that is no address.", status=answer.status)
-        here = client.same_origin(onward)
-        if here and answer.status in (307, 308):
-            return onward
-        why = f"with status {answer.status}, which drops the message" if here else "on another origin"
-        raise HttpUnreachable(
-            f"{self.place} redirects to {onward}, {why}; it was not followed.",
-            hint="If that is the server you mean, use its address.",
-            status=answer.status,
-        )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from io import BytesIO
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import LimitExceeded
@@ -46,6 +45,10 @@ class Answer:
         self._raw: Any = aiter(self._stream)
         self._decoder: Plain | None = None
         self._pieces: Iterator[bytes] = iter(())
+        self.size = 0
+        """Bytes of the body so far, as they came."""
+        self.settled = False
+        """Its connection was given back; what was read of the body is still there."""
         self.root: Node | None = None
         """The outer structure of a large body that was read and is an object."""
         self.breathe = Breather()
@@ -84,18 +87,26 @@ class Answer:
                 raise self._failed(self, problem) from problem
             if raw is None:
                 return b""
+            self.size += len(raw)
             self._pieces = self._decoder.feed(raw)
 
-    async def peek(self, limit: int, seconds: float) -> bytes:
-        """The beginning of the body, as much as comes in time and no network error; `chunk` gives it all the same."""
+    async def settle(self, limit: int, seconds: float) -> bytes:
+        """Read the body to its end, or to these bounds, and give the connection back: for what a person may think over.
+
+        A network error ends it early and is nobody's concern. `chunk` and `read` give what was read.
+        """
         parts: list[bytes] = []
+        size = 0
         try:
             async with asyncio.timeout(seconds):
-                while sum(map(len, parts)) < limit and (part := await self.chunk()):
+                while size < limit and (part := await self.chunk()):
                     parts.append(part)
+                    size += len(part)
         except (TimeoutError, HttpFailure):
-            pass  # Whoever reads on meets the same, and says so.
-        self._pieces = chain(parts, self._pieces)
+            pass
+        await self.close()
+        self.settled = True
+        self._raw, self._pieces = _nothing(), iter(parts)
         return b"".join(parts)
 
     async def read(self, limit: int) -> bytes:
@@ -124,11 +135,19 @@ class Answer:
 
     async def close(self) -> None:
         """Give the connection back, or close it when the body was not read to its end."""
+        if self.settled:
+            return
         try:
             await self._raw.aclose()
             await self._stream.aclose()
         except self.problems:
             return  # What was to be closed is gone already.
+
+
+async def _nothing() -> AsyncGenerator[bytes, None]:
+    """A body that is over."""
+    for part in ():
+        yield part
 
 
 def _too_large(limit: int) -> LimitExceeded:

@@ -47,6 +47,16 @@ class Client:
     """What is good to know about how connections are made."""
 
     @property
+    def tunnels(self) -> bool:
+        """Whether the proxy leads to the server by CONNECT, and does not see what is said."""
+        return bool(self.proxy) and self.url.scheme in ("https", "wss")
+
+    @property
+    def connections(self) -> int:
+        """Requests that can be open at a time."""
+        return CONNECTIONS
+
+    @property
     def place(self) -> str:
         """Host and port."""
         return (
@@ -80,6 +90,10 @@ class Client:
         """Whether an address has the scheme, host and port of this one."""
         mine = (self.url.scheme, self.url.host, _port(self.url))
         return mine == (other.scheme, other.host, _port(other))
+
+    def upgrade(self, other: httpx2.URL) -> bool:
+        """Whether an address is this host over TLS, where this one is without."""
+        return (self.url.scheme, other.scheme) in (("http", "https"), ("ws", "wss")) and self.url.host == other.host
 
 
 def _port(url: httpx2.URL) -> int:

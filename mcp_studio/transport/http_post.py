@@ -17,11 +17,10 @@ from mcp_studio.transport.http_errors import (
     HttpLost,
     SessionLost,
     excerpt,
-    refused,
-    wrong_type,
 )
 from mcp_studio.transport.http_headers import merged, valid_session
 from mcp_studio.transport.http_ids import answered, error_frame, named, readable
+from mcp_studio.transport.http_status import refused, session_lost, told, wrong_type
 from mcp_studio.transport.http_stream import follow
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire, is_json
 from mcp_studio.transport.tasks import Tasks
@@ -59,14 +58,19 @@ async def _post(wire: Wire, waiting: Waiting, cursor: Cursor) -> None:
     # Until the version is settled the exchange is part of connecting. After that the deadline is the request's own,
     # which progress renews and a question to a person suspends: whoever waits ends it by `abandon`.
     head = None if wire.version else wire.edge.connect
-    async with wire.edge.exchange("POST", wire.headers(out), out.frame, head=head) as answer:
+    post = wire.edge.exchange(
+        "POST", wire.headers(out), out.frame, head=head, patience=wire.patience, standing=waiting.standing
+    )
+    async with post as answer:
         if not 200 <= answer.status < 300:
             await _refusal(wire, out, answer)
             return
         _session(wire, out, answer)
         if answer.status == 202:
             raise HttpBroken(
-                f"{wire.edge.place} accepted the request with status 202, which answers nothing.", status=202
+                f"{wire.edge.place} accepted the request with status 202, which answers nothing.",
+                hint="202 is for notifications; a request has to be answered, as JSON or as an event stream.",
+                http=told(answer, await wire.error_body(answer)),
             )
         if answer.media_type == "text/event-stream":
             await wire.pump(answer, cursor, waiting)
@@ -78,14 +82,16 @@ async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
     """Deliver a body that is one JSON text."""
     place, media_type = wire.edge.place, answer.media_type
     if media_type and not is_json(media_type):
-        raise wrong_type(media_type, answer.status, place, await wire.error_body(answer))
+        raise wrong_type(answer, place, await wire.error_body(answer))
     body = await answer.read(wire.limits.message)
     if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
-        raise wrong_type(media_type, answer.status, place, body)
+        raise wrong_type(answer, place, body)
     wire.deliver(body, answer.exchange, answer.root)
     if not waiting.answered:
         raise HttpBroken(
-            f"What {place} sent does not answer the request: {excerpt(body)}", status=answer.status, body=excerpt(body)
+            f"What {place} sent does not answer the request: {excerpt(body)}",
+            hint="The body of the response has to be a JSON-RPC response with the id of the request.",
+            http=told(answer, body),
         )
 
 
@@ -95,7 +101,9 @@ async def tell(wire: Wire, out: Outgoing, *, head: float | None, again: bool = F
     Raises:
         StudioError: the server did not take it; see `http_errors`.
     """
-    post = wire.edge.exchange("POST", wire.headers(out), out.frame, head=head, url=wire.endpoint, again=again)
+    post = wire.edge.exchange(
+        "POST", wire.headers(out), out.frame, head=head, url=wire.endpoint, again=again, patience=wire.patience
+    )
     async with post as answer:
         if not 200 <= answer.status < 300:
             await _refusal(wire, out, answer)
@@ -167,23 +175,20 @@ async def _refusal(wire: Wire, out: Outgoing, answer: Answer) -> None:
     if status in (401, 403):
         raise wire.sign_in(answer, body)
     if wire.session and not out.modern and _session_gone(status, body):
-        raise SessionLost(
-            f"{place} no longer knows the session (HTTP status {status}).", status=status, body=excerpt(body)
-        )
+        raise session_lost(answer, place, body)
     if out.kind == "request" and out.id is not None and (frame := error_frame(body, out.id)) is not None:
         wire.tap.received(body, answer.exchange)
         wire.hand_over(frame)
         return
-    retry_after = answer.header("retry-after")
-    raise refused(status, answer.reason, answer.media_type, place, body, retry_after)
+    raise refused(answer, place, body)
 
 
 def _session_gone(status: int, body: bytes) -> bool:
     """Whether a failure means that the session is unknown.
 
     404 says so by the specification, but a gateway also answers an unknown method with it. Servers built on the
-    TypeScript examples say 400 and put it into words.
+    TypeScript examples say 400 and put it into words; 410 says the same more strongly.
     """
-    if status == 404:
+    if status in (404, 410):
         return _METHOD_NOT_FOUND.search(body) is None
     return status == 400 and b'"error"' in body and _SESSION.search(body) is not None

@@ -18,7 +18,8 @@ from mcp_studio.transport import http_post
 from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_answer import Answer
-from mcp_studio.transport.http_errors import HttpLost, HttpUnreachable, excerpt, refused, wrong_type
+from mcp_studio.transport.http_errors import HttpLost, HttpUnreachable, excerpt
+from mcp_studio.transport.http_status import refused, wrong_type
 from mcp_studio.transport.http_wire import Wire
 from mcp_studio.transport.sse import SseEvent, SseParser
 from mcp_studio.transport.tap import Tap
@@ -151,7 +152,7 @@ class SseTransport:
         edge = self._wire.edge
         lines = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         try:
-            async with edge.exchange("GET", lines, head=edge.connect) as answer:
+            async with edge.exchange("GET", lines, head=edge.connect, patience=self._wire.patience) as answer:
                 await self._accept(answer)
                 await self._read(answer)
             raise HttpLost(f"{edge.place} ended the stream of events; the session is lost with it.")
@@ -165,13 +166,14 @@ class SseTransport:
         body = await self._wire.error_body(answer)
         if answer.status in (401, 403):
             raise self._wire.sign_in(answer, body)
-        place, status = self._wire.edge.place, answer.status
-        if 200 <= status < 300:
-            problem = wrong_type(answer.media_type, status, place, body)
+        place = self._wire.edge.place
+        if 200 <= answer.status < 300:
+            problem = wrong_type(answer, place, body, wanted="an event stream")
         else:
-            problem = refused(status, answer.reason, answer.media_type, place, body)
+            problem = refused(answer, place, body)
+        hint = problem.hint if answer.status not in (400, 404, 405, 406) and answer.status >= 300 else _HINT
         message = f"There is no HTTP+SSE stream: {problem.message}"
-        raise HttpUnreachable(message, hint=problem.hint or _HINT, status=status, body=excerpt(body))
+        raise HttpUnreachable(message, hint=hint, http=problem.http, retry_after=problem.retry_after)
 
     async def _read(self, answer: Answer) -> None:
         parser = SseParser(self._limits.message, self._wire.too_long)

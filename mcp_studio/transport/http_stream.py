@@ -8,15 +8,8 @@ from __future__ import annotations
 import asyncio
 
 from mcp_studio.transport.http_answer import Answer
-from mcp_studio.transport.http_errors import (
-    HttpFailure,
-    HttpLost,
-    HttpUnreachable,
-    SessionLost,
-    excerpt,
-    refused,
-    wrong_type,
-)
+from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, SessionLost
+from mcp_studio.transport.http_status import refused, session_lost, told, wrong_type
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire
 
 _STEADY = 5.0
@@ -38,13 +31,15 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
     tries = 0
     established = waiting is not None
     pause = waiting is not None
+    asked = 0.0
     while True:
         if pause:
-            await asyncio.sleep(cursor.delay(tries, wire.limits))
+            await asyncio.sleep(max(cursor.delay(tries, wire.limits), min(asked, wire.limits.retry_max)))
         pause = True
-        began, seen = clock(), _progress(cursor, waiting)
+        began, seen, asked = clock(), _progress(cursor, waiting), 0.0
         try:
-            async with wire.edge.exchange("GET", wire.stream_headers(cursor), head=None) as answer:
+            standing = waiting.standing if waiting is not None else None
+            async with wire.edge.exchange("GET", wire.stream_headers(cursor), head=None, standing=standing) as answer:
                 await _accept(wire, answer, established=established)
                 established = True
                 await wire.pump(answer, cursor, waiting)
@@ -52,7 +47,7 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
         except HttpFailure as error:
             if not _passing(error):
                 raise
-            problem = error
+            problem, asked = error, error.retry_after
         if waiting is not None and waiting.answered:
             return
         fresh = _progress(cursor, waiting) > seen or clock() - began > _STEADY
@@ -84,12 +79,11 @@ async def _accept(wire: Wire, answer: Answer, *, established: bool) -> None:
     body = await wire.error_body(answer)
     place = wire.edge.place
     if answer.status == 404 and wire.session and established:
-        raise SessionLost(f"{place} no longer knows the session.", status=404, body=excerpt(body))
+        raise session_lost(answer, place, body)
     if answer.status in (401, 403):
         raise wire.sign_in(answer, body)
     if answer.status == 405 and not established:
-        raise HttpFailure("it answers GET with status 405, which is its right", status=405)
+        raise HttpFailure("it answers GET with status 405, which is its right", http=told(answer, body))
     if 200 <= answer.status < 300:
-        raise wrong_type(answer.media_type, answer.status, place, body)
-    retry_after = answer.header("retry-after")
-    raise refused(answer.status, answer.reason, answer.media_type, place, body, retry_after)
+        raise wrong_type(answer, place, body, wanted="an event stream")
+    raise refused(answer, place, body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import ServerConfig
@@ -14,9 +15,11 @@ from mcp_studio.record import record
 from mcp_studio.transport.base import Sink
 from mcp_studio.transport.edge import Edge, HeaderList
 from mcp_studio.transport.http_answer import Answer
-from mcp_studio.transport.http_errors import HttpFailure, sign_in
+from mcp_studio.transport.http_errors import HttpFailure
 from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged, modern_headers, resumable
 from mcp_studio.transport.http_ids import answered, named
+from mcp_studio.transport.http_phases import Standing
+from mcp_studio.transport.http_status import sign_in
 from mcp_studio.transport.lines import Oversize
 from mcp_studio.transport.oversize import answer_for, size_text
 from mcp_studio.transport.sse import SseParser
@@ -42,6 +45,7 @@ class Waiting:
     out: Outgoing
     answered: bool = False
     task: asyncio.Task[None] | None = None
+    standing: Standing = field(default_factory=Standing)
 
 
 @record()
@@ -73,6 +77,7 @@ class Wire:
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         self.edge = edge or Edge(config, limits, tap)
+        self._idle = config.timeouts.idle or limits.call_idle
         self.limits = limits
         self.tap = tap
         self.sink: Sink | None = None
@@ -175,9 +180,18 @@ class Wire:
 
     def sign_in(self, answer: Answer, body: bytes) -> HttpFailure:
         """The error for 401 and 403."""
-        challenge = answer.header("www-authenticate")
-        credentials = self.edge.credentials
-        return sign_in(answer.status, challenge, self.edge.place, body, had_credentials=credentials)
+        return sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a request may wait where the server asks for it: a part of the time that it has."""
+        own = self._idle if self.version else self.edge.connect
+        return min(self.limits.retry_max, own / 2)
+
+    def standing(self, request_id: RequestId) -> str:
+        """How far a request has got, in words."""
+        found = self.waiting.get(request_id)
+        return found.standing.words if found is not None else ""
 
 
 def is_json(media_type: str) -> bool:

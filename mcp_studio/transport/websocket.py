@@ -16,7 +16,8 @@ from mcp_studio.protocol.skim import Skimmed
 from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_answer import Answer
-from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, excerpt, refused
+from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, excerpt
+from mcp_studio.transport.http_status import refused, told
 from mcp_studio.transport.http_wire import Wire
 from mcp_studio.transport.lines import Line, Oversize
 from mcp_studio.transport.oversize import size_text
@@ -138,7 +139,7 @@ class WebSocketTransport:
         lines = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
         lines += [("Sec-WebSocket-Key", key), ("Sec-WebSocket-Protocol", "mcp")]
         try:
-            async with edge.exchange("GET", lines, head=edge.connect) as answer:
+            async with edge.exchange("GET", lines, head=edge.connect, patience=self._wire.patience) as answer:
                 await self._accept(answer, key)
                 peer = Peer(answer, edge.place, self._limits, self._take)
                 opened.set_result(peer)
@@ -156,11 +157,12 @@ class WebSocketTransport:
             body = await self._wire.error_body(answer)
             if status in (401, 403):
                 raise self._wire.sign_in(answer, body)
-            problem = refused(status, answer.reason, answer.media_type, place, body, answer.header("retry-after"))
+            problem = refused(answer, place, body)
             hint = "Is this the address of a WebSocket? http:// and https:// are for MCP over HTTP."
-            raise HttpUnreachable(
-                f"There is no WebSocket: {problem.message}", hint=hint, status=status, body=problem.body
-            )
+            if status == 407 or status >= 429:
+                hint = problem.hint
+            message = f"There is no WebSocket: {problem.message}"
+            raise HttpUnreachable(message, hint=hint, http=problem.http, retry_after=problem.retry_after)
         wrong = ""
         if answer.header("upgrade").lower() != "websocket" or answer.header("sec-websocket-accept") != accept_of(key):
             wrong = "it does not show that it has read the request"
@@ -169,7 +171,7 @@ class WebSocketTransport:
         elif (chosen := answer.header("sec-websocket-protocol")) not in ("", "mcp"):
             wrong = f"it chose the subprotocol {excerpt(chosen.encode())!r}"
         if wrong:
-            raise HttpUnreachable(f"{place} answers the WebSocket handshake wrongly: {wrong}.", status=status)
+            raise HttpUnreachable(f"{place} answers the WebSocket handshake wrongly: {wrong}.", http=told(answer, b""))
         if not answer.header("sec-websocket-protocol"):
             self._tap.note("the server did not confirm the subprotocol mcp")
 

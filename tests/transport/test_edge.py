@@ -74,7 +74,7 @@ def test_a_redirect_to_another_origin_is_not_followed_and_nothing_is_sent_there(
     ("status", "location", "words"),
     [
         (302, "/other", "drops the message"),
-        (307, "https://127.0.0.1:{port}/mcp", "another origin"),
+        (307, "https://127.0.0.1:{port}/mcp", "the same server over TLS"),
         (307, "http://user:pw@127.0.0.2:{port}/mcp", "another origin"),
         (307, "//evil.invalid/", "another origin"),
         (307, "http://[::1", "no address"),

@@ -7,7 +7,7 @@ import json
 import socket
 import ssl
 import zlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -17,10 +17,11 @@ from mcp.shared.inbound import decode_header_value
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, ProtocolError, SignInNeeded, StudioError, Unreachable
 from mcp_studio.protocol.outgoing import Outgoing
-from mcp_studio.transport import http_errors
+from mcp_studio.transport import http_errors, network_errors
 from mcp_studio.transport.http_body import PIECE, decoder
 from mcp_studio.transport.http_headers import configured, encode_value, modern_headers, resumable, valid_session
 from mcp_studio.transport.http_ids import answered, error_frame
+from mcp_studio.transport.http_status import sign_in
 
 NESTED = {"content": [{"id": 99, "text": '","id":98}'}], "error": None}
 
@@ -152,7 +153,7 @@ def test_session_and_event_ids_are_sent_back_only_if_http_can_carry_them() -> No
 def test_network_errors_are_put_into_words(problem: Exception, words: str) -> None:
     outer = RuntimeError("All connection attempts failed")
     outer.__cause__ = problem
-    error = http_errors.network_failure(outer, "host:1", under_way=False)
+    error = network_errors.network_failure(outer, "host:1", under_way=False)
     assert isinstance(error, Unreachable) and words in error.message and "host:1" in error.message
 
 
@@ -163,11 +164,24 @@ def test_each_failure_keeps_its_place_in_the_tree_of_errors() -> None:
     assert failure.exit_code == 4 and failure.message == "x"
 
 
+class Told(NamedTuple):
+    """The head of a response that asks for credentials."""
+
+    status: int
+    challenge: str
+    reason: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    media_type: str = ""
+
+    def header(self, name: str) -> str:
+        return self.challenge if name == "www-authenticate" else ""
+
+
 def test_a_challenge_is_told_and_an_absurd_one_costs_nothing() -> None:
     challenge = 'Bearer realm="r", error="invalid_token", error_description="expired", scope="a b"'
-    error = http_errors.sign_in(401, challenge, "host:1", b"", had_credentials=True)
+    error = sign_in(Told(401, challenge), "host:1", b"", had_credentials=True)
     assert "scheme Bearer" in error.message and "'expired'" in error.message and "'a b'" in error.message
-    http_errors.sign_in(403, 'scope="' * 9000, "host:1", b"x" * 10**6, had_credentials=False)
+    sign_in(Told(403, 'scope="' * 9000), "host:1", b"x" * 10**6, had_credentials=False)
 
 
 @given(

@@ -1,0 +1,214 @@
+"""What an HTTP status means in MCP: what the server says with it, what it should have sent, and what to do."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import NamedTuple, Protocol
+
+from mcp_studio.errors import HttpAnswer
+from mcp_studio.transport.http_errors import EXCERPT, HttpBroken, HttpFailure, HttpSignIn, SessionLost, excerpt, kept
+from mcp_studio.transport.http_pause import asked, in_words
+from mcp_studio.transport.tap import Headers
+
+
+class Said(Protocol):
+    """The head of a response."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def reason(self) -> str: ...
+
+    @property
+    def headers(self) -> Headers: ...
+
+    @property
+    def media_type(self) -> str: ...
+
+    def header(self, name: str) -> str: ...
+
+
+class Meaning(NamedTuple):
+    """One status."""
+
+    says: str
+    """What the server says with it; goes on after `which says that`."""
+    should: str
+    """What it should have done, as a sentence; empty where it did right."""
+    hint: str
+    """What to do."""
+
+
+MEANINGS = {
+    400: Meaning(
+        "it could not make sense of the request",
+        "A JSON-RPC error in the body should say why.",
+        "The trace shows what was sent; a missing session id or a protocol version that it does not know are usual.",
+    ),
+    404: Meaning(
+        "there is no MCP endpoint at this address",
+        "",
+        "Check the path of the URL: it often ends in /mcp, and in /sse for HTTP+SSE.",
+    ),
+    405: Meaning(
+        "this address does not take the HTTP method",
+        "An MCP endpoint has to take POST; GET alone may be answered so.",
+        'Check the path of the URL. A server of HTTP+SSE (2024-11-05) answers so too: transport = "sse".',
+    ),
+    406: Meaning(
+        "it cannot answer in any form that was asked for",
+        "JSON and event streams are asked for, and MCP has no other.",
+        "A header Accept of this server's entry, or something in between, may have replaced ours.",
+    ),
+    407: Meaning(
+        "the proxy in between wants credentials",
+        "",
+        "They go into its address: HTTP_PROXY=http://USER:PASSWORD@HOST:PORT",
+    ),
+    408: Meaning("it gave up waiting for the request", "", "Something in between may be slow, or hold requests back."),
+    409: Meaning(
+        "the request is at odds with something that is under way",
+        "",
+        "Many servers allow one listening stream in a session: another client, or an earlier connection, may hold it.",
+    ),
+    410: Meaning("what was at this address is gone for good", "", "Ask whoever runs the server for its new address."),
+    411: Meaning("it wants to know the length of the body", "", "It was sent: something in between removes it."),
+    413: Meaning(
+        "the request is larger than it takes", "", "Send less, or have the bound raised on the server or its gateway."
+    ),
+    414: Meaning("the URL is longer than it takes", "", "Check the URL of this server's entry."),
+    415: Meaning(
+        "it does not take a body of this type",
+        "MCP sends application/json and nothing else.",
+        "A header Content-Type of this server's entry may have replaced ours; or this is no MCP endpoint.",
+    ),
+    421: Meaning(
+        "it does not serve the host name that it was asked for",
+        "",
+        "Servers that guard against DNS rebinding answer so: the host in the URL has to be among those it allows.",
+    ),
+    422: Meaning(
+        "it understood the JSON, but not as a message of MCP",
+        "A JSON-RPC error in the body should say why.",
+        "Web frameworks answer so to a body that they do not expect: is this an MCP endpoint?",
+    ),
+    426: Meaning("it wants another protocol", "", "Is this the address of a WebSocket (ws:// or wss://)?"),
+    429: Meaning("it was asked too often", "", "Wait, and send less at a time."),
+    431: Meaning("the headers are larger than it takes", "", "Check the headers of this server's entry, tokens too."),
+    500: Meaning(
+        "it failed inside",
+        "What fails in a tool should be answered as a result with isError, or as a JSON-RPC error.",
+        "The server's own log says why.",
+    ),
+    501: Meaning("it does not do this", "", "Is this an MCP endpoint?"),
+    502: Meaning(
+        "what stands before it could not make sense of its answer",
+        "",
+        "The MCP server behind the gateway may have ended, or speak something else than HTTP.",
+    ),
+    503: Meaning("it cannot serve now", "", "It may be starting, overloaded, or under maintenance: try again."),
+    504: Meaning(
+        "what stands before it waited for its answer in vain",
+        "",
+        "Work that takes long should be answered as an event stream, which keeps gateways patient.",
+    ),
+}
+"""The statuses that say something in particular."""
+_REDIRECT = Meaning("it is elsewhere, without saying where", "", "Check the URL.")
+_THEIRS = Meaning("it failed", "", "The server's own log says why.")
+_OURS = Meaning("it does not take the request", "", "The trace shows what was sent.")
+
+
+def meaning(status: int) -> Meaning:
+    """What any status that is no success means."""
+    other = _REDIRECT if 300 <= status < 400 else _THEIRS if status >= 500 else _OURS
+    return MEANINGS.get(status, other)
+
+
+def told(answer: Said, body: bytes) -> HttpAnswer:
+    """What HTTP answered, to be kept with an error."""
+    return HttpAnswer(answer.status, answer.reason, tuple(answer.headers), kept(body))
+
+
+def named(status: int, reason: str = "") -> str:
+    """`HTTP status 404 Not Found`, in the server's own words where it has some."""
+    if not reason:
+        try:
+            reason = HTTPStatus(status).phrase
+        except ValueError:
+            reason = ""
+    return f"HTTP status {status} {reason[:80]}".rstrip()
+
+
+def refused(answer: Said, place: str, body: bytes) -> HttpFailure:
+    """A status that is no success, and neither 401 nor 403."""
+    status, wait = answer.status, asked(answer)
+    about, said = meaning(status), excerpt(body)
+    page = f" and an HTML page{_titled(body)}" if answer.media_type == "text/html" else ""
+    quoted = f" It says: {said}" if said and not page else ""
+    should = f" {about.should}" if about.should and (page or not said) else ""
+    hint = f"It asks to wait {in_words(wait)}. {about.hint}" if wait is not None else about.hint
+    message = (
+        f"{place} answered with {named(status, answer.reason)}{page}, which says that {about.says}.{quoted}{should}"
+    )
+    return HttpFailure(message, hint=hint, http=told(answer, body), retry_after=wait or 0.0)
+
+
+def session_lost(answer: Said, place: str, body: bytes) -> SessionLost:
+    """The session is unknown (specification 2025-11-25, basic/transports, Session Management): begin another."""
+    return SessionLost(
+        f"{place} no longer knows the session (HTTP status {answer.status}): it was ended there, or the server was "
+        "started anew.",
+        hint="A new session begins with the next connection.",
+        http=told(answer, body),
+    )
+
+
+def sign_in(answer: Said, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
+    """401 or 403: what the server asked for, taken from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
+    challenge, status = answer.header("www-authenticate"), answer.status
+    scheme = re.split("[ ,]", challenge, maxsplit=1)[0][:40]
+    wants = [f"scheme {scheme}"] if scheme else []
+    for name in ("error", "error_description", "scope"):
+        if found := _param(challenge, name):
+            wants.append(f"{name} {found!r}")
+    asked_for = f" ({', '.join(wants)})" if wants else ""
+    said = excerpt(body)
+    hint = "Check the headers of this server." if had_credentials else "Give it a header such as Authorization."
+    if status == 401:
+        verb = "does not accept the credentials it was sent" if had_credentials else "wants you to sign in"
+        message = f"{place} {verb}: HTTP status 401{asked_for}."
+        if not challenge:
+            message += " It does not say how: a WWW-Authenticate header should."
+    else:
+        message = f"{place} refuses access: HTTP status 403{asked_for}." + (f" It says: {said}" if said else "")
+        if not challenge and not had_credentials:
+            hint = "Servers that guard against DNS rebinding answer so to a host or origin that they do not allow."
+    return HttpSignIn(message, hint=hint, http=told(answer, body), challenge=challenge)
+
+
+def _param(challenge: str, name: str) -> str:
+    # Cut: a search for a quote that never closes would start anew at every name.
+    found = re.search(rf'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,"]+))', challenge[:4096], re.IGNORECASE)
+    return (found[1] or found[2] or "")[:EXCERPT] if found else ""
+
+
+def wrong_type(answer: Said, place: str, body: bytes, *, wanted: str = "JSON") -> HttpBroken:
+    """A success whose body is of no type that was asked for."""
+    said, media_type, http = excerpt(body), answer.media_type, told(answer, body)
+    if media_type == "text/html":
+        message = f"{place} answered with an HTML page{_titled(body)} instead of {wanted}."
+        return HttpBroken(message, hint="Is this the address of an MCP endpoint?", http=http)
+    if not said:
+        hint = "A request has to be answered in the body of the response, as JSON or as an event stream."
+        return HttpBroken(f"{place} answered with an empty body.", hint=hint, http=http)
+    kind = f"content of type {media_type}" if media_type else "content of no stated type"
+    hint = "A response says what it is: Content-Type: application/json or text/event-stream."
+    return HttpBroken(f"{place} answered with {kind} instead of {wanted}: {said}", hint=hint, http=http)
+
+
+def _titled(body: bytes) -> str:
+    found = re.search(rb"<title[^<>]{0,100}>([^<]{1,200})", body[:8192], re.IGNORECASE)
+    return f" (“{excerpt(found[1])}”)" if found else ""
