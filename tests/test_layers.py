@@ -46,6 +46,7 @@ LATE = {
         "mcp_studio.tui.run",
         "mcp_studio.tui.late",
         "mcp_studio.tui.late_aids",
+        "mcp_studio.tui.late_auth",
         "mcp_studio.tui.late_copy",
         "mcp_studio.tui.late_trace",
         "mcp_studio.cli.late",
@@ -185,7 +186,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     wanted = project["dependencies"] + extras["ws"] + extras["images"]
-    names = {"pillow": "PIL"}
+    names = {"pillow": "PIL", "pyjwt[crypto]": "jwt"}
     declared = {names.get(name, name) for name in (one.split(">")[0].replace("-", "_") for one in wanted)}
     used = {one.target.split(".")[0] for one in imports()} - set(sys.stdlib_module_names) - {"mcp_studio"}
     assert declared == used
