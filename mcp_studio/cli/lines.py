@@ -6,7 +6,8 @@ import asyncio
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
 try:
     import termios
@@ -39,7 +40,7 @@ class Lines:
         Raises:
             EndOfInput: there is no more.
         """
-        with _silence(self._fd) if hidden else _nothing():
+        with silent(self._fd) if hidden else _nothing():
             while b"\n" not in self._text:
                 data = await self._wait()
                 if not data or len(self._text) > _LONGEST:
@@ -76,17 +77,29 @@ def _nothing() -> Generator[None]:
     yield
 
 
+_before: dict[int, list[Any]] = {}
+"""How terminals were whose echo is off at the moment."""
+
+
 @contextmanager
-def _silence(fd: int) -> Generator[None]:
+def silent(fd: int) -> Generator[None]:
     """Switch the terminal's echo off."""
     if termios is None:
         yield
         return
-    before = termios.tcgetattr(fd)
+    _before[fd] = termios.tcgetattr(fd)
     quiet = termios.tcgetattr(fd)
     quiet[3] &= ~termios.ECHO
     termios.tcsetattr(fd, termios.TCSANOW, quiet)
     try:
         yield
     finally:
-        termios.tcsetattr(fd, termios.TCSANOW, before)
+        restore()
+
+
+def restore() -> None:
+    """Switch it on again: also where a thread still waits for a line while everything ends."""
+    for fd in tuple(_before):
+        with suppress(OSError, KeyError, *([termios.error] if termios else [])):
+            if termios is not None:
+                termios.tcsetattr(fd, termios.TCSANOW, _before.pop(fd))

@@ -52,6 +52,8 @@ def run(argv: Sequence[str]) -> int:
         return out.fail(StudioError(f"Something unexpected went wrong: {type(error).__name__}: {error}", hint=hint))
     finally:
         gc.enable()
+        if lines := sys.modules.get("mcp_studio.cli.lines"):
+            lines.restore()
 
 
 def _output(json: bool, quiet: bool) -> Output:
@@ -63,8 +65,8 @@ def _output(json: bool, quiet: bool) -> Output:
 def _start_early(options: Options) -> None:
     """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
     listed = options.verb == "list" and options.words[:1] in (["servers"], ["history"], ["saved"])
-    nothing = options.verb in ("config", "mock", "trace") or listed or options.value("--url") or options.flag("--as")
-    if nothing or (not options.verb and options.words):
+    nothing = options.verb in ("auth", "config", "mock", "trace") or listed
+    if nothing or options.value("--url") or options.flag("--as") or (not options.verb and options.words):
         return
     from mcp_studio.transport.environment import inherited
     from mcp_studio.transport.guard_start import process
@@ -77,7 +79,17 @@ def _start_early(options: Options) -> None:
         return  # the engine meets it again, and tells it in its place
 
 
+def _passphrase(new: bool) -> str:
+    """Ask for the passphrase of the encrypted file, where somebody is there."""
+    from mcp_studio.cli.passphrase import ask
+
+    return ask(new)
+
+
 def _run(options: Options, out: Output) -> int:
+    from mcp_studio.vault.keyring import ask_with
+
+    ask_with(_passphrase)
     if options.verb in ("", "demo"):
         return _studio(options)
     if options.verb == "mock":
@@ -89,6 +101,10 @@ def _run(options: Options, out: Output) -> int:
         from mcp_studio.cli.verbs.trace import run as look
 
         return look(options, out)
+    if options.verb == "auth":
+        from mcp_studio.cli.verbs.auth import run as sign
+
+        return sign(options, out)
     if options.verb == "config":
         from mcp_studio.cli.verbs.config import run as configure
 

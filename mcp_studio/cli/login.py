@@ -1,0 +1,121 @@
+"""`auth login`: sign in to a server, or go on with a sign-in that was set aside."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import partial
+
+from mcp_studio.auth.model import Account
+from mcp_studio.auth.signin import SignIn
+from mcp_studio.browser import is_there, open_page
+from mcp_studio.cli import remote, signed_in
+from mcp_studio.cli.engine import execute
+from mcp_studio.cli.given import given_bytes
+from mcp_studio.cli.lines import Lines, can_ask
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.passphrase import typed
+from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.sign_in_words import steps_json
+from mcp_studio.cli.signing_in import Guide, SetAside
+from mcp_studio.config.model import Config, ServerConfig
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json
+from mcp_studio.studio import Studio
+
+
+def login(config: Config, server: ServerConfig, options: Options, out: Output) -> int:
+    """Sign in; returns the exit code: 3 where nobody can."""
+    remote.refuse_own(server)
+    if options.flag("--step") and not can_ask():
+        raise UsageError("--step needs a terminal: it waits before each request.")
+    server = _adjusted(server, options, out)
+    if (seconds := options.seconds) is not None:
+        limits = replace(config.settings.limits, sign_in=seconds)
+        config = replace(config, settings=replace(config.settings, limits=limits))
+    redirect = _redirect(options, out)
+    plan = Plan(replace(config, servers={server.name: replace(server, enabled=False)}), server.name)
+    return execute(plan, out, lambda studio: _sign_in(studio, server, redirect, options, out))
+
+
+def _adjusted(server: ServerConfig, options: Options, out: Output) -> ServerConfig:
+    """The entry with what the command line says over it."""
+    auth, secret = server.auth, options.value("--client-secret")
+    if secret and secret[0] not in "-@":
+        hint = "--client-secret - reads it from standard input, or asks for it; --client-secret @FILE reads a file."
+        raise UsageError("A secret in the words of a command stays in the list of processes.", hint=hint)
+    if secret and not (options.value("--client-id") or auth.client_id):
+        raise UsageError("--client-secret belongs to a client: --client-id ID is missing.")
+    if issuer := options.value("--issuer"):
+        auth = replace(auth, issuer=issuer)
+    if found := options.value("--client-id"):
+        auth = replace(auth, client_id=found, client_secret="")
+    if secret:
+        auth = replace(auth, client_secret=_secret(secret, out))
+    return replace(server, auth=auth)
+
+
+def _secret(given: str, out: Output) -> str:
+    if given == "-" and can_ask():
+        text = typed("Client secret: ")
+    else:
+        text = given_bytes("--client-secret", given).decode("utf-8", "replace").strip()
+    if not text:
+        raise UsageError("--client-secret: it is empty.")
+    out.redactor.learn(text)
+    return text
+
+
+def _redirect(options: Options, out: Output) -> str:
+    """The address that the browser ended on; nothing of it is shown any more."""
+    given = options.value("--redirect")
+    if given == "-":
+        given = sys.stdin.readline(1 << 20).strip()
+    if options.flag("--redirect") and not given:
+        raise UsageError("--redirect: there is no address.", hint="It is the one that the browser ended on.")
+    if given:
+        out.redactor.learn(given)
+    return given
+
+
+async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options: Options, out: Output) -> int:
+    out.server = server.name
+    accounts, tap = studio.accounts, studio.manager.supervisor(server.name).tap
+    browser = studio.config.settings.browser
+    opens = not options.flag("--no-browser") and is_there(browser=browser)
+    accounts.browser = partial(open_page, browser=browser) if opens else _no_browser
+    scopes = tuple(scope for text in options.values("--scope") for scope in text.split())
+    if redirect:
+        sign_in = accounts.resume(server, tap, redirect)
+    else:
+        sign_in = accounts.sign_in(server, tap, scopes=scopes, step_by_step=options.flag("--step"))
+    lines = Lines() if can_ask() else None
+    guide = Guide(sign_in, out.note, lines, opens=opens, finish=remote.command("login", server, options))
+    try:
+        await guide.run(sign_in.run())
+    except StudioError as error:
+        return _failed(error, sign_in, out)
+    if (account := sign_in.account) is None:
+        return _failed(StudioError("It is not known what signing in has brought."), sign_in, out)
+    _tell(account, out)
+    out.result = {**signed_in.with_claims(account), "steps": steps_json(sign_in.steps)}
+    return out.done()
+
+
+async def _no_browser(_: str) -> bool:
+    return False
+
+
+def _tell(account: Account, out: Output) -> None:
+    scopes = f" ({' '.join(account.scopes)})" if account.scopes else ""
+    out.data(f"Signed in to {account.server} at {account.issuer}{scopes}")
+    out.note(f"  valid {signed_in.validity(account)}; kept in {account.kept}")
+
+
+def _failed(error: StudioError, sign_in: SignIn, out: Output) -> int:
+    detail: dict[str, Json] = {"steps": steps_json(sign_in.steps)}
+    if isinstance(error, SetAside):
+        detail["url"] = error.url
+        out.data(error.url)
+    return out.fail(error, detail)

@@ -1,0 +1,83 @@
+"""How a sign-in is told: its steps, its exchanges, and the page that a person has to open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+
+from mcp_studio.auth.model import AuthExchange, AuthStep
+from mcp_studio.auth.signin import SignIn
+from mcp_studio.cli.signed_in import span
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+
+MARKS = {"done": "✓", "failed": "✗", "skipped": "–"}
+"""State of a step that has come to its end -> its mark."""
+_LONGEST = 16_384
+
+
+def step_line(step: AuthStep) -> str:
+    """A step that has come to its end; why one failed is told by the error."""
+    detail = f": {safe(step.detail, 600)}" if step.detail and step.state != "failed" else ""
+    return f"{MARKS[step.state]} {safe(step.title)}{detail}"
+
+
+def exchange_line(exchange: AuthExchange) -> str:
+    """One exchange that has come to its end."""
+    how = f"{exchange.status}, {exchange.ms:.0f} ms" if exchange.status else safe(exchange.response, 300)
+    return f"    {exchange.method} {safe(exchange.url, 300)}  {how}"
+
+
+def page_lines(sign_in: SignIn, environ: Mapping[str, str], *, asks: bool) -> list[str]:
+    """What a person is told once there is a page to open: the page alone on its line."""
+    host = urlsplit(sign_in.authorization_url).hostname or "?"
+    found = [f"Sign in at {safe(host)}:", "", safe(sign_in.authorization_url, _LONGEST), ""]
+    found += [f"  {safe(warning)}" for warning in sign_in.warnings]
+    if sign_in.refusal:
+        found.append(f"  {safe(sign_in.refusal)} It is not opened.")
+    elif sign_in.opened:
+        found.append("The browser was asked to open it.")
+    else:
+        found.append("Open it in a browser.")
+    left = span(max(sign_in.until - time.monotonic(), 0.0) + 0.5)
+    if sign_in.started_callback:
+        found.append(f"Waiting {left} until it comes back to {safe(sign_in.redirect_uri)}; ctrl+c gives up.")
+        found += _tunnel(sign_in.redirect_uri, environ)
+    if asks:
+        elsewhere = (
+            "If the browser ends on an address that it cannot show" if sign_in.started_callback else "At the end"
+        )
+        found.append(f"{elsewhere}, paste that address here.")
+    return found
+
+
+def _tunnel(redirect_uri: str, environ: Mapping[str, str]) -> list[str]:
+    """How a browser on the machine that SSH comes from gets back here."""
+    connection = environ.get("SSH_CONNECTION", "").split()
+    if not (connection or environ.get("SSH_TTY")):
+        return []
+    port = urlsplit(redirect_uri).port
+    user, host = environ.get("USER", ""), connection[2] if len(connection) == 4 else "HOST"
+    own = f" -p {connection[3]}" if len(connection) == 4 and connection[3] != "22" else ""
+    target = safe(f"{user}@{host}" if user else host)
+    return [
+        "With a browser on the machine that you come from, run there first:",
+        f"  ssh -N -L {port}:127.0.0.1:{port}{own} {target}",
+    ]
+
+
+def steps_json(steps: Sequence[AuthStep]) -> list[Json]:
+    """The steps with their exchanges, for scripts."""
+    return [
+        {
+            "step": step.name, "title": step.title, "state": step.state, "detail": step.detail or None,
+            "hint": step.hint or None,
+            "exchanges": [
+                {"number": one.number, "purpose": one.purpose, "method": one.method, "url": one.url,
+                 "status": one.status or None, "ms": round(one.ms, 1)}
+                for one in step.exchanges
+            ],
+        }
+        for step in steps
+    ]  # fmt: skip

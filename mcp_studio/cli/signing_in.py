@@ -1,0 +1,166 @@
+"""Following a sign-in on the terminal: what happens is told a line at a time, and what a person has to do is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from mcp_studio.auth.signin import SignIn
+from mcp_studio.cli import sign_in_asks as asks
+from mcp_studio.cli.lines import EndOfInput, Lines
+from mcp_studio.cli.sign_in_words import MARKS, exchange_line, page_lines, step_line
+from mcp_studio.cli.telling import Left, frame, say
+from mcp_studio.errors import SignInNeeded, StudioError
+
+_PATIENCE = 2.0
+"""Seconds for a sign-in to come to its end once it is cancelled."""
+
+
+class SetAside(SignInNeeded):
+    """Nobody is here to sign in; `url` is the page where somebody can, and the sign-in can be finished later."""
+
+    def __init__(self, message: str, url: str, *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.url = url
+
+
+class Guide:
+    """Follows one sign-in to its end.
+
+    Args:
+        note: says one line of narration.
+        lines: what is typed; None where nobody can be asked.
+        opens: whether pages may be opened in a browser.
+        finish: the command line that goes on with it later.
+    """
+
+    def __init__(
+        self, sign_in: SignIn, note: Callable[[str], None], lines: Lines | None, *, opens: bool, finish: str
+    ) -> None:
+        self._sign_in = sign_in
+        self._note = note
+        self._lines = lines
+        self._opens = opens
+        self._finish = finish
+        self._asking: asyncio.Task[None] | None = None
+        self._failure: StudioError | None = None
+        """Why we gave up, where that says more than the sign-in itself."""
+        self._told: dict[str, tuple[str, int]] = {}
+
+    async def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work`, which is the sign-in itself, and follow it; it is cancelled where this is.
+
+        Raises:
+            StudioError: why nobody is signed in.
+        """
+        task = asyncio.ensure_future(work)
+        try:
+            await self.follow()
+            await task
+        finally:
+            self._sign_in.cancel()
+            if not task.done():
+                await asyncio.wait((task,), timeout=_PATIENCE)
+
+    async def follow(self) -> None:
+        """Tell and ask until it is over.
+
+        Raises:
+            StudioError: why nobody is signed in.
+        """
+        sign_in, news = self._sign_in, asyncio.Event()
+        state, request = "", None
+        news.set()
+        disconnect = sign_in.changed.connect(lambda _: news.set())
+        try:
+            while not sign_in.over:
+                await news.wait()
+                news.clear()
+                self._tell()
+                # The same request may be about to be sent twice.
+                if sign_in.state != state or sign_in.next_request is not request:
+                    state, request = sign_in.state, sign_in.next_request
+                    await self._stop()
+                    self._asking = asyncio.create_task(self._ask())
+        finally:
+            disconnect()
+            await self._stop()
+        self._tell()
+        if sign_in.state != "done":
+            raise self._failure or sign_in.error or SignInNeeded(f"Nobody has signed in to {sign_in.server}.")
+
+    # ------------------------------------------------------------------ told
+
+    def _tell(self) -> None:
+        for step in self._sign_in.steps:
+            state, seen = self._told.get(step.name, ("", 0))
+            for exchange in step.exchanges[seen:]:
+                if not (exchange.status or exchange.response):
+                    break
+                seen += 1
+                self._note(exchange_line(exchange))
+                if self._sign_in.step_by_step and exchange.status:
+                    frame(exchange.response)
+            if step.state in MARKS and state != step.state:
+                self._note(step_line(step))
+            self._told[step.name] = (step.state, seen)
+
+    # ------------------------------------------------------------------ asked
+
+    async def _ask(self) -> None:
+        """Ask a person for what is needed in the state that it is in; where that comes to nothing, it is over."""
+        sign_in = self._sign_in
+        try:
+            await self._put()
+        except Left:
+            sign_in.cancel()
+        except EndOfInput:
+            # Whoever closed the input may still come back by the browser.
+            if not (sign_in.state == "browser" and sign_in.opened and sign_in.started_callback):
+                sign_in.cancel()
+        except StudioError as error:
+            self._failure = error
+            sign_in.cancel()
+
+    async def _put(self) -> None:
+        sign_in, lines = self._sign_in, self._lines
+        if sign_in.state == "browser":
+            await self._page()
+        elif sign_in.state == "paused":
+            await asks.step(sign_in, lines) if lines else sign_in.run_through()
+        elif sign_in.state in ("choosing", "client"):
+            if lines is None:
+                raise asks.nobody(sign_in)
+            await (asks.choose if sign_in.state == "choosing" else asks.client)(sign_in, lines)
+
+    async def _page(self) -> None:
+        sign_in = self._sign_in
+        if self._opens and not sign_in.opened and not sign_in.refusal:
+            await sign_in.open_page()
+        if self._lines is not None:
+            await asks.page(sign_in, self._lines, opens=self._opens, finish=self._finish)
+        elif sign_in.opened and sign_in.started_callback:
+            for line in page_lines(sign_in, os.environ, asks=False):
+                say(line)
+        else:
+            await self._set_aside()
+
+    async def _set_aside(self) -> None:
+        self._failure = SetAside(
+            f"Nobody is here who could sign in to {self._sign_in.server}: no terminal, and no browser.",
+            self._sign_in.authorization_url,
+            hint="Open the address in a browser; it ends on one that begins with "
+            f"{self._sign_in.redirect_uri}. Give that within 15 minutes: {self._finish} --redirect 'ADDRESS'",
+        )
+        await self._sign_in.set_aside()
+
+    async def _stop(self) -> None:
+        """End what is being asked: it is no longer wanted."""
+        asking, self._asking = self._asking, None
+        if asking is not None and not asking.done():
+            asking.cancel()
+            await asyncio.wait((asking,))
+            if self._lines is not None:
+                say("")

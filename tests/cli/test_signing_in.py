@@ -1,0 +1,292 @@
+"""How a sign-in is followed on the terminal: what is told, what is asked, and what wrong answers lead to."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+
+import pytest
+
+from mcp_studio.auth.model import Account, AuthExchange, AuthStep, NextRequest, SignInState
+from mcp_studio.auth.signin import SignIn
+from mcp_studio.cli import sign_in_words, signed_in
+from mcp_studio.cli.lines import EndOfInput, Lines
+from mcp_studio.cli.signing_in import Guide, SetAside
+from mcp_studio.errors import SignInNeeded, StudioError, UsageError
+from mcp_studio.signal import Signal
+from tests.support import run
+
+URL = "https://auth.example/authorize?client_id=a&state=b"
+REDIRECT = "http://127.0.0.1:7338/callback"
+HOUR = 3_600.0
+
+
+class Acted(SignIn):
+    """A sign-in that goes through the states it is given, each left by the answer that belongs to it."""
+
+    def __init__(self, *states: SignInState, opens: bool = False, listens: bool = True) -> None:
+        self.server, self.changed = "mine", Signal[SignIn]()
+        self.states = list(states)
+        self.state = "running"
+        self.steps = (AuthStep("resource", "what protects the server"), AuthStep("token", "the token"))
+        self.error = self.account = self.next_request = None
+        self.authorization_url, self.redirect_uri, self.until = URL, REDIRECT, time.monotonic() + 900
+        self.choices = ("https://one.example", "https://two.example")
+        self.step_by_step, self.started_callback, self.opened = False, listens, False
+        self.refusal, self.warnings = "", ()
+        self.did: list[str] = []
+        self.opens = opens
+        self._left = asyncio.Event()
+
+    async def run(self) -> None:
+        for state in self.states:
+            self.state = state
+            self.next_request = NextRequest("the metadata", "GET", "https://a.example/x\x1b", (("accept", "a"),), "")
+            self._left.clear()
+            self.changed.emit(self)
+            await self._left.wait()
+            if self.state == "cancelled":
+                self.changed.emit(self)
+                return
+        self.steps[0].state, self.steps[0].detail = "done", "https://auth.example"
+        self.steps[0].exchanges.append(AuthExchange(1, "x", "GET", "https://a.example", "", 200, "body", 12.0))
+        self.state = "done"
+        self.changed.emit(self)
+
+    def _do(self, what: str) -> None:
+        self.did.append(what)
+        self._left.set()
+
+    def go_on(self) -> None:
+        self._do("go on")
+
+    def run_through(self) -> None:
+        self._do("run through")
+
+    def choose(self, issuer: str) -> None:
+        self._do(issuer)
+
+    def give_client(self, client_id: str, secret: str = "") -> None:
+        if client_id == "bad":
+            raise UsageError("That is no id.")
+        self._do(f"{client_id}:{secret}")
+
+    def paste(self, redirect_url: str) -> None:
+        if not redirect_url.startswith(REDIRECT):
+            raise UsageError("That is not where the browser was sent to.", hint=f"It begins with {REDIRECT}.")
+        self._do("pasted")
+
+    async def open_page(self) -> bool:
+        self.opened = self.opened or self.opens
+        return self.opens
+
+    async def set_aside(self) -> None:
+        self.did.append("set aside")
+        self.cancel()
+
+    def cancel(self) -> None:
+        if not self.over:
+            self.state = "cancelled"
+            self._left.set()
+
+
+class Typed(Lines):
+    """Lines that somebody types; then nothing more comes, or the end."""
+
+    def __init__(self, *lines: str, ends: bool = False) -> None:
+        super().__init__()
+        self._lines, self._ends = list(lines), ends
+
+    async def read(self, *, hidden: bool = False) -> str:
+        await asyncio.sleep(0)
+        if self._lines:
+            return self._lines.pop(0)
+        if self._ends:
+            raise EndOfInput
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def guided(sign_in: Acted, lines: Lines | None, opens: bool = False) -> list[str]:
+    notes: list[str] = []
+    guide = Guide(sign_in, notes.append, lines, opens=opens, finish="mcp-studio auth login mine")
+    await guide.run(sign_in.run())
+    return notes
+
+
+@pytest.mark.parametrize(
+    ("states", "typed", "did"),
+    [
+        (["choosing"], ["", "3", "x", "2"], ["https://two.example"]),
+        (["client"], ["", "bad", "", "me", "hush"], ["me:hush"]),
+        (["paused", "paused"], ["", "r"], ["go on", "run through"]),
+        (["browser"], ["nonsense", f"{REDIRECT}?code=a"], ["pasted"]),
+    ],
+)
+def test_what_is_needed_is_asked_until_the_answer_is_one(
+    states: list[SignInState], typed: list[str], did: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def main() -> Acted:
+        sign_in = Acted(*states)
+        notes = await guided(sign_in, Typed(*typed))
+        assert notes == ["    GET https://a.example  200, 12 ms", "✓ what protects the server: https://auth.example"]
+        return sign_in
+
+    assert run(main()).did == did
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_wrong_address_is_told_and_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
+    run(guided_once(Typed("http://127.0.0.1:1/?code=x", f"{REDIRECT}?code=a")))
+    err = capsys.readouterr().err
+    assert f"\n{URL}\n" in err, "alone on its line"
+    assert "Sign in at auth.example:" in err and "That is not where the browser was sent to. It begins with" in err
+
+
+async def guided_once(lines: Lines, *states: SignInState, opens: bool = False) -> Acted:
+    sign_in = Acted(*(states or ("browser",)), opens=opens)
+    await guided(sign_in, lines, opens)
+    return sign_in
+
+
+def test_enter_opens_the_browser_again_and_where_there_is_none_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    run(guided_once(Typed("", f"{REDIRECT}?code=a"), opens=True))
+    assert "The browser was asked to open it." in (err := capsys.readouterr().err) and "no browser" not in err
+    run(guided_once(Typed("", f"{REDIRECT}?code=a")))
+    assert "There is no browser here to open it with." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("state", ["paused", "choosing", "client", "browser"])
+@pytest.mark.parametrize("lines", [Typed(":cancel"), Typed(ends=True)])
+def test_whoever_gives_up_has_cancelled(state: SignInState, lines: Typed) -> None:
+    lines = Typed(*lines._lines, ends=lines._ends)  # type: ignore[attr-defined]  # one for each state
+    with pytest.raises(SignInNeeded):
+        run(guided_once(lines, state))
+
+
+def test_input_that_ends_does_not_end_what_the_browser_can_still_finish() -> None:
+    async def main() -> None:
+        sign_in = Acted("browser", opens=True)
+        following = asyncio.ensure_future(guided(sign_in, Typed(ends=True), opens=True))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not following.done()
+        sign_in.go_on()
+        await following
+
+    run(main())
+
+
+def test_without_anybody_the_page_is_handed_out_for_later() -> None:
+    async def main() -> None:
+        sign_in = Acted("browser")
+        with pytest.raises(SetAside) as failed:
+            await guided(sign_in, None)
+        assert failed.value.url == URL and failed.value.exit_code == 3 and sign_in.did == ["set aside"]
+        assert "mcp-studio auth login mine --redirect 'ADDRESS'" in failed.value.hint and REDIRECT in failed.value.hint
+
+    run(main())
+
+
+def test_where_nothing_can_be_set_aside_that_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(_: Acted) -> None:
+        raise StudioError("Nothing is kept here.")
+
+    monkeypatch.setattr(Acted, "set_aside", refuse)
+    with pytest.raises(StudioError, match="Nothing is kept here"):
+        run(guided(Acted("browser"), None))
+
+
+def test_without_anybody_a_browser_is_waited_for() -> None:
+    async def main() -> None:
+        sign_in = Acted("browser", opens=True)
+        following = asyncio.ensure_future(guided(sign_in, None, opens=True))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not following.done() and sign_in.opened
+        sign_in.go_on()
+        await following
+
+    run(main())
+
+
+@pytest.mark.parametrize(("state", "option"), [("choosing", "--issuer"), ("client", "--client-id")])
+def test_without_anybody_what_is_missing_is_named_with_its_option(state: SignInState, option: str) -> None:
+    with pytest.raises(SignInNeeded) as failed:
+        run(guided(Acted(state), None))
+    assert option in failed.value.hint
+
+
+def test_cancelling_the_one_who_follows_cancels_the_sign_in() -> None:
+    async def main() -> None:
+        sign_in = Acted("browser")
+        following = asyncio.ensure_future(guided(sign_in, Typed()))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        following.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await following
+        assert sign_in.state == "cancelled"
+
+    run(main())
+
+
+def page(environ: dict[str, str], **facts: object) -> list[str]:
+    async def main() -> list[str]:
+        sign_in = Acted()
+        for name, value in facts.items():
+            setattr(sign_in, name, value)
+        return sign_in_words.page_lines(sign_in, environ, asks=True)
+
+    return run(main())
+
+
+def test_over_ssh_the_way_back_is_told() -> None:
+    lines = page({"SSH_CONNECTION": "192.0.2.1 5 192.0.2.9 2222", "USER": "ada"})
+    assert "  ssh -N -L 7338:127.0.0.1:7338 -p 2222 ada@192.0.2.9" in lines
+    assert not any("ssh" in line for line in page({}))
+    assert "  ssh -N -L 7338:127.0.0.1:7338 HOST" in page({"SSH_TTY": "/dev/pts/1"})
+
+
+def test_a_page_that_is_not_opened_says_why_and_nothing_foreign_is_live() -> None:
+    lines = page({}, refusal="Only https pages are opened.", authorization_url="http://a.example/\x1b[2J\u202ex")
+    assert "  Only https pages are opened. It is not opened." in lines
+    assert not any("\x1b" in line or "\u202e" in line for line in lines)
+
+
+def account(**facts: object) -> Account:
+    made = Account(
+        "mine", "https://a.example/mcp", "", "https://auth.example", ("a", "b"), 1_000.0, 1_000.0 + HOUR, True,
+        "the keyring", "id", "registered", "Bearer", True, {"sub": "ada", "exp": 4_600}, {},
+    )  # fmt: skip
+    return made._replace(**facts)
+
+
+@pytest.mark.parametrize(
+    ("facts", "words", "usable"),
+    [
+        ({}, "for 58 minutes, then renewed", True),
+        ({"refreshable": False}, "for 58 minutes", True),
+        ({"expires": 1_120.0 + 2 * 86_400}, "for 2 days, then renewed", True),
+        ({"expires": 1_061.0}, "expired 59 seconds ago, is renewed when used", True),
+        ({"expires": 1_000.0, "refreshable": False}, "expired 2 minutes ago", False),
+        ({"expires": 0.0}, "no end is known, renewed when refused", True),
+        ({"expires": 0.0, "refreshable": False}, "no end is known", True),
+    ],
+)
+def test_until_when_is_said_in_words(facts: dict[str, object], words: str, usable: bool) -> None:
+    found = account(**facts)
+    assert (signed_in.validity(found, 1_120.0), signed_in.usable(found, 1_120.0)) == (words, usable)
+
+
+def rows(made: Iterable[tuple[str, str]]) -> dict[str, str]:
+    return dict(made)
+
+
+def test_all_that_is_known_is_told_with_moments_that_can_be_read() -> None:
+    found = rows(signed_in.lines(account()))
+    assert found["claims exp"] == "4600  (1970-01-01T01:16:40Z)" and found["claims sub"] == "ada"
+    assert found["client"] == "id (registered by itself)" and found["can be revoked"] == "yes"
+    told = signed_in.with_claims(account())
+    assert told["expires"] == "1970-01-01T01:16:40Z" and told["claims"] == {"sub": "ada", "exp": 4_600}
