@@ -22,7 +22,8 @@ from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.transport.credentials import HeaderList
 from mcp_studio.transport.http_body import Breather, decoder
-from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, network_failure
+from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable
+from mcp_studio.transport.network_errors import network_failure
 from mcp_studio.transport.oversize import size_text
 from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse, Tap
 

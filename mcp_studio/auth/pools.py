@@ -12,7 +12,7 @@ from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.network import Reach, check_address, on_this_machine, reach_of, resolve
 from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.transport import proxies, tls
-from mcp_studio.transport.http_errors import no_such_host
+from mcp_studio.transport.network_errors import no_such_host
 
 if TYPE_CHECKING:
     import httpcore2
