@@ -62,6 +62,20 @@ def load(
         secrets: gives the value of `${keyring:NAME}`, instead of where secrets are kept; called only for servers that
             ask for one.
     """
+    done = _read(paths, cwd, files, trusted)
+    keyring.use(done.settings.secrets, paths.state)
+    servers = expand_all(done.servers, environ, secrets or keyring.session(), done.problems)
+    return Config(done.settings, servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files))
+
+
+def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
+    """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
+    done = _read(paths, cwd, files, None)
+    keyring.use(done.settings.secrets, paths.state)
+    return Config(done.settings, done.servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files))
+
+
+def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | None) -> _Loading:
     done = _Loading()
     if files:
         done.settings = Settings(secrets=_keeping(paths.config_file))
@@ -75,9 +89,7 @@ def load(
     if answers := load_answers(paths.answers_file, done.problems):
         done.files.append(str(paths.answers_file))
         done.settings = replace(done.settings, answers=(*answers, *done.settings.answers))
-    keyring.use(done.settings.secrets, paths.state)
-    servers = expand_all(done.servers, environ, secrets or keyring.session(), done.problems)
-    return Config(done.settings, servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files))
+    return done
 
 
 def _keeping(file: Path) -> Keeping:
