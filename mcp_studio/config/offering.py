@@ -1,7 +1,7 @@
 """Which values of an entry are secrets in clear, and the entry with references to kept secrets in their places.
 
-offers(entry, taken)      what could be kept, each under a free name
-placed(entry, chosen)     the entry as it is to be saved once those are kept under their names
+`offers` says what could be kept, each secret under a free name; `vault.keyring.keep` keeps it; `placed` gives the entry
+as it is to be saved then.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
 from mcp_studio.vault.base import PATIENCE, AskPassphrase, Vault, VaultDamaged, VaultRefused
 from mcp_studio.vault.choose import open_vault
+from mcp_studio.vault.names import Names, check_name, names_file
 
 LOOKUP_PATIENCE = 30.0
 """Seconds that a keyring may take, maybe asking the person to unlock it, while the studio starts."""
@@ -47,14 +48,48 @@ def passphrase() -> AskPassphrase | None:
     return _store.ask
 
 
+def _state() -> Path:
+    return _store.state or Paths.default().state
+
+
 def named(patience: float = PATIENCE) -> Vault:
     """The vault of named secrets.
 
     Raises:
         VaultRefused: there is none that can be used, and how to get one.
     """
-    state = _store.state or Paths.default().state
-    return open_vault(_store.keeping, state, passphrase=_store.ask, drawer="secrets", patience=patience)
+    return open_vault(_store.keeping, _state(), passphrase=_store.ask, drawer="secrets", patience=patience)
+
+
+def names() -> Names:
+    """The names that a person has kept secrets under."""
+    return Names(names_file(_state()))
+
+
+def keep(name: str, value: str) -> str:
+    """Keep a secret under a name that `${keyring:NAME}` then stands for, in place of what had it; says where it is.
+
+    Raises:
+        ConfigError: the name is none, the secret is empty, or it could not be kept: why, and what else there is.
+    """
+    check_name(name)
+    if not value:
+        raise ConfigError("The secret is empty: it is not kept.")
+    vault = named()
+    vault.set(name, value)
+    names().add(name, vault.kind)
+    return vault.place
+
+
+def remove(name: str) -> bool:
+    """Forget the secret of a name, and the name; False where there was none.
+
+    Raises:
+        ConfigError: it may still be there.
+    """
+    there = named().delete(name)
+    names().remove(name)
+    return there
 
 
 def lookup(name: str) -> str:
