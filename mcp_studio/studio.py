@@ -26,7 +26,6 @@ from mcp_studio.config.model import Config, ServerConfig, Timeouts
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
-from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.worker import Checker
@@ -35,13 +34,14 @@ from mcp_studio.session.exchange import RawExchange
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.state import Status
+from mcp_studio.session.sign_ins import SignIns
+from mcp_studio.session.signing import Signing
+from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_file import TaskFile
 from mcp_studio.session.tasking import Tasks
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.recorder import disk_for
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.transport.make import make
 
 if TYPE_CHECKING:
     from mcp_studio.call.completing import Completion
@@ -52,20 +52,7 @@ _SERVERS = Timeouts()
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
 
-@record(frozen=True)
-class TestReport:
-    """How trying out a server went."""
-
-    __test__ = False
-
-    status: Status
-    counts: Mapping[EntryKind, int]
-    """What it offers, by kind."""
-    ms: float
-    """From starting it to its lists being read."""
-
-
-class Studio:
+class Studio(SignIns):
     """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
 
     def __init__(self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "") -> None:
@@ -83,11 +70,13 @@ class Studio:
         self.catalog.seen.redact = self.redactor.bytes
         self.memory = Memory(paths.state, self.redactor, settings.history)
         self._checker = Checker(settings.limits)
+        self.signing = Signing(settings, paths, self.redactor, self.inbox, can_ask=can_ask, spawn=self.spawn)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
-            redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn, make_transport=make,
-            memories=Memories(paths.state / "servers", self.redactor.bytes),
+            redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
+            make_transport=self.signing.transport, memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
+        self.signing.attach(self.manager)
         self.subscriptions = self.manager.news.subscriptions
         self.logs = self.manager.news.logs
         file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
@@ -125,6 +114,7 @@ class Studio:
     async def close(self) -> None:
         """Close servers, write what has to be written, end all tasks; any number of times."""
         self.trace.flush()
+        self.signing.close()
         for question in self.inbox.pending:
             question.answer("cancel")
         try:

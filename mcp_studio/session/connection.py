@@ -18,7 +18,7 @@ from mcp_studio.protocol.skim import Node
 from mcp_studio.session.deadline import Deadline
 from mcp_studio.session.inflight import InFlight
 from mcp_studio.session.raw import ByHand
-from mcp_studio.session.request import DeadlinePassed, OnProgress, Opening, Reply, Spawn, fail
+from mcp_studio.session.request import DeadlinePassed, OnProgress, Opening, Reply, Spawn, fail, wait
 from mcp_studio.session.waiting import Waiting
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
@@ -69,6 +69,7 @@ class Connection:
         """Told of each request that somebody has stopped waiting for."""
         self.on_dropped: Callable[[Outgoing, StudioError], None] = lambda out, error: None
         """Told of each request that the transport got no answer to."""
+        self.patience = wait
         self.core = core
         self.by_hand = ByHand(transport, core, tap, limits, ended=self.ended, handle=on_event, spawn=spawn)
         """Frames that a person writes."""
@@ -117,7 +118,7 @@ class Connection:
 
     async def _probe(self) -> None:
         """A server that stays silent on the probe is asked in the older way."""
-        await asyncio.wait((self._ready,), timeout=self._probe_time)
+        await self.patience(self._ready, self._probe_time)
         if self.core.probing and not self._ready.done():
             self._tap.note(f"no answer to server/discover within {self._probe_time:g} s: trying initialize")
             self.core.fall_back()
@@ -294,7 +295,6 @@ class Connection:
         fail(self._ready, error or Unreachable("The connection was closed before it was ready."))
 
     def _lost(self) -> ConnectionLost:
-        error = self.ended.result()
-        if isinstance(error, ConnectionLost):
-            return ConnectionLost(error.message, hint=error.hint)
-        return ConnectionLost(error.message if error else "The connection was closed.")
+        error = self.ended.result() or StudioError("The connection was closed.")
+        hint = error.hint if isinstance(error, ConnectionLost) else ""
+        return ConnectionLost(error.message, hint=hint)

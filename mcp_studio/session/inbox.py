@@ -6,18 +6,24 @@ import asyncio
 import itertools
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import field
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.record import record
 from mcp_studio.signal import Signal
 
+if TYPE_CHECKING:
+    from mcp_studio.auth.signin import SignIn
+
 Action = Literal["accept", "decline", "cancel"]
 """The three answers of the specification (client/elicitation); for an approval accept means run."""
-QuestionKind = Literal["elicitation", "url", "sampling", "approval"]
-"""A form, a page to open, a message of a model to write, a call to allow."""
+QuestionKind = Literal["elicitation", "url", "sampling", "approval", "sign_in"]
+"""A form, a page to open, a message of a model to write, a call to allow, a server to sign in to."""
+OURS: tuple[QuestionKind, ...] = ("approval", "sign_in")
+"""What the studio asks of itself: not counted among what a server asks."""
 
 _MINUTE = 60.0
 _OPENED = 50
@@ -47,7 +53,9 @@ class InputRequest:
     arguments: Json = None
     """For an approval: what would be sent."""
     reasons: tuple[str, ...] = ()
-    """For an approval: why it is asked."""
+    """For an approval: why it is asked; for a sign-in: what it would ask for."""
+    sign_in: Callable[..., SignIn] | None = None
+    """For a sign-in: begins it, or gives the one that is under way; takes `step_by_step`. Accepted when it is done."""
     url: str = ""
     """The page that a server wants opened, as it came; see `session.urls.judge`."""
     elicitation_id: str = ""
@@ -105,7 +113,7 @@ class Inbox:
         return sum(map(len, self._held.values()))
 
     def waiting(self, server: str) -> int:
-        """How many questions of a server are open or wait their turn; calls to be allowed do not count."""
+        """How many questions of a server are open or wait their turn; what the studio asks of itself does not count."""
         return self._count(server) + len(self._held.get(server, ()))
 
     @property
@@ -117,7 +125,7 @@ class Inbox:
         """Queue a question and wait for its answer; cancelling the waiter withdraws the question."""
         if request.elicitation_id:
             request.completed = (request.server, request.elicitation_id) in self._done
-        if request.kind != "approval" and self._count(request.server) >= self._limits.prompts:
+        if request.kind not in OURS and self._count(request.server) >= self._limits.prompts:
             self._held.setdefault(request.server, deque()).append(request)
         else:
             self._show(request)
@@ -153,11 +161,11 @@ class Inbox:
     def decline_all(self, server: str) -> None:
         """Decline everything that a server asks at this moment."""
         for request in (*self._open, *self._held.get(server, ())):
-            if request.server == server and request.kind != "approval":
+            if request.server == server and request.kind not in OURS:
                 request.answer("decline")
 
     def _show(self, request: InputRequest) -> None:
-        if request.kind != "approval":
+        if request.kind not in OURS:
             request.quiet = request.quiet or self._too_often(request.server)
         request.until = time.monotonic() + self._limits.answer
         loop = asyncio.get_running_loop()
@@ -186,7 +194,7 @@ class Inbox:
         self.changed.emit(request)
 
     def _count(self, server: str) -> int:
-        return sum(one.server == server and one.kind != "approval" for one in self._open)
+        return sum(one.server == server and one.kind not in OURS for one in self._open)
 
     def _too_often(self, server: str) -> bool:
         """Specification, client/elicitation: clients should rate-limit; a person is not to be flooded."""

@@ -1,4 +1,5 @@
-"""What a session needs only once a server asks something, ends, or a frame is written by hand: imported then.
+"""What a session needs only once a server asks something, ends, is signed in to, or a frame is written by hand:
+imported then.
 
 Schemas and TOML cost a tenth of the start.
 """
@@ -12,7 +13,11 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.outgoing import Outgoing
 
 if TYPE_CHECKING:
+    from mcp_studio.auth.accounts import Accounts
+    from mcp_studio.config.model import Settings
     from mcp_studio.errors import StudioError
+    from mcp_studio.paths import Paths
+    from mcp_studio.redact import Redactor
     from mcp_studio.session.client_tasks import ClientTasks
     from mcp_studio.session.connection import Connection
     from mcp_studio.session.request import Spawn
@@ -67,3 +72,20 @@ def dropped(known: list[Mortem], tap: ServerTap, out: Outgoing, error: StudioErr
     from mcp_studio.session import mortems
 
     return mortems.dropped(known, tap, out, error, first=first)
+
+
+def import_accounts() -> None:
+    """Import what signing in needs; takes a while, so it is for a thread."""
+    import mcp_studio.auth.accounts  # noqa: F401 # pyright: ignore[reportUnusedImport]
+
+
+def accounts(settings: Settings, paths: Paths, redactor: Redactor) -> Accounts:
+    """See `auth.accounts.Accounts`; asks for a passphrase as the front end wants."""
+    from mcp_studio.auth.accounts import Accounts
+    from mcp_studio.vault import keyring
+
+    def passphrase(new: bool) -> str:
+        ask = keyring.passphrase()
+        return ask(new) if ask is not None else ""
+
+    return Accounts(settings, paths, settings.limits, redactor, passphrase=passphrase)

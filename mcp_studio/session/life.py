@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
+from typing import TypeVar
 
-from mcp_studio.errors import Unreachable
+from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.session.answering import Answerer
 from mcp_studio.session.connection import Connection, Opening
+from mcp_studio.session.deadline import Deadline
 from mcp_studio.session.owner import Owner, Seat
 from mcp_studio.session.questions import Questions
+from mcp_studio.session.sign_in_words import add_hint
 from mcp_studio.transport.base import Transport
 from mcp_studio.transport.tasks import Tasks
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 REMOTE_PROBE = 5.0
 """Seconds that a remote server may take to answer `server/discover` before the handshake is tried."""
 
 
 class Life:
-    """Opens in `open`, ends in `close`; everything in between runs in tasks of its own that `close` ends."""
+    """Opens in `open`, ends in `close`; everything in between runs in tasks of its own that `close` ends.
+
+    It is the `signer.Clock` of its transport: a token that is fetched or renewed without a person takes several
+    requests to other servers, each with a bound of its own (`limits.sign_in_request`); that is not the server's time.
+    """
 
     def __init__(self, seat: Seat, owner: Owner, answerer: Answerer, remembered: str) -> None:
         config, limits = seat.config, owner.limits
@@ -31,10 +40,11 @@ class Life:
         # The other half of the boundary in Supervisor.run: a failing helper task ends this connection only.
         self.tasks = Tasks(lambda _, error: self.connection.closed(error))
         """What ends with this life at the latest."""
-        self._deadline: asyncio.Timeout | None = None
+        self._clocks: list[Deadline] = []
+        self._fetching = 0
         self.stopped = False
         """Somebody wants it ended."""
-        transport: Transport = owner.transport(config, seat.tap)
+        transport: Transport = owner.transport(config, seat.tap, self)
         core = ClientCore(
             owner.client_info if config.client_info is None else config.client_info,
             answerer.capabilities,
@@ -60,6 +70,7 @@ class Life:
         self._questions = Questions(answerer, self.connection, limits.server_requests, self.tasks.spawn)
         self.connection.on_given_up = self._questions.given_up
         self.connection.on_dropped = seat.dropped
+        self.connection.patience = self._patience
 
     async def open(self) -> Opening:
         """Connect within the deadline.
@@ -69,24 +80,55 @@ class Life:
         """
         limit = self._seat.config.timeouts.connect or self._owner.limits.connect
         try:
-            async with asyncio.timeout(limit) as self._deadline:
-                if self.stopped:
-                    raise Unreachable("Stopped before it was started.")
-                return await self.connection.open()
+            if self.stopped:
+                raise Unreachable("Stopped before it was started.")
+            return await self._within(limit, self.connection.open())
         except TimeoutError:
             raise Unreachable(
                 f"No connection within {limit:g} s (timeouts.connect).",
                 hint="Start the server by hand to see what it waits for.",
             ) from None
-        finally:
-            self._deadline = None
+        except StudioError as error:
+            add_hint(error, self._seat.config)
+            raise
 
     def interrupt(self) -> None:
         """Whatever it is doing, it shall end; returns at once."""
         self.stopped = True
-        if self._deadline is not None and not self._deadline.expired():
-            self._deadline.reschedule(asyncio.get_running_loop().time())
+        for clock in self._clocks:
+            if not clock.scope.expired():
+                clock.scope.reschedule(asyncio.get_running_loop().time())
         self.connection.closed_on_purpose()
+
+    def pause(self) -> None:
+        """Credentials are being fetched: the time of connecting stands still."""
+        self._fetching += 1
+        for clock in self._clocks:
+            clock.pause()
+
+    def resume(self) -> None:
+        """They are there, or not to be had."""
+        self._fetching -= 1
+        for clock in self._clocks:
+            clock.resume()
+
+    async def _within(self, seconds: float, work: Awaitable[T]) -> T:
+        """Do something in so many seconds, those for fetching credentials not counted; raises TimeoutError."""
+        clock = Deadline(seconds, seconds, seconds + self._owner.limits.sign_in)
+        if self._fetching:
+            clock.pause()
+        self._clocks.append(clock)
+        try:
+            async with clock.scope:
+                return await work
+        finally:
+            self._clocks.remove(clock)
+
+    async def _patience(self, future: asyncio.Future[T], seconds: float) -> None:
+        try:
+            await self._within(seconds, asyncio.wait((future,)))
+        except TimeoutError:
+            return
 
     async def close(self) -> None:
         """End all tasks and the transport in a bounded time, also when the owner is cancelled meanwhile."""

@@ -22,6 +22,7 @@ from mcp_studio.session.news import News
 from mcp_studio.session.owner import Seat
 from mcp_studio.session.request import Spawn
 from mcp_studio.session.rules import AnswerRules
+from mcp_studio.session.signer import Clock
 from mcp_studio.session.state import Status
 from mcp_studio.session.supervisor import Supervisor
 from mcp_studio.signal import Signal
@@ -30,7 +31,7 @@ from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
 
-MakeTransport = Callable[[ServerConfig, Limits, ServerTap], Transport]
+MakeTransport = Callable[[ServerConfig, Limits, ServerTap, Clock | None], Transport]
 
 
 class ConnectionManager:
@@ -66,6 +67,8 @@ class ConnectionManager:
         self.client_info = client_info
         self.changed: Signal[str] = Signal()
         """The name of a server whose status, or whose presence, changed."""
+        self.removed: Signal[str] = Signal()
+        """The name of a server that is gone for good."""
         self.notified: Signal[tuple[str, str, dict[str, Json]]] = Signal()
         """Server, method and parameters of every notification that is not progress or a withdrawal."""
         self._trace = trace
@@ -157,6 +160,8 @@ class ConnectionManager:
         (self.news if for_good else self.news.levels).forget(name)
         self._catalog.forget(name)
         self.changed.emit(name)
+        if for_good:
+            self.removed.emit(name)
 
     async def replace(self, config: ServerConfig) -> None:
         """Put a new configuration in the place of the old one of the same name."""
@@ -243,9 +248,9 @@ class ConnectionManager:
 
     # ------------------------------------------------------------------ Owner
 
-    def transport(self, config: ServerConfig, tap: ServerTap) -> Transport:
+    def transport(self, config: ServerConfig, tap: ServerTap, clock: Clock | None = None) -> Transport:
         """Make the transport of a server."""
-        return self._make_transport(config, self.limits, tap)
+        return self._make_transport(config, self.limits, tap, clock)
 
     def tap(self, config: ServerConfig, ledger: Ledger | None = None) -> ServerTap:
         """Make the tap of a server, or of a connection beside its own; its secrets are told to the redactor first."""

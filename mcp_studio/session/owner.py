@@ -13,6 +13,7 @@ from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.inflight import InFlight
 from mcp_studio.session.rules import AnswerRules
+from mcp_studio.session.signer import Clock
 from mcp_studio.session.state import Status
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Transport
@@ -54,8 +55,8 @@ class Owner(Protocol):
     rules: AnswerRules
     inflight: InFlight
 
-    def transport(self, config: ServerConfig, tap: ServerTap) -> Transport:
-        """Make the transport of a server."""
+    def transport(self, config: ServerConfig, tap: ServerTap, clock: Clock | None = None) -> Transport:
+        """Make the transport of a server; the clock stands still while its credentials are fetched."""
         ...
 
     def tap(self, config: ServerConfig) -> ServerTap:

@@ -57,6 +57,11 @@ class Waiter:
     """As it stands among all running requests."""
 
 
+async def wait(future: asyncio.Future[T], seconds: float) -> None:
+    """Wait so long at most for a future, which stays as it is."""
+    await asyncio.wait((future,), timeout=seconds)
+
+
 def fail(future: asyncio.Future[T], error: StudioError) -> None:
     """Settle a future that perhaps nobody waits for any more: its error is never complained about by the loop."""
     if not future.done():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mcp_studio.config.model import AnswerRule
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.session import late
-from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.inbox import OURS, Answer, InputRequest
 from mcp_studio.signal import Signal
 
 MODEL = "mcp-studio"
@@ -43,8 +43,8 @@ class AnswerRules:
         self.changed.emit(rule)
 
     def match(self, request: InputRequest) -> Fit | None:
-        """The first rule that is for a question; approvals are never answered by rules of this kind."""
-        if request.kind == "approval":
+        """The first rule that is for a question; what the studio asks of itself is never answered by these."""
+        if request.kind in OURS:
             return None
         rule = next((rule for rule in self._rules if fits(rule, request)), None)
         if rule is None:
@@ -90,7 +90,7 @@ def rule_for(
     return AnswerRule(
         answer.action,
         server=_literal(request.server),
-        kind=request.kind if request.kind != "approval" else "any",
+        kind=request.kind if request.kind not in ("approval", "sign_in") else "any",
         tool=_literal(_called(request)) if tool and request.subject else "*",
         schema=late.fingerprint(request.schema) if exact else "",
         content=_shortest(content) if answer.action == "accept" and request.kind != "url" else None,

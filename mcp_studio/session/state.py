@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from mcp_studio.catalog.ref import EntryKind
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -57,3 +59,15 @@ class Status(NamedTuple):
     def having(self, **changes: object) -> Status:
         """A copy with some fields changed."""
         return self._replace(**changes)
+
+
+class TestReport(NamedTuple):
+    """How trying out a server went."""
+
+    __test__ = False
+
+    status: Status
+    counts: Mapping[EntryKind, int]
+    """What it offers, by kind."""
+    ms: float
+    """From starting it to its lists being read."""

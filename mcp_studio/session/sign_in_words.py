@@ -1,0 +1,39 @@
+"""What is said about servers that want a person to sign in."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError
+
+_USER = re.compile(r"[a-z]+://[^/?#]*@")
+
+
+def signs_in(config: ServerConfig) -> bool:
+    """Whether signing in is a way to get at a server: it is remote, and its entry says nothing else."""
+    if not config.url or config.auth.kind == "none":
+        return False
+    given = any(name.lower() == "authorization" for name in config.headers) or bool(_USER.match(config.url))
+    return bool(config.auth.kind) or not given
+
+
+def command(config: ServerConfig) -> str:
+    """The command line that signs in to a server."""
+    if config.source.origin == "argument":
+        return "mcp-studio auth login --url URL"
+    return f"mcp-studio auth login {shlex.quote(config.name)}"
+
+
+def add_hint(error: StudioError, config: ServerConfig) -> None:
+    """Have an error name the command that helps, where signing in would; one that says more stays as it is."""
+    challenged = bool(getattr(error, "challenge", "")) or not error.hint
+    if error.exit_code == 3 and challenged and signs_in(config):
+        error.hint = f"Sign in: {command(config)}"
+
+
+def asked_for(scopes: Sequence[str]) -> tuple[str, ...]:
+    """What a sign-in would ask for, for the question; the scopes are foreign text."""
+    return (f"It would ask for: {' '.join(scopes)}",) if scopes else ()
