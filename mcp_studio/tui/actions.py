@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from mcp_studio.tui import (
     aid_keys,
     asking_keys,
+    auth_keys,
     console_keys,
     copy_keys,
     dialog_keys,
@@ -31,7 +32,7 @@ Scope = Literal[
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
     "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
     "comment", "difference", "sessions", "path", "export", "replay", "replay choice",
-    "mortem", "stray", "statistics", "load",
+    "mortem", "stray", "statistics", "load", "sign in", "exchanges", "token", "passphrase",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -112,8 +113,7 @@ ACTIONS: tuple[Action, ...] = (
         ("server-copy", "y", "copy", "Copy its name", ""),
         ("server-logs", "l", "logs", "Its log messages, and their level", "Logs"),
         ("server-roots", "f", "roots", "Roots: the folders that it is told of", ""),
-        *console_keys.SERVERS,
-        *ending_keys.SERVERS,
+        *console_keys.SERVERS, *auth_keys.SERVERS, *ending_keys.SERVERS,
     ),
     *_scope(
         "catalog",
@@ -164,19 +164,8 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_scope("list", *view_keys.LIST),
     *_scope("viewer", *view_keys.VIEWER),
-    *_scope(
-        "server dialog",
-        ("server-test", "!ctrl+t", "test", "Try it without saving", "Test"),
-        ("server-save", "!ctrl+j,alt+enter,ctrl+enter", "save", "Save it", "Save"),
-        ("server-import", "!ctrl+o", "import_files", "Import from other clients' files", "Import"),
-        ("server-back", "escape", "back", "Back, without saving", "Back"),
-    ),
-    *_scope(
-        "import",
-        ("import-toggle", "space", "toggle_entry", "Take it, or leave it", "Mark"),
-        ("import-save", "!ctrl+j,alt+enter,enter", "save", "Add what is marked", "Add"),
-        ("import-back", "escape", "back", "Back", "Back"),
-    ),
+    *_scope("server dialog", *dialog_keys.SERVER),
+    *_scope("import", *dialog_keys.IMPORT),
     *_scope("question", *asking_keys.QUESTION),
     *_scope("page", *asking_keys.PAGE),
     *_scope("sampling", *asking_keys.SAMPLING),
@@ -199,6 +188,10 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("example", *aid_keys.EXAMPLE),
     *_scope("json", *aid_keys.JSON),
     *_scope("when", *aid_keys.WHEN),
+    *_scope("sign in", *auth_keys.SIGN_IN),
+    *_scope("exchanges", *auth_keys.EXCHANGES),
+    *_scope("token", *auth_keys.TOKEN),
+    *_scope("passphrase", *auth_keys.PASSPHRASE),
     *_scope("mortem", *ending_keys.MORTEM),
     *_scope("stray", *ending_keys.STRAY),
     *_scope("comment", *trace_keys.COMMENT),

@@ -164,6 +164,13 @@ class StudioApp(App[int]):
         told = clipboard.copy(text, super().copy_to_clipboard)
         self.say(f"{told} Characters that are shown as signs here are copied as they are." if hidden_in(text) else told)
 
+    def copy_secret(self, text: str) -> None:
+        """The same for a secret: it is not kept for pasting it here."""
+        before = self._clipboard
+        told = clipboard.copy(text, super().copy_to_clipboard)
+        self._clipboard = before
+        self.say(told)
+
     def copy_to_clipboard(self, text: str) -> None:
         """What inputs and text areas copy goes the same way."""
         self.copy(text)

@@ -13,7 +13,14 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.urls import judge
 
-KINDS = {"elicitation": "form", "url": "page", "sampling": "model", "approval": "approval", "any": "anything"}
+KINDS = {
+    "elicitation": "form",
+    "url": "page",
+    "sampling": "model",
+    "approval": "approval",
+    "any": "anything",
+    "sign_in": "sign-in",
+}
 """What the kinds of questions are called in lists."""
 _EVERY = {
     "elicitation": "every form", "url": "every page", "sampling": "every request for a reply", "any": "everything",
@@ -43,6 +50,8 @@ def asks(request: InputRequest) -> str:
         return safe(f"{judge(request.url).host or request.url}  {request.message}", 300)
     if request.kind == "sampling":
         return safe(_last_words(request.params), 300) or "a reply of a model"
+    if request.kind == "sign_in":
+        return safe(" ".join(("sign in:", request.message)), 300)
     if request.kind == "approval":
         return safe(f"run {request.subject}? {', '.join(request.reasons)}", 300)
     return safe(request.message, 300)

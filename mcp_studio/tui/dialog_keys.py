@@ -1,4 +1,7 @@
-"""The actions of small dialogs: yes and no, choosing, saving a result, pages; part of the table in `actions`."""
+"""The actions of dialogs around servers and of small ones: yes and no, choosing, saving a result, pages.
+
+Part of the table in `actions`.
+"""
 
 from __future__ import annotations
 
@@ -24,4 +27,15 @@ PAGES = (
     ("pages-again", "r", "again", "Begin anew with the first page", "Anew"),
     ("pages-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
     ("pages-close", "escape,q", "close", "Back", "Close"),
+)
+SERVER = (
+    ("server-test", "!ctrl+t", "test", "Try it without saving", "Test"),
+    ("server-save", "!ctrl+j,alt+enter,ctrl+enter", "save", "Save it", "Save"),
+    ("server-import", "!ctrl+o", "import_files", "Import from other clients' files", "Import"),
+    ("server-back", "escape", "back", "Back, without saving", "Back"),
+)
+IMPORT = (
+    ("import-toggle", "space", "toggle_entry", "Take it, or leave it", "Mark"),
+    ("import-save", "!ctrl+j,alt+enter,enter", "save", "Add what is marked", "Add"),
+    ("import-back", "escape", "back", "Back", "Back"),
 )

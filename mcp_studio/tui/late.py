@@ -128,6 +128,10 @@ def question(request: InputRequest, asking: Asking) -> ModalScreen[Answer]:
         from mcp_studio.tui.screens.page import Page
 
         return Page(request, asking)
+    if request.kind == "sign_in":
+        from mcp_studio.tui.screens.sign_in import SignInDialog
+
+        return SignInDialog(asking.signing, request.server, request)
     if request.kind == "sampling":
         from mcp_studio.tui.screens.sampling import Sampling
 

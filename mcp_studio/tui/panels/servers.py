@@ -42,6 +42,8 @@ class Server(NamedTuple):
     """How it ended, until somebody has looked at that."""
     stray: int = 0
     """Lines on its standard output that were no protocol."""
+    insecure: bool = False
+    """Its certificate may be anybody's."""
 
 
 class _Row(NamedTuple):
@@ -49,6 +51,7 @@ class _Row(NamedTuple):
     reason: str
     """A line of the reason under the server's own row; empty for that row itself."""
     line: int
+    look: str = "dim"
 
 
 _SHORT = {"websocket": "ws"}
@@ -63,7 +66,8 @@ class ServersPanel(Pane, scope="servers"):
     number = 1
 
     class Wanted(Message):
-        """The person wants something done: `open toggle restart add edit delete copy roots logs ending stray`."""
+        """The person wants something done: `open toggle restart add edit delete copy roots logs ending stray token`
+        or `sign_in`."""
 
         def __init__(self, what: str, server: str) -> None:
             super().__init__()
@@ -130,6 +134,8 @@ class ServersPanel(Pane, scope="servers"):
         rows: list[_Row] = []
         for server in self._servers:
             rows.append(_Row(server, "", 0))
+            if server.insecure:
+                rows.append(_Row(server, f"{glyphs().warning} {describe.INSECURE}", 100, "bad"))
             status = server.status
             failed = status.error is not None and status.state in ("failed", "retrying", "needs_auth")
             if reason := safe(status.error.message, 400) if failed and status.error else safe(server.ended, 200):
@@ -141,15 +147,15 @@ class ServersPanel(Pane, scope="servers"):
 
     def _draw_row(self, row: _Row, width: int, selected: bool) -> Line:
         if row.reason:
-            return [("   ", ""), (cut(row.reason, width - 3, more=glyphs().more), "dim")]
+            return [("   ", ""), (cut(row.reason, width - 3, more=glyphs().more), row.look)]
         status, signs = row.server.status, glyphs()
         tone = describe.tone(status)
-        words = _words(row.server)
+        words = self._words(row.server)
         warned = [(f" {signs.warning}", "warn")] if row.server.wrong else []
         warned += [(f" {signs.stray}{min(row.server.stray, 999)}", "warn")] if row.server.stray else []
         sign: Piece = (f"{getattr(signs, _SIGNS[tone])} ", _LOOKS[tone])
         longest = max((len(server.status.server) for server in self._servers), default=0)
-        states = max((len(_words(server)) for server in self._servers), default=0)
+        states = max((len(self._words(server)) for server in self._servers), default=0)
         room = width - states - width_of(warned) - len("●  ")
         # Where names would be cut, the transport gives way: it stands in the details too.
         kind = f"{_SHORT.get(row.server.kind, row.server.kind):<5} " if longest + len("stdio ") <= room else ""
@@ -157,6 +163,10 @@ class ServersPanel(Pane, scope="servers"):
         left: list[Piece] = [sign, (fit(safe(status.server), names, more=signs.more), "")]
         state: list[Piece] = [(f" {kind}", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
         return spread([*left, *state, *warned], [], width)
+
+    def _words(self, server: Server) -> str:
+        words = describe.state_short(server.status, server.offers, server.unit)
+        return f"{key_for(self, 'server-sign-in')} {words}" if server.status.state == "needs_auth" else words
 
     def _ask(self, what: str) -> None:
         if self.current or what == "add":
@@ -204,6 +214,14 @@ class ServersPanel(Pane, scope="servers"):
         """Show what it printed besides the protocol."""
         self._ask("stray")
 
+    def action_sign_in(self) -> None:
+        """Sign in to it."""
+        self._ask("sign_in")
+
+    def action_token(self) -> None:
+        """Show its token."""
+        self._ask("token")
+
     def action_copy(self) -> None:
         """Copy its name."""
         self._ask("copy")
@@ -211,7 +229,3 @@ class ServersPanel(Pane, scope="servers"):
     def action_roots(self) -> None:
         """Edit the roots that it is told of."""
         self._ask("roots")
-
-
-def _words(server: Server) -> str:
-    return describe.state_short(server.status, server.offers, server.unit)

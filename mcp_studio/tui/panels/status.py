@@ -20,6 +20,8 @@ class Facts(NamedTuple):
     p50: float | None = None
     p95: float | None = None
     note: str = ""
+    insecure: int = 0
+    """Servers whose certificate may be anybody's."""
 
 
 class StatusLine(Widget):
@@ -42,10 +44,12 @@ class StatusLine(Widget):
         waiting = f"   {self.flag} {f.waiting:,} waiting" if f.waiting else ""
         known = f.p50 is not None and f.p95 is not None
         times = f"   p50 {_short(f.p50)}  p95 {_short(f.p95)}" if known else ""
+        loud = f"   ! {f.insecure} insecure" if f.insecure else ""
         parts = [
             (" mcp-studio", "b $primary", 2),
             (f"  {f.ready:,}/{f.servers:,} servers", "", 1),
             (f"  {f.tools:,} tools", "", 3),
+            (loud, "b $error", -1),
             (waiting, "b $accent", 0),
             (times, "$quiet", 5),
             (f"   {f.note}" if f.note else "", "$warning", 4),

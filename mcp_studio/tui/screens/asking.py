@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.screens.board import Chosen
     from mcp_studio.tui.screens.main import MainScreen
+    from mcp_studio.tui.screens.signing import Signing
 
 _WORDS = {"accept": "Accepted", "decline": "Declined", "cancel": "Cancelled"}
 
@@ -47,6 +48,11 @@ class Asking:
         """Servers whose questions were all declined at once: no dialog needs to say that it closes."""
         self._back_to_board = False
         self._making = False
+
+    @property
+    def signing(self) -> Signing:
+        """Signing in, which a call may wait for."""
+        return self._screen.serving.signing
 
     @property
     def _app(self) -> StudioApp:
@@ -182,7 +188,7 @@ class Asking:
     def was_given(self, request: InputRequest, answer: Answer) -> None:
         """Remember what was answered: a rule can be made of it."""
         self._done[request.server] += 1
-        if request.kind != "approval":
+        if request.kind not in ("approval", "sign_in"):
             self._given, self._told = (request, answer), False
 
     def ask_to_decline_all(self, server: str) -> None:
@@ -205,6 +211,8 @@ class Asking:
         self._dialog = self._request = None
         self._back_to_board = False
         if dialog is None or request is None:
+            return
+        if getattr(dialog, "stays", False):
             return
         # One that others lie over goes when it comes to light again.
         if dialog.is_attached and self._screen.app.screen is dialog:

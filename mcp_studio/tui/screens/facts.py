@@ -24,7 +24,8 @@ def server_rows(studio: Studio) -> list[Server]:
     for name in studio.manager.names():
         config, status = studio.manager.config(name), studio.manager.status(name)
         wrong = bool(status.warnings) or studio.trace.ledger(name).wrong
-        rows.append(Server(status, config.kind, *_most_telling(studio, name), wrong))
+        insecure = config.tls.insecure
+        rows.append(Server(status, config.kind, *_most_telling(studio, name), wrong, insecure=insecure))
     return rows
 
 
@@ -46,6 +47,7 @@ def status_facts(studio: Studio) -> Facts:
         ready, len(names), tools, len(studio.inbox.pending) + studio.inbox.held,
         studio.trace.percentile(0.5), studio.trace.percentile(0.95),
         f"{describe.plural(problems, 'problem')} in the configuration (F12)" if problems else "",
+        sum(studio.manager.config(name).tls.insecure for name in names),
     )  # fmt: skip
 
 

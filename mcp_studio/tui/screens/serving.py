@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe, late
+from mcp_studio.tui import describe, late, late_auth
 from mcp_studio.tui.screens.ending import Endings
 from mcp_studio.tui.screens.facts import server_rows
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mcp_studio.config.model import ServerConfig, Untrusted
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.screens.main import MainScreen
+    from mcp_studio.tui.screens.signing import Signing
 
 
 class Serving:
@@ -23,10 +25,25 @@ class Serving:
         self._screen = screen
         self._studio = screen.studio
         self.ending = Endings(screen)
+        self._told: set[str] = set()
+        """Servers of which the person was told that they want a sign-in."""
+
+    @cached_property
+    def signing(self) -> Signing:
+        """Signing in."""
+        return late_auth.signing(self._screen)
 
     def show(self) -> None:
         """Show every server as it is now, and what has ended since."""
-        self._screen.servers.show(self.ending.marked(server_rows(self._studio)))
+        rows = server_rows(self._studio)
+        self._tell_of_sign_in({row.status.server for row in rows if row.status.state == "needs_auth"})
+        self._screen.servers.show(self.ending.marked(rows))
+
+    def _tell_of_sign_in(self, wanting: set[str]) -> None:
+        for name in sorted(wanting - self._told):
+            key = self._app.spell("server-sign-in")
+            self._app.say(f"{safe(name, 60)} wants a sign-in: {key} on it in the servers (1).", "warning")
+        self._told = wanting
 
     @property
     def _app(self) -> StudioApp:
@@ -55,6 +72,12 @@ class Serving:
                 self.ending.open(name)
             case "stray":
                 self.ending.stray(name)
+            case "sign_in":
+                self.signing.open(name)
+            case "token":
+                self.signing.token(name)
+            case "open" if self._studio.manager.status(name).state == "needs_auth":
+                self.signing.open(name)
             case "logs":
                 self._app.push_screen(late.log_view(self._studio, name))
             case _:

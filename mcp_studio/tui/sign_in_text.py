@@ -1,0 +1,281 @@
+"""What the dialog of signing in says in each state: the steps as rows, and the card below them. Pure."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
+from typing import NamedTuple
+
+from mcp_studio.auth.model import AuthExchange, AuthStep, StepState
+from mcp_studio.auth.signin import SignIn
+from mcp_studio.safetext import safe
+from mcp_studio.tui import describe
+from mcp_studio.tui.token_text import span
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.urls import Page, judge
+
+Part = str | tuple[str, str]
+Key = Callable[[str], str]
+"""The key of an action as the person has it."""
+
+_LONGEST = 10_000
+_BODY = 4_000
+_SIGNS: Mapping[StepState, tuple[str, str]] = {
+    "done": ("ok", "ok"),
+    "running": ("half", "warn"),
+    "asking": ("waiting", "accent"),
+    "failed": ("bad", "bad"),
+    "waiting": ("off", "dim"),
+    "skipped": ("dash", "dim"),
+}
+
+
+class Matter(NamedTuple):
+    """What is known before anything has begun."""
+
+    server: str
+    address: str
+    reason: str = ""
+    """What the server, or the call that waits, wants; foreign."""
+    scopes: tuple[str, ...] = ()
+    kept: str = ""
+    """Where the tokens will be kept, in words; empty while that is not known."""
+    refusal: str = ""
+    """Why they cannot be kept where they should be."""
+    warning: str = ""
+    """That they are kept in another place than the keyring of the system."""
+    browser: bool = True
+    """Whether a browser can be opened from here."""
+    waiting: str = ""
+    """The call that waits for it."""
+
+
+class Row(NamedTuple):
+    """A line of the list of steps."""
+
+    step: AuthStep
+    line: int
+    """0 is the step itself; further ones are of its detail."""
+    text: str
+
+
+TITLE = 24
+"""Cells of a step's title; what came out stands beside it."""
+
+
+def rows(steps: Sequence[AuthStep], width: int) -> list[Row]:
+    """The steps with what came out of them, wrapped to a width."""
+    found: list[Row] = []
+    room = max(16, width - TITLE - len("✓ ") - len(" 12 »"))
+    for step in steps:
+        lines = _wrapped(safe(step.detail, 600), room)
+        found.append(Row(step, 0, lines[0] if lines else ""))
+        found += [Row(step, number, line) for number, line in enumerate(lines[1:], 1)]
+    return found
+
+
+def sign(step: AuthStep) -> tuple[str, str]:
+    """The mark of a step and the name of its look."""
+    name, look = _SIGNS[step.state]
+    return getattr(glyphs(), name), look
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return wrap(text, width, max_lines=4, placeholder=glyphs().more, break_on_hyphens=False)
+
+
+# The card
+
+
+def before(matter: Matter, key: Key) -> list[Part]:
+    """Nothing has begun."""
+    parts: list[Part] = []
+    if matter.reason:
+        parts += [safe(matter.reason, 1_000), "\n"]
+    if matter.scopes:
+        parts += [("asks for  ", "$quiet"), safe(" ".join(matter.scopes), 600), "\n"]
+    if matter.refusal:
+        parts += [
+            ("\n" if parts else "", ""),
+            (f"{glyphs().bad} {safe(matter.refusal, 600, lines=True)}\n", "$state-failed"),
+        ]
+        parts += [f"{key('sign-in-keep')}  chooses where else the tokens are kept.\n"]
+        return parts
+    if matter.kept:
+        parts += [("kept in   ", "$quiet"), safe(matter.kept, 300), "\n"]
+    if matter.warning:
+        parts.append((f"{glyphs().warning} {safe(matter.warning, 400)}\n", "$state-busy"))
+    opens = "opens your browser" if matter.browser else "gives you an address to open in a browser elsewhere"
+    parts += ["\n", ("Nothing has been sent yet.\n", "$quiet")]
+    parts += [f"{key('sign-in-open')}  begins, and {opens}.\n"]
+    parts += [f"{key('sign-in-steps')}  begins, and stops before each request.\n"]
+    return parts
+
+
+def card(run: SignIn, matter: Matter, key: Key, now: float | None = None) -> list[Part]:
+    """What there is to know or do in the state that a sign-in is in."""
+    match run.state:
+        case "paused":
+            return _paused(run, key)
+        case "browser":
+            return _browser(run, matter, key, time.monotonic() if now is None else now)
+        case "choosing":
+            count = describe.plural(len(run.choices), "authorization server")
+            return [f"The server names {count}. Which one do you use?\n"]
+        case "client":
+            return _client(run, key)
+        case "failed" | "cancelled":
+            return _ended(run, key)
+        case "done":
+            return _done(run, matter, key)
+        case _:
+            return _last(run)
+
+
+def _paused(run: SignIn, key: Key) -> list[Part]:
+    following = run.next_request
+    if following is None:
+        return []
+    parts: list[Part] = [("Next  ", "$quiet"), (safe(following.purpose, 200), "b"), "\n"]
+    parts += [(safe(following.method, 20), "b $accent"), " ", safe(following.url, _LONGEST), "\n"]
+    parts += [(f"{safe(name, 80)}: {safe(value, 1_000)}\n", "$quiet") for name, value in following.headers]
+    if following.body:
+        parts += ["\n", safe(following.body, _BODY, lines=True), "\n"]
+    return [*parts, "\n", f"{key('sign-in-next')}  sends it   {key('sign-in-through')}  sends all that follow\n"]
+
+
+def address_parts(page: Page) -> list[Part]:
+    """The host first, what speaks against it, and the whole address."""
+    parts: list[Part] = [("host      ", "$quiet"), (safe(page.host or "none", 300), "b $accent"), "\n"]
+    if page.ascii_host != page.host:
+        parts += [("network   ", "$quiet"), (safe(page.ascii_host, 300), "b $accent"), "\n"]
+    if page.refusal:
+        parts.append((f"{glyphs().bad} {page.refusal}\n", "b $state-failed"))
+    return [*parts, *((f"{glyphs().warning} {warning}\n", "$state-busy") for warning in page.warnings)]
+
+
+def _browser(run: SignIn, matter: Matter, key: Key, now: float) -> list[Part]:
+    page = judge(run.authorization_url)
+    left = f"  {span(run.until - now)} left" if run.until else ""
+    where = "Your browser has the page" if run.opened else "The page waits for you"
+    parts: list[Part] = [(where, "b"), (left, "$quiet"), "\n", *address_parts(page)]
+    warned = set(page.warnings) | {page.refusal}
+    parts += [(f"{glyphs().warning} {safe(one, 400)}\n", "$state-busy") for one in run.warnings if one not in warned]
+    if run.refusal and run.refusal not in warned:
+        parts.append((f"{glyphs().bad} Not opened: {safe(run.refusal, 400)}\n", "$state-failed"))
+    parts += ["\n", *(_here(run, key) if matter.browser else _elsewhere(run, key)), "\n"]
+    parts += [("redirect  ", "$quiet"), safe(run.redirect_uri, 400), "\n"]
+    return [*parts, ("address\n", "$quiet"), safe(page.url, _LONGEST), "\n"]
+
+
+def _here(run: SignIn, key: Key) -> list[Part]:
+    again = " again" if run.opened else ""
+    parts: list[Part] = [
+        f"{key('sign-in-browser')}  opens it{again}   {key('sign-in-copy')}  copies the address   "
+        f"{key('sign-in-paste')}  takes the redirect by hand\n"
+    ]
+    if not run.started_callback:
+        parts.append((_NO_LISTENER, "$quiet"))
+    return parts
+
+
+_NO_LISTENER = "Nothing listens for the browser here: paste the address that it ends up at.\n"
+
+
+def _elsewhere(run: SignIn, key: Key) -> list[Part]:
+    """Another machine's browser: what to copy, and the two ways back."""
+    parts: list[Part] = [
+        (f"{glyphs().warning} No browser can be opened here: open the address on your own machine.\n", "$state-busy"),
+        f"{key('sign-in-copy')}  copies it.\n",
+    ]
+    tunnel = ssh_line(run.redirect_uri, os.environ) if run.started_callback else ""
+    if tunnel:
+        parts += [("To let it come back by itself, run this there first:\n", "$quiet"), ("  ", ""), (tunnel, "b"), "\n"]
+    words = (
+        f"{'Or' if tunnel else 'Then'} {key('sign-in-paste')} takes the address that the browser ends up at. "
+        "It cannot connect there, and needs not.\n"
+    )
+    return [*parts, (words, "$quiet")]
+
+
+def ssh_line(redirect: str, environ: Mapping[str, str]) -> str:
+    """The command that leads the redirect from the person's machine to this one; empty where it is not known."""
+    words = environ.get("SSH_CONNECTION", "").split()
+    port = redirect.partition("://")[2].partition("/")[0].rpartition(":")[2]
+    if len(words) != 4 or not port.isdecimal():
+        return ""
+    host, door = words[2], words[3]
+    user = environ.get("USER") or environ.get("LOGNAME") or ""
+    at = f"{user}@" if user.replace("-", "").replace("_", "").replace(".", "").isalnum() else ""
+    other = f" -p {door}" if door != "22" and door.isdecimal() else ""
+    return f"ssh -N -L {port}:127.0.0.1:{port}{other} {at}{safe(host, 80)}"
+
+
+def _client(run: SignIn, key: Key) -> list[Part]:
+    step = next((step for step in run.steps if step.state == "asking"), None)
+    parts: list[Part] = ["It registers no clients by itself, and none is configured for this server.\n"]
+    if step is not None and step.hint:
+        parts = [safe(step.hint, 600), "\n"]
+    redirect = safe(run.redirect_uri, 400)
+    told = f"Register one there, with this redirect, and type its id here: {redirect}\n" if redirect else ""
+    return [*parts, (told, "$quiet")] if told else parts
+
+
+def _last(run: SignIn) -> list[Part]:
+    """The newest exchange, while it goes on by itself."""
+    newest = newest_exchange(run.steps)
+    return [*_line_of(newest), "\n"] if newest is not None else []
+
+
+def newest_exchange(steps: Sequence[AuthStep]) -> AuthExchange | None:
+    """The exchange that was begun last."""
+    return next((step.exchanges[-1] for step in reversed(steps) if step.exchanges), None)
+
+
+def _line_of(exchange: AuthExchange) -> list[Part]:
+    status = f"{exchange.status}" if exchange.status else "no answer"
+    look = "$text-success" if 200 <= exchange.status < 400 else "$text-warning"
+    return [
+        (f"{safe(exchange.method, 20)} ", "$quiet"),
+        safe(exchange.url, 600),
+        (f" {glyphs().sent} ", "$quiet"),
+        (status, look),
+        (f"  {describe.duration(exchange.ms)}" if exchange.ms else "", "$quiet"),
+    ]
+
+
+def _ended(run: SignIn, key: Key) -> list[Part]:
+    """Why it failed, what should have been sent, and what was."""
+    error = run.error
+    message = error.message if error else "It was stopped."
+    look = "$state-failed" if run.state == "failed" else "$quiet"
+    mark = glyphs().bad if run.state == "failed" else glyphs().dot
+    parts: list[Part] = [(f"{mark} {safe(message, 1_500, lines=True)}\n", look)]
+    hints = dict.fromkeys(
+        filter(None, (error.hint if error else "", *(s.hint for s in run.steps if s.state == "failed")))
+    )
+    parts += [f"{safe(hint, 1_000, lines=True)}\n" for hint in hints]
+    failed = next((step for step in run.steps if step.state == "failed"), None)
+    if failed is not None and failed.exchanges:
+        newest = failed.exchanges[-1]
+        parts += ["\n", *_line_of(newest), "\n"]
+        beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:12])
+        parts += [(f"{beginning}\n", "$quiet")]
+        parts += [(f"{key('sign-in-open')} on the step shows all of it.\n", "$quiet")]
+    return [*parts, "\n", f"{key('sign-in-again')}  begins anew. Nothing is kept of it.\n"]
+
+
+def _done(run: SignIn, matter: Matter, key: Key) -> list[Part]:
+    account = run.account
+    parts: list[Part] = [(f"{glyphs().ok} Signed in to {safe(run.server, 60)}.\n", "b $state-ready")]
+    if account is not None:
+        left = f"for {span(account.expires - time.time())}" if account.expires else "it is not said for how long"
+        renewed = "then it is renewed by itself" if account.refreshable else "then you have to sign in anew"
+        parts += [("scopes    ", "$quiet"), safe(" ".join(account.scopes), 600) or "none are named", "\n"]
+        parts += [("valid     ", "$quiet"), f"{left}; {renewed}\n"]
+        parts += [("kept in   ", "$quiet"), safe(account.kept, 300), "\n"]
+    if matter.warning:
+        parts.append((f"{glyphs().warning} {safe(matter.warning, 400)}\n", "$state-busy"))
+    return [*parts, "\n", f"{key('sign-in-token')}  shows the token's details.\n"]
