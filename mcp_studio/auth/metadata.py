@@ -114,9 +114,9 @@ class ResourceMetadata:
 
 def _resource(fields: Fields) -> str:
     """RFC 9728 3.3, as the SDKs take it: the server itself, or what it is below."""
-    resource = fields.text("resource", "the address of the server")
     server = discovery.canonical(fields.server)
     should = f"{said(server)}, the address of the server, or what it is below (RFC 9728 3.3)"
+    resource = fields.text("resource", should)
     if "#" in resource:
         raise fields.wrong("resource", f"{should}, without a fragment (RFC 8707 2)")
     try:
