@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcp_studio.cli import late
 from mcp_studio.cli.lines import EndOfInput, Lines, can_ask
 from mcp_studio.cli.telling import Left, frame, prompt, say
 from mcp_studio.config.answers import load_answers
 from mcp_studio.config.model import AnswerRule, Problem
-from mcp_studio.errors import ConfigError, InputNeeded
+from mcp_studio.errors import ConfigError, InputNeeded, SignInNeeded
 from mcp_studio.jsontext import Json, pretty
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import Inbox, InputRequest
+from mcp_studio.session.inbox import OURS, Inbox, InputRequest
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
 
 
 @record()
@@ -25,11 +29,15 @@ class Refused:
     """A question that nobody could answer."""
 
     request: InputRequest
+    sign_in: SignInNeeded | None = None
+    """Where it was a sign-in: why that is missing."""
 
     @property
-    def error(self) -> InputNeeded:
+    def error(self) -> InputNeeded | SignInNeeded:
         """It as the error that the command line ends with."""
         asked = self.request
+        if self.sign_in is not None:
+            return self.sign_in
         if asked.kind == "approval":
             return InputNeeded(f"{asked.subject} needs approval: {', '.join(asked.reasons)}.", hint="Approve it: --yes")
         what = {"url": "for a page to be opened", "sampling": "for the answer of a model"}.get(asked.kind, "for input")
@@ -45,6 +53,8 @@ class Refused:
         about: dict[str, Json] = {"asked": asked.kind, "question": asked.message}
         if asked.kind == "approval":
             return {**about, "arguments": asked.arguments}
+        if asked.kind == "sign_in":
+            return about
         if asked.kind == "url":
             return {**about, "url": asked.url}
         return (
@@ -67,7 +77,13 @@ class Asker:
         self.redactor: Redactor | None = None
         """Told what is typed into fields for secrets."""
         self.rules = tuple(rule for file in files or () for rule in _rules(Path(file)))
-        self._lines = Lines()
+        self.lines = Lines()
+        self.turn = asyncio.Lock()
+        """Whoever holds it may ask."""
+        self.studio: Studio | None = None
+        """Once it is open."""
+        self.note: Callable[[str], None] = say
+        """Says one line of narration."""
         self._seen: set[int] = set()
 
     @property
@@ -78,7 +94,7 @@ class Asker:
     async def fill(self, request: InputRequest) -> Json:
         """Put a form of our own to the person; None where they do not want to fill it in."""
         try:
-            await late.fill(request, self._lines, self.redactor)
+            await late.fill(request, self.lines, self.redactor)
         except (Left, EndOfInput):
             return None
         answer = await request.reply
@@ -89,7 +105,7 @@ class Asker:
         say(safe(about))
         prompt(question)
         try:
-            return (await self._lines.read()).strip().lower() in ("y", "yes")
+            return (await self.lines.read()).strip().lower() in ("y", "yes")
         except EndOfInput:
             return False
 
@@ -113,12 +129,16 @@ class Asker:
             while waiting := [one for one in inbox.pending if one.number not in self._seen]:
                 request = waiting[0]
                 self._seen.add(request.number)
-                await self._answer(request, inbox)
+                async with self.turn:
+                    await self._answer(request, inbox)
 
     async def _answer(self, request: InputRequest, inbox: Inbox) -> None:
         if not can_ask():
-            self.refused.append(Refused(request))
-            request.answer("decline" if request.kind == "approval" else "cancel")
+            refused = Refused(request)
+            if request.kind == "sign_in" and self.studio is not None:
+                refused.sign_in = await late.no_sign_in(request, self.studio)
+            self.refused.append(refused)
+            request.answer("decline" if request.kind in OURS else "cancel")
             return
         asking = asyncio.create_task(self._put(request, inbox))
         try:
@@ -141,22 +161,25 @@ class Asker:
         if request.kind == "approval":
             await self._approve(request)
             return
+        if request.kind == "sign_in" and self.studio is not None:
+            await late.sign_in(request, self.studio, self.lines, self.note)
+            return
         about = f" ({safe(request.subject)} is waiting)" if request.subject else ""
         say(f"{safe(request.server)} asks{about}:")
         if request.note:
             say(f"  {safe(request.note)}")
         if request.kind == "url":
-            await late.visit(request, inbox, self._lines)
+            await late.visit(request, inbox, self.lines)
         elif request.kind == "sampling":
-            await late.sample(request, self._lines)
+            await late.sample(request, self.lines)
         else:
-            await late.fill(request, self._lines, self.redactor)
+            await late.fill(request, self.lines, self.redactor)
 
     async def _approve(self, request: InputRequest) -> None:
         say(f"{safe(request.subject)} asks for approval: {', '.join(safe(reason) for reason in request.reasons)}")
         frame(pretty(request.arguments))
         prompt("Run it? [y/N] ")
-        answer = (await self._lines.read()).strip().lower()
+        answer = (await self.lines.read()).strip().lower()
         request.answer("accept" if answer in ("y", "yes") else "decline")
 
 

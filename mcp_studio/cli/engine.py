@@ -17,6 +17,7 @@ from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import Unreachable
 from mcp_studio.paths import Paths
 from mcp_studio.session.logs import LogMessage, rank_of
+from mcp_studio.session.sign_in_words import signs_in
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.transport.guard_start import process as guard
@@ -48,6 +49,9 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
         ) as studio:
             studio.trace.troubled.connect(out.note)
             out.redactor, out.manager = studio.redactor, studio.manager
+            # Also a verb that answers no questions has somebody who may sign in first.
+            out.asker = asker or Asker()
+            out.asker.studio, out.asker.note = studio, out.note
             if out.log_level:
                 narrate_logs(studio, out)
             if asker is None:
@@ -84,13 +88,25 @@ def narrate_logs(studio: Studio, out: Output) -> None:
     studio.logs.added.connect(added)
 
 
+async def settled(studio: Studio, name: str, out: Output) -> Status:
+    """Wait until it is known what becomes of a server; one that wants a sign-in gets it, where somebody agrees to that.
+
+    Raises:
+        SignInNeeded: nobody is here, but somebody can sign in elsewhere.
+    """
+    status = await studio.manager.settle(name)
+    if status.state == "needs_auth" and out.asker is not None and signs_in(studio.manager.config(name)):
+        return await late.sign_in_first(studio, name, status, out.asker, out)
+    return status
+
+
 async def connected(studio: Studio, name: str, out: Output) -> Status:
-    """Wait until a server is ready and listed; says what it does wrong.
+    """Wait until a server is ready and listed; says what it does wrong. Whoever is there may sign in first.
 
     Raises:
         StudioError: why it is not ready, in words.
     """
-    status = await studio.manager.settle(name)
+    status = await settled(studio, name, out)
     if status.state != "ready":
         raise status.error or Unreachable(f"{name} is {status.state}.")
     await studio.manager.listed(name)

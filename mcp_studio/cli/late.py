@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from mcp_studio.call.call import Call
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from mcp_studio.cli.output import Output
     from mcp_studio.cli.plan import Plan
     from mcp_studio.config.model import Config
-    from mcp_studio.errors import StudioError
+    from mcp_studio.errors import SignInNeeded, StudioError
     from mcp_studio.jsontext import Json
     from mcp_studio.redact import Redactor
     from mcp_studio.schema.field import Form
     from mcp_studio.session.inbox import Inbox, InputRequest
     from mcp_studio.session.manager import ConnectionManager
+    from mcp_studio.session.state import Status
     from mcp_studio.studio import Studio
     from mcp_studio.trace.disk.session import Session
     from mcp_studio.trace.postmortem import Mortem
@@ -49,6 +50,27 @@ async def sample(request: InputRequest, lines: Lines) -> None:
     from mcp_studio.cli import asking_sampling
 
     await asking_sampling.sample(request, lines)
+
+
+async def sign_in(request: InputRequest, studio: Studio, lines: Lines, note: Callable[[str], None]) -> None:
+    """See `asking_sign_in.put`."""
+    from mcp_studio.cli import asking_sign_in
+
+    await asking_sign_in.put(request, studio, lines, note)
+
+
+async def no_sign_in(request: InputRequest, studio: Studio) -> SignInNeeded:
+    """See `asking_sign_in.nobody`."""
+    from mcp_studio.cli import asking_sign_in
+
+    return await asking_sign_in.nobody(request, studio)
+
+
+async def sign_in_first(studio: Studio, name: str, status: Status, asker: Asker, out: Output) -> Status:
+    """See `asking_sign_in.first`."""
+    from mcp_studio.cli import asking_sign_in
+
+    return await asking_sign_in.first(studio, name, status, asker, out)
 
 
 def saved_plan(options: Options, config: Config) -> Plan:

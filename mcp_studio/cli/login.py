@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from functools import partial
 
 from mcp_studio.auth.model import Account
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.browser import is_there, open_page
 from mcp_studio.cli import remote, signed_in
+from mcp_studio.cli.asking_sign_in import browser, finish
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.given import given_bytes
 from mcp_studio.cli.lines import Lines, can_ask
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.output import Output, SignInAt
 from mcp_studio.cli.passphrase import typed
 from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.sign_in_words import steps_json
-from mcp_studio.cli.signing_in import Guide, SetAside
+from mcp_studio.cli.signing_in import Guide
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -82,16 +81,14 @@ def _redirect(options: Options, out: Output) -> str:
 async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options: Options, out: Output) -> int:
     out.server = server.name
     accounts, tap = studio.accounts, studio.manager.supervisor(server.name).tap
-    browser = studio.config.settings.browser
-    opens = not options.flag("--no-browser") and is_there(browser=browser)
-    accounts.browser = partial(open_page, browser=browser) if opens else _no_browser
+    opens, accounts.browser = browser(studio.config.settings.browser, wanted=not options.flag("--no-browser"))
     scopes = tuple(scope for text in options.values("--scope") for scope in text.split())
     if redirect:
         sign_in = accounts.resume(server, tap, redirect)
     else:
         sign_in = accounts.sign_in(server, tap, scopes=scopes, step_by_step=options.flag("--step"))
     lines = Lines() if can_ask() else None
-    guide = Guide(sign_in, out.note, lines, opens=opens, finish=remote.command("login", server, options))
+    guide = Guide(sign_in, out.note, lines, opens=opens, finish=finish(server))
     try:
         await guide.run(sign_in.run())
     except StudioError as error:
@@ -103,10 +100,6 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
     return out.done()
 
 
-async def _no_browser(_: str) -> bool:
-    return False
-
-
 def _tell(account: Account, out: Output) -> None:
     scopes = f" ({' '.join(account.scopes)})" if account.scopes else ""
     out.data(f"Signed in to {account.server} at {account.issuer}{scopes}")
@@ -115,7 +108,6 @@ def _tell(account: Account, out: Output) -> None:
 
 def _failed(error: StudioError, sign_in: SignIn, out: Output) -> int:
     detail: dict[str, Json] = {"steps": steps_json(sign_in.steps)}
-    if isinstance(error, SetAside):
-        detail["url"] = error.url
+    if isinstance(error, SignInAt):
         out.data(error.url)
     return out.fail(error, detail)

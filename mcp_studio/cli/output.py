@@ -7,12 +7,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from mcp_studio.errors import InputNeeded, StudioError
+from mcp_studio.errors import InputNeeded, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 
 if TYPE_CHECKING:
+    from mcp_studio.cli.asking import Asker
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.trace.postmortem import Mortem
 
@@ -26,6 +27,14 @@ class MoreNeeded(InputNeeded):
     def __init__(self, message: str, detail: Json, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.detail = detail
+
+
+class SignInAt(SignInNeeded):
+    """Nobody is here to sign in; `url` is the page where somebody can, and what was begun can be finished later."""
+
+    def __init__(self, message: str, url: str, *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.url = url
 
 
 class Output:
@@ -42,6 +51,8 @@ class Output:
         self.server = ""
         """The server that the verb is about, for the envelope."""
         self.result: Json = None
+        self.asker: Asker | None = None
+        """Who can be asked what stands in the way."""
         self.manager: ConnectionManager | None = None
         """Once the studio is open: all connections."""
         self.ending: Mortem | None = None
@@ -89,6 +100,8 @@ class Output:
             detail: further members of the envelope's `error`.
         """
         detail = error.detail if isinstance(error, MoreNeeded) else detail
+        if isinstance(error, SignInAt):
+            detail = {**(detail or {}), "url": error.url}
         self._say("error", "31", error.message)
         if error.hint:
             _write(sys.stderr, "  " + safe(self.redactor.text(error.hint)) + "\n")

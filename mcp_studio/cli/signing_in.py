@@ -10,20 +10,13 @@ from typing import Any
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli import sign_in_asks as asks
 from mcp_studio.cli.lines import EndOfInput, Lines
+from mcp_studio.cli.output import SignInAt
 from mcp_studio.cli.sign_in_words import MARKS, exchange_line, page_lines, step_line
 from mcp_studio.cli.telling import Left, frame, say
 from mcp_studio.errors import SignInNeeded, StudioError
 
 _PATIENCE = 2.0
 """Seconds for a sign-in to come to its end once it is cancelled."""
-
-
-class SetAside(SignInNeeded):
-    """Nobody is here to sign in; `url` is the page where somebody can, and the sign-in can be finished later."""
-
-    def __init__(self, message: str, url: str, *, hint: str) -> None:
-        super().__init__(message, hint=hint)
-        self.url = url
 
 
 class Guide:
@@ -148,7 +141,7 @@ class Guide:
             await self._set_aside()
 
     async def _set_aside(self) -> None:
-        self._failure = SetAside(
+        self._failure = SignInAt(
             f"Nobody is here who could sign in to {self._sign_in.server}: no terminal, and no browser.",
             self._sign_in.authorization_url,
             hint="Open the address in a browser; it ends on one that begins with "

@@ -12,7 +12,8 @@ from mcp_studio.auth.model import Account, AuthExchange, AuthStep, NextRequest, 
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli import sign_in_words, signed_in
 from mcp_studio.cli.lines import EndOfInput, Lines
-from mcp_studio.cli.signing_in import Guide, SetAside
+from mcp_studio.cli.output import SignInAt
+from mcp_studio.cli.signing_in import Guide
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.signal import Signal
 from tests.support import run
@@ -181,7 +182,7 @@ def test_input_that_ends_does_not_end_what_the_browser_can_still_finish() -> Non
 def test_without_anybody_the_page_is_handed_out_for_later() -> None:
     async def main() -> None:
         sign_in = Acted("browser")
-        with pytest.raises(SetAside) as failed:
+        with pytest.raises(SignInAt) as failed:
             await guided(sign_in, None)
         assert failed.value.url == URL and failed.value.exit_code == 3 and sign_in.did == ["set aside"]
         assert "mcp-studio auth login mine --redirect 'ADDRESS'" in failed.value.hint and REDIRECT in failed.value.hint

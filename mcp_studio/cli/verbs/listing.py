@@ -9,7 +9,7 @@ from mcp_studio.catalog.listing import Entry, problems_of, salvage
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.engine import connected, execute, settled
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
@@ -41,7 +41,7 @@ def run(plan: Plan, options: Options, out: Output) -> int:
 
 async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None, out: Output) -> int:
     """One page, as it comes."""
-    status = await studio.manager.settle(server)
+    status = await settled(studio, server, out)
     if status.state != "ready":
         raise status.error or Unreachable(f"{server} is {status.state}.")
     page = await studio.list_page(server, kind, cursor)

@@ -1,0 +1,155 @@
+"""A server that wants a sign-in, put to the person on the terminal; where nobody is there, the page is handed out."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mcp_studio.auth.signin import SignIn
+from mcp_studio.browser import is_there, open_page
+from mcp_studio.cli.lines import EndOfInput, Lines
+from mcp_studio.cli.output import SignInAt
+from mcp_studio.cli.signing_in import Guide
+from mcp_studio.cli.telling import prompt, say
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import SignInNeeded, StudioError
+from mcp_studio.safetext import safe
+from mcp_studio.session.inbox import InputRequest
+
+if TYPE_CHECKING:
+    from mcp_studio.cli.asking import Asker
+    from mcp_studio.cli.output import Output
+    from mcp_studio.session.state import Status
+    from mcp_studio.studio import Studio
+
+_PATIENCE = 15.0
+"""Seconds for getting at the page that is handed out."""
+
+
+async def _no_browser(_: str) -> bool:
+    return False
+
+
+def browser(named: str, *, wanted: bool = True) -> tuple[bool, Callable[[str], Awaitable[bool]]]:
+    """Whether pages can be opened from here, and what opens them. `named` is the command of the settings."""
+    opens = wanted and is_there(browser=named)
+    return opens, partial(open_page, browser=named) if opens else _no_browser
+
+
+def finish(config: ServerConfig) -> str:
+    """The command line that signs in to a server, or goes on with it."""
+    if config.source.origin == "argument":
+        return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}"
+    file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
+    return f"mcp-studio auth login {shlex.quote(config.name)}{file}"
+
+
+async def nobody(request: InputRequest, studio: Studio) -> SignInNeeded:
+    """A call waits for a sign-in and nobody can be asked: why it ends, with the page where there is one."""
+    config = studio.manager.config(request.server)
+    error = SignInNeeded(f"{request.server} wants a sign-in: {request.message}", hint=f"Sign in: {finish(config)}")
+    if request.sign_in is None:
+        return error
+    return await hand_out(studio, config, request.sign_in, error) or error
+
+
+async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callable[[str], None]) -> None:
+    """A call waits for a sign-in: ask, and sign in.
+
+    Raises:
+        EndOfInput: there is nobody any more.
+    """
+    waiting = f" ({safe(request.subject)} is waiting)" if request.subject else ""
+    say(f"{safe(request.server)} wants you to sign in{waiting}: {safe(request.message)}")
+    for reason in request.reasons:
+        say(f"  {safe(reason, 600)}")
+    if request.sign_in is None or not await _agrees(lines):
+        request.answer("decline")
+        return
+    config = studio.manager.config(request.server)
+    try:
+        await _follow(studio, config, request.sign_in, lines, note)
+        request.answer("accept")
+    except StudioError as error:
+        _tell(error)
+        request.answer("decline")
+
+
+async def first(studio: Studio, name: str, status: Status, asker: Asker, out: Output) -> Status:
+    """A server cannot be connected to before somebody signs in: offer that, or hand out the page.
+
+    Returns:
+        What became of the server.
+    """
+    config = studio.manager.config(name)
+    begin = partial(studio.sign_in, name)
+    async with asker.turn:
+        if not asker.present:
+            if out.server == name and status.error and (found := await hand_out(studio, config, begin, status.error)):
+                raise found
+            return status
+        about = status.error.message if status.error else ""
+        say(f"{safe(name)} wants you to sign in: {safe(about)}")
+        try:
+            if not await _agrees(asker.lines):
+                return status
+            await _follow(studio, config, begin, asker.lines, out.note)
+        except EndOfInput:
+            return status
+    studio.manager.start(name)
+    return await studio.manager.settle(name)
+
+
+async def hand_out(
+    studio: Studio, config: ServerConfig, begin: Callable[[], SignIn], error: StudioError
+) -> SignInAt | None:
+    """Get as far as the page where somebody can sign in, and leave the rest for later.
+
+    Returns:
+        `error` with the page; None where there is none, or where nothing can be left for later.
+    """
+    sign_in: SignIn | None = None
+    studio.accounts.browser = _no_browser
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            sign_in = begin()
+            await Guide(sign_in, _silent, None, opens=False, finish=finish(config)).follow()
+    except SignInAt as page:
+        say(f"Somebody can sign in to {safe(config.name)} there, with a browser on any machine:")
+        say(safe(page.url, 16_384))
+        return SignInAt(error.message, page.url, hint=page.hint)
+    except (StudioError, TimeoutError):
+        return None  # what keeps it from going on is told by `auth login`
+    finally:
+        if sign_in is not None:
+            sign_in.cancel()
+    return None
+
+
+async def _agrees(lines: Lines) -> bool:
+    prompt("Sign in now? [y/N] ")
+    return (await lines.read()).strip().lower() in ("y", "yes")
+
+
+async def _follow(
+    studio: Studio, config: ServerConfig, begin: Callable[[], SignIn], lines: Lines, note: Callable[[str], None]
+) -> None:
+    opens, studio.accounts.browser = browser(studio.config.settings.browser)
+    sign_in = begin()
+    try:
+        await Guide(sign_in, note, lines, opens=opens, finish=finish(config)).follow()
+    finally:
+        sign_in.cancel()
+
+
+def _tell(error: StudioError) -> None:
+    say(f"  {safe(error.message)}")
+    if error.hint:
+        say(f"  {safe(error.hint)}")
+
+
+def _silent(_: str) -> None:
+    return
