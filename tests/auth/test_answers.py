@@ -1,0 +1,197 @@
+"""Answers of token endpoints are taken only as far as they are right, and never quoted with a secret."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_studio.auth import answers
+from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.jsontext import Json
+from tests.auth.test_metadata import ANY_JSON
+
+WHO = "The token endpoint https://as.example/token"
+TOKEN = "access-token-0123456789"
+GOOD: dict[str, Json] = {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600}
+SENT = ("code-0123456789", "verifier-0123456789", "s3cret with blank")
+
+
+def read(answer: Json, status: int = 200, **given: object) -> answers.Tokens:
+    body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+    return answers.read(status, body, who=WHO, secrets=SENT, **given)  # type: ignore[arg-type]
+
+
+def test_tokens_are_read() -> None:
+    found = read({**GOOD, "refresh_token": "rt-secret", "id_token": "a.b.c", "scope": "a b", "extra": 1}, asked=("x",))
+    assert (found.access_token, found.refresh_token, found.id_token) == (TOKEN, "rt-secret", "a.b.c")
+    assert (found.token_type, found.expires_in, found.scopes, found.notes) == ("Bearer", 3600.0, ("a", "b"), {})
+    assert found.raw == {"token_type": "Bearer", "expires_in": 3600, "scope": "a b", "extra": 1}
+
+
+@pytest.mark.parametrize("kind", ["Bearer", "bearer", "BEARER"])
+def test_the_type_is_compared_without_case(kind: str) -> None:
+    assert read({**GOOD, "token_type": kind}).token_type == "Bearer"
+    assert read({**GOOD, "token_type": "dPoP"}, dpop="may").token_type == "DPoP"
+
+
+@pytest.mark.parametrize(
+    "kind, dpop, words",
+    [
+        ("DPoP", "no", "bound to a key"),
+        ("Bearer", "must", "Bearer"),
+        (None, "must", "Bearer"),
+        ("mac", "no", '"mac"'),
+        (5, "no", "the number 5"),
+        ("N_A", "may", "N_A"),
+    ],
+)
+def test_a_token_of_another_type_is_refused(kind: Json, dpop: str, words: str) -> None:
+    with pytest.raises(AuthFailed, match=words) as caught:
+        read({**GOOD, "token_type": kind}, dpop=dpop)
+    assert "token_type" in caught.value.hint and TOKEN not in str(caught.value)
+
+
+def test_a_missing_type_is_noted() -> None:
+    found = read({"access_token": TOKEN})
+    assert found.token_type == "Bearer" and "token_type" in found.notes and found.expires_in == 0
+
+
+@pytest.mark.parametrize(
+    "value, seconds, noted",
+    [
+        (3600, 3600, False),
+        (0.5, 0.5, False),
+        ("3600", 3600, True),
+        (" 60 ", 60, True),
+        (None, 0, False),
+        ("", 0, False),
+        (0, 0, True),
+        (-5, 0, True),
+        ("soon", 0, True),
+        (True, 0, True),
+        ([], 0, True),
+        (10**400, answers.LATEST, True),
+        (1e300, answers.LATEST, True),
+        ("9" * 14, answers.LATEST, True),
+        ("9" * 400, 0, True),
+    ],
+)
+def test_the_life_of_a_token_is_a_sane_number(value: Json, seconds: float, noted: bool) -> None:
+    found = read({**GOOD, "expires_in": value})
+    assert found.expires_in == seconds and ("expires_in" in found.notes) is noted
+
+
+def test_a_number_beyond_all_floats_is_read() -> None:
+    assert read(b'{"access_token": "x", "token_type": "bearer", "expires_in": 1e999}').expires_in == answers.LATEST
+
+
+@pytest.mark.parametrize(
+    "value, scopes, noted",
+    [
+        (..., ("x",), False),
+        (None, ("x",), False),
+        ("", (), False),
+        ("a b a", ("a", "b"), False),
+        (["a", "b", 1], ("a", "b"), True),
+        (5, ("x",), True),
+    ],
+)
+def test_scopes_are_what_was_granted_or_asked_for(value: Json, scopes: tuple[str, ...], noted: bool) -> None:
+    answer = {**GOOD, "scope": value} if value is not ... else GOOD
+    found = read(answer, asked=("x",))
+    assert found.scopes == scopes and ("scope" in found.notes) is noted
+
+
+@pytest.mark.parametrize("name", ["access_token", "refresh_token", "id_token"])
+@pytest.mark.parametrize(
+    "value", [f"{TOKEN}\r\nX: y", f"{TOKEN} b", f"{TOKEN}é", 5, [TOKEN], {"a": TOKEN}, "t" * 70_000]
+)
+def test_a_token_that_no_header_can_carry_is_refused(name: str, value: Json) -> None:
+    with pytest.raises(AuthFailed, match=name) as caught:
+        read({**GOOD, name: value})
+    assert TOKEN not in f"{caught.value}{caught.value.hint}" and "ttttt" not in str(caught.value)
+
+
+def test_a_missing_token_is_said() -> None:
+    with pytest.raises(AuthFailed, match="access_token is missing"):
+        read({"token_type": "Bearer"})
+    with pytest.raises(AuthFailed, match="access_token"):
+        read({"access_token": "", "token_type": "Bearer"})
+
+
+@pytest.mark.parametrize("error", ["invalid_grant", "invalid_client", "invalid_scope", "own_error", "use_dpop_nonce"])
+@pytest.mark.parametrize("status", [200, 400, 401, 500])
+def test_an_error_is_said_in_words(error: str, status: int) -> None:
+    with pytest.raises(AuthFailed) as caught:
+        read({"error": error, "error_description": "told so", "error_uri": "https://as.example/e"}, status)
+    problem = caught.value
+    assert (problem.error, problem.status) == (error, status)
+    assert error in problem.message and "told so" in problem.message and "https://as.example/e" in problem.hint
+    assert ("has to be 400" in problem.hint) is (status == 200)
+
+
+@pytest.mark.parametrize("field", ["error", "error_description", "error_uri"])
+@pytest.mark.parametrize("secret", SENT)
+def test_what_was_sent_is_never_echoed(field: str, secret: str) -> None:
+    with pytest.raises(AuthFailed) as caught:
+        read({"error": "invalid_grant", field: f"bad {secret}, {secret}"}, 400)
+    assert secret not in f"{caught.value.message}{caught.value.hint}{caught.value.error}"
+
+
+def test_tokens_within_an_error_are_not_shown() -> None:
+    with pytest.raises(AuthFailed) as caught:
+        read({"error": "server_error", "error_description": f"made {TOKEN}", "access_token": TOKEN}, 500)
+    assert TOKEN not in f"{caught.value.message}{caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    "status, body, words",
+    [
+        (200, b"<html>sign in</html>", "HTML"),
+        (200, b"", "nothing"),
+        (502, b"Bad Gateway", "status 502"),
+        (200, b"access_token=x&token_type=bearer", "no JSON"),
+        (200, b'"text"', "a string"),
+        (200, b"[]", "a list"),
+        (200, b"{" * 100_000, "values"),
+        (200, b"{" * 50, "no JSON"),
+        (302, b"", "elsewhere"),
+        (400, b"{}", "no error"),
+        (400, b'{"error": 5}', "the number 5"),
+        (400, b'{"error": ""}', "error"),
+        (500, b'{"message": "boom"}', "no error"),
+    ],
+)
+def test_what_is_no_answer_is_said(status: int, body: bytes, words: str) -> None:
+    with pytest.raises(AuthFailed, match=words) as caught:
+        read(body, status)
+    assert WHO in caught.value.message and caught.value.hint
+
+
+def test_an_assertion_is_no_access_token() -> None:
+    answer = {"access_token": "a.b.c", "token_type": "N_A", "issued_token_type": "urn:x", "expires_in": 300}
+    found = read(answer, exchange=True)
+    assert (found.token_type, found.issued_token_type, found.access_token) == ("N_A", "urn:x", "a.b.c")
+
+
+NAMES = st.sampled_from(["access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token", "error",
+                         "error_description"])  # fmt: skip
+
+
+@given(st.dictionaries(NAMES, ANY_JSON), ANY_JSON, st.sampled_from([200, 201, 400, 401, 500]))
+def test_no_answer_makes_another_error(changes: dict[str, Json], other: Json, status: int) -> None:
+    for answer in ({**GOOD, **changes}, other):
+        try:
+            found = read(answer, status)
+            assert found.access_token.isprintable() and 0 <= found.expires_in <= answers.LATEST
+        except AuthFailed as problem:
+            assert len(problem.message) < 1000
+
+
+@given(st.binary(max_size=60), st.integers(100, 599))
+def test_no_bytes_make_another_error(body: bytes, status: int) -> None:
+    with pytest.raises(AuthFailed):
+        read(body, status)
