@@ -40,6 +40,7 @@ _CREDENTIALS = 5
 """How many times one request is sent anew with other credentials, whatever these say."""
 _REFUSAL, _PATIENCE = 64 * 1024, 5.0
 """Bytes and seconds of a refusal's body that are read before the credentials are asked."""
+_UNSHOWN = "A server that wants a client certificate (tls.cert) may hang up so, too."
 _ABANDONED = "abandoned before its end: the connection was closed"
 
 
@@ -266,7 +267,10 @@ class Edge:
             place, named = (client.proxy, client.proxy_named) if near else (self.place, "")
             if client.proxy and "ProxyError" in {type(problem).__name__}:
                 place, named = self.place, client.proxy_named
-            raise network_failure(problem, place, under_way=self._known, proxy=named) from problem
+            failure = network_failure(problem, place, under_way=self._known, proxy=named)
+            if isinstance(failure, HttpLost) and request.url.scheme in ("https", "wss") and not self._config.tls.cert:
+                failure.hint = f"{failure.hint} {_UNSHOWN}".strip()
+            raise failure from problem
 
     async def _look_up(self, client: http_client.Client) -> None:
         """Resolve the name that connections go to, unless it did and nothing has failed since."""

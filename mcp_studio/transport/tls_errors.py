@@ -49,7 +49,10 @@ _THEIRS = {
     "NO_APPLICATION_PROTOCOL": ("does not speak HTTP/1.1 on this port", ""),
     "INSUFFICIENT_SECURITY": ("wants stronger encryption than is offered", ""),
     "INTERNAL_ERROR": ("failed inside while it was making the TLS connection", "Its log may say why."),
-    "UNEXPECTED_EOF_WHILE_READING": ("hung up in the TLS handshake", "Does this port speak TLS (https://)?"),
+    "UNEXPECTED_EOF_WHILE_READING": (
+        "hung up in the TLS handshake",
+        f"Does this port speak TLS (https://)? Or does it want a client certificate: {_SHOW}",
+    ),
     "UNSAFE_LEGACY_RENEGOTIATION_DISABLED": ("wants an unsafe form of renegotiation", "It has to be updated."),
 }
 _PLAIN = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
