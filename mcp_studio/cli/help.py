@@ -233,8 +233,14 @@ mcp-studio config remove NAME                  remove a server
 mcp-studio config set KEY VALUE                set a value, such as `theme nord` or `limits.connect 30`
 mcp-studio config trust                        use ./.mcp-studio.toml, after showing what it starts
 mcp-studio config import [FILE]                servers of other clients: which files there are; add those of one
+mcp-studio config secrets [list]               the secrets that ${{keyring:NAME}} stands for: where they are kept, what
+                                               uses them, which are missing; never their values
+mcp-studio config secrets set NAME             keep a secret: typed without being shown, or from standard input
+mcp-studio config secrets remove NAME          forget it
 
   --config FILE        the file to show or to write
+  --keyring            `add`, `import`: keep secrets that stand in clear in the keyring, and write references to them
+  --from-env VARIABLE  `secrets set`: the secret is in this environment variable
   --yes, -y            do not ask
   --json, --quiet      as everywhere
 

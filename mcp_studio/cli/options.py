@@ -39,14 +39,14 @@ ALLOWED = {
     "doctor": _COMMON,
     "auth": f"--config --url --transport {_REMOTE} --timeout --json --quiet --scope --issuer --client-id"
     " --client-secret --step --no-browser --redirect --claims --client",
-    "config": "--config --name --yes --json --quiet",
+    "config": "--config --name --keyring --from-env --yes --json --quiet",
     "demo": _BENDING,
 }
 """Verb -> the options that it takes; the empty one is the studio itself."""
 _RECORDED = "--strict --paced --follow --jsonl --stats --delete"
 _SENDING = "--no-stamp --notification --newlines --no-handshake"
 _ASKED = "--traceparent --json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets"
-_SIGNING_IN = "--insecure --step --no-browser --claims --client"
+_SIGNING_IN = "--keyring --insecure --step --no-browser --claims --client"
 FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED} {_SIGNING_IN}".split())
 """Options without a value."""
 _OPTIONAL = {"--page", "--http"}

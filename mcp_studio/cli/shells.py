@@ -14,7 +14,7 @@ _KINDS = {
     "list": "servers tools resources templates prompts history saved",
     "tasks": "list get result cancel watch",
     "auth": "login status token refresh logout forget",
-    "config": "show path keys add remove set trust import",
+    "config": "show path keys add remove set trust import secrets",
     "trace": "last running",
     "completion": "bash zsh fish",
 }

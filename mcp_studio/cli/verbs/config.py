@@ -9,9 +9,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from mcp_studio.cli.lines import can_ask
+from mcp_studio.cli.offering import without_secrets
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.rows import table
+from mcp_studio.cli.verbs import secrets
 from mcp_studio.config.importers import foreign_files
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, ServerConfig, Untrusted
@@ -39,8 +41,10 @@ def run(options: Options, out: Output, keys: Keys) -> int:
     }  # fmt: skip
     if word == "keys":
         return _keys(keys(_loaded(options, out).settings.keys), out)
+    if word == "secrets":
+        return secrets.run(options, out)
     if word not in verbs:
-        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, (*verbs, "keys")))
+        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, (*verbs, "keys", "secrets")))
     return verbs[word](options, out)
 
 
@@ -125,7 +129,8 @@ def _line(server: ServerConfig) -> str:
     written = server.written or server
     target = written.url or " ".join((written.command, *written.args))
     state = "" if server.enabled else "  (disabled)"
-    return f"{server.name}  {target}{state}"
+    insecure = "  (INSECURE: any certificate is accepted)" if server.tls.insecure else ""
+    return f"{server.name}  {target}{state}{insecure}"
 
 
 def _add(options: Options, out: Output) -> int:
@@ -155,7 +160,7 @@ def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
             raise UsageError(
                 f"There is a server `{server.name}` already.", hint="--name gives another, --yes replaces it."
             )
-    for server in servers:
+    for server in without_secrets(servers, options, out):
         put_server(file, server)
         out.note(f"added {_line(server)}")
     return out.done([server.name for server in servers])
