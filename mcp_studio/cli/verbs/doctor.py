@@ -6,10 +6,11 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 
 from mcp_studio import __version__
 from mcp_studio.catalog.ref import KINDS
-from mcp_studio.cli import ended
+from mcp_studio.cli import doctor_remote, ended
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.findings import exercise, findings, lines_of
@@ -18,6 +19,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.config.model import KIND_NAMES, ServerConfig
 from mcp_studio.jsontext import Json
+from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
@@ -46,11 +48,23 @@ def _surroundings(plan: Plan, out: Output) -> None:
     out.data(
         f"sessions       {in_words(folder, settings.record, settings.record_bytes, settings.record_age)} ({folder})"
     )
+    changed = (f"{name} = {value:g}" for name, value in _changed(settings.limits))
+    out.data(f"limits         {', '.join(changed) or 'none is changed'}")
+    if any(server.url for server in config.servers.values()):
+        out.data(f"sign-ins       {doctor_remote.keeping(settings, Paths.default().state)}")
     for problem in config.problems:
         out.data(f"✗ left out     {problem}")
     for question in config.untrusted:
         out.data(f"✗ not in use   {question.file}: nobody has agreed to it; mcp-studio config trust")
     out.data("")
+
+
+def _changed(limits: Limits) -> Iterator[tuple[str, float]]:
+    """The limits that are not what they are by default; how long servers may take to leave is ours to say here."""
+    for field in fields(Limits):
+        value = getattr(limits, field.name)
+        if field.name != "leave" and value != getattr(DEFAULT, field.name):
+            yield field.name, value
 
 
 async def _examine(studio: Studio, plan: Plan, out: Output) -> int:
@@ -64,8 +78,10 @@ async def _examine(studio: Studio, plan: Plan, out: Output) -> int:
         listed = time.perf_counter()
         await exercise(studio, name, status)
         report = _report(studio, server, status, (ready - began) * 1000, (listed - ready) * 1000)
+        if server.url:
+            report |= await doctor_remote.report(studio, server)
         found.append(report)
-        for line in _text(report):
+        for line in _text(report, server):
             out.data(safe(line, _LONGEST))  # one line, whatever the server calls itself
         out.data("")
         if status.error is not None:
@@ -137,7 +153,7 @@ def _warnings(studio: Studio, name: str, status: Status) -> list[str]:
     return found
 
 
-def _text(report: dict[str, Json]) -> Iterator[str]:
+def _text(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
     good = report["state"] == "ready"
     yield f"{'✓' if good else '✗'} {report['server']}  {str(report['state']).replace('needs_auth', 'needs a sign-in')}"
     if report["source"]:
@@ -146,6 +162,7 @@ def _text(report: dict[str, Json]) -> Iterator[str]:
         yield f"  url          {report['url']}"
         yield f"  transport    {KIND_NAMES[report['transport']]}"
         yield f"  headers      {', '.join(report['headers']) or 'none of its own'}"
+        yield from doctor_remote.lines(report, server)
     else:
         yield f"  argv         {' '.join(report['argv'])}"
         yield f"  cwd          {report['cwd']}"

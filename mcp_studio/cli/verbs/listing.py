@@ -131,6 +131,7 @@ def _servers(plan: Plan, out: Output) -> int:
             "target": target_text(server, out),
             "enabled": server.enabled,
             "era": server.era,
+            "insecure": server.tls.insecure,
             "source": server.source.file or server.source.origin,
         }
         for server in servers
@@ -139,7 +140,8 @@ def _servers(plan: Plan, out: Output) -> int:
 
 
 def _state(server: ServerConfig) -> str:
-    return "" if server.enabled else "disabled"
+    marks = ("" if server.enabled else "disabled", "INSECURE: any certificate" if server.tls.insecure else "")
+    return ", ".join(filter(None, marks))
 
 
 def target_text(server: ServerConfig, out: Output) -> str:

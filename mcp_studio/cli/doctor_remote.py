@@ -1,0 +1,92 @@
+"""What `doctor` says of servers at a URL: how they are reached, who is signed in, and where that is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from mcp_studio.cli import signed_in
+from mcp_studio.config.model import ServerConfig, Settings
+from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.session.sign_in_words import command, signs_in
+from mcp_studio.studio import Studio
+from mcp_studio.transport.proxies import route_to
+from mcp_studio.vault.choose import open_vault
+from mcp_studio.vault.file import file_in
+
+_PATIENCE = 5.0
+"""Seconds for a keyring to answer; it may be waiting for somebody to unlock it."""
+_PLAIN = ("http:", "ws:")
+
+
+def keeping(settings: Settings, state: Path) -> str:
+    """Where tokens are kept, in words; begins with ✗ where they cannot be. Blocks."""
+    if settings.secrets == "file":
+        file = file_in(state)
+        return f"encrypted under a passphrase in {file}" + ("" if file.exists() else ", which is not there yet")
+    try:
+        vault = open_vault(settings.secrets, state, patience=_PATIENCE)
+    except ConfigError as error:
+        return f"✗ {error.message} {error.hint}".rstrip()
+    if settings.secrets == "memory":
+        return "nowhere: they last as long as the studio, or one command, runs"
+    return vault.place
+
+
+async def report(studio: Studio, server: ServerConfig) -> dict[str, Json]:
+    """How a server at a URL is reached and signed in to; nothing secret is in it."""
+    try:
+        route = route_to(server.url)
+        proxy = f"{route.place} ({route.variable})" if route is not None else None
+    except ConfigError as error:
+        proxy = f"✗ {error.message}"
+    found: dict[str, Json] = {"tls": _tls(server), "insecure": server.tls.insecure, "proxy": proxy}
+    if not signs_in(server):
+        never = server.auth.kind == "none"
+        return found | {"signIn": None, "credentials": "none" if never else "in its entry"}
+    return found | {"signIn": await _signed_in(studio, server)}
+
+
+async def _signed_in(studio: Studio, server: ServerConfig) -> Json:
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            account = await studio.account(server.name)
+    except TimeoutError:
+        return {"problem": "What is kept could not be looked at: the keyring does not answer."}
+    except StudioError as error:
+        return {"problem": f"{error.message} {error.hint}".rstrip()}
+    if account is None:
+        return {"signedIn": False}
+    return {**signed_in.facts(account), "valid": signed_in.validity(account)}
+
+
+def _tls(server: ServerConfig) -> str:
+    tls = server.tls
+    if server.url.startswith(_PLAIN):
+        return "none: what is sent can be read on the way"
+    if tls.insecure:
+        return "✗ NOT CHECKED: any certificate is accepted (insecure = true)"
+    more = [f"also by the authorities in {tls.ca}"] * bool(tls.ca)
+    more += [f"we show the client certificate {tls.cert}"] * bool(tls.cert)
+    return ", ".join(["certificates are checked", *more])
+
+
+def lines(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
+    """The same as text."""
+    yield f"  tls          {report['tls']}"
+    if report["proxy"]:
+        yield f"  proxy        {report['proxy']}"
+    found = report["signIn"]
+    if found is None:
+        kind = "never: kind = none" if report["credentials"] == "none" else "by credentials that stand in its entry"
+        yield f"  signed in    {kind}"
+    elif "problem" in found:
+        yield f"  signed in    ✗ {found['problem']}"
+    elif "issuer" not in found:
+        yield f"  signed in    nobody is, should it want that: {command(server)}"
+    else:
+        scopes = f", scopes {' '.join(found['scopes'])}" if found["scopes"] else ""
+        yield f"  signed in    at {found['issuer']}{scopes}"
+        yield f"  token        valid {found['valid']}; kept in {found['kept']}"
