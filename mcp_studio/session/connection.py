@@ -179,7 +179,7 @@ class Connection:
                 return await waiter.answer
         except TimeoutError:
             self._give_up(out.id, "timed out")
-            raise DeadlinePassed(method, deadline.limit) from None
+            raise DeadlinePassed(method, deadline.limit, self._transport.standing(out.id)) from None
         except asyncio.CancelledError:
             self._give_up(out.id, "cancelled")
             raise

@@ -45,6 +45,7 @@ class Life:
         self.stopped = False
         """Somebody wants it ended."""
         transport: Transport = owner.transport(config, seat.tap, self)
+        self._transport = transport
         core = ClientCore(
             owner.client_info if config.client_info is None else config.client_info,
             answerer.capabilities,
@@ -84,9 +85,10 @@ class Life:
                 raise Unreachable("Stopped before it was started.")
             return await self._within(limit, self.connection.open())
         except TimeoutError:
+            standing = self._transport.standing(None)
             raise Unreachable(
-                f"No connection within {limit:g} s (timeouts.connect).",
-                hint="Start the server by hand to see what it waits for.",
+                f"No connection within {limit:g} s (timeouts.connect){standing and '; '}{standing}.",
+                hint="" if self._seat.config.url else "Start the server by hand to see what it waits for.",
             ) from None
         except StudioError as error:
             add_hint(error, self._seat.config)

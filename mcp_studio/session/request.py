@@ -31,11 +31,11 @@ class Opening(NamedTuple):
 
 
 class DeadlinePassed(StudioError):
-    """A request got no answer in time; `limit` says which limit, in words."""
+    """A request got no answer in time; `limit` says which limit, and how far it had got, in words."""
 
-    def __init__(self, method: str, limit: str) -> None:
-        super().__init__(f"No answer to {method} within {limit}.")
-        self.limit = limit
+    def __init__(self, method: str, limit: str, standing: str = "") -> None:
+        self.limit = "; ".join(filter(None, (limit, standing)))
+        super().__init__(f"No answer to {method} within {self.limit}.")
 
 
 class Reply(NamedTuple):

@@ -89,6 +89,10 @@ class Transport(Protocol):
         """Nobody waits for this request any more: HTTP closes its response stream."""
         ...
 
+    def standing(self, request_id: int | str | None) -> str:
+        """How far a request without an answer has got, in words; None is for the newest."""
+        ...
+
     async def close(self) -> None:
         """End it in a bounded time, with all that was started; any number of times."""
         ...

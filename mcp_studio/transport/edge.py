@@ -50,8 +50,8 @@ class _Attempt:
 
     method: str
     url: httpx2.URL
-    patience: float
-    """Seconds of waiting that are left, where the server asks for it."""
+    patience: float | None
+    """Seconds that it may wait where the server asks for it; None for not at all."""
     standing: Standing
     signed: HeaderList = field(default_factory=HeaderList)
     """What the credentials gave for it last."""
@@ -117,7 +117,7 @@ class Edge:
         head: float | None,
         url: httpx2.URL | None = None,
         again: bool = False,
-        patience: float = 0.0,
+        patience: float | None = None,
         standing: Standing | None = None,
     ) -> AsyncGenerator[Answer, None]:
         """Send one request and wait up to `head` seconds for the head of its response (None: as long as it takes).

@@ -96,6 +96,10 @@ class HttpTransport:
         if waiting is not None and waiting.task is not None:
             waiting.task.cancel()
 
+    def standing(self, request_id: RequestId | None) -> str:
+        """How far a request has got over HTTP; see `Transport.standing`."""
+        return self._wire.standing(request_id)
+
     async def close(self) -> None:
         """End all exchanges, the session (DELETE) and the connections within `limits.close`; any number of times."""
         if self._closing is None:

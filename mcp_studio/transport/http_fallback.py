@@ -65,6 +65,10 @@ class FallbackTransport:
         """Nobody waits for this request any more."""
         self._active.abandon(request_id)
 
+    def standing(self, request_id: RequestId | None) -> str:
+        """How far a request has got over HTTP; see `Transport.standing`."""
+        return self._active.standing(request_id)
+
     async def close(self) -> None:
         """End both within `limits.close`; any number of times."""
         self._sink = None

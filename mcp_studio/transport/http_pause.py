@@ -38,10 +38,10 @@ def asked(answer: Said) -> float | None:
     return min(max(until - (time.time() if now is None else now), 0.0), _LONGEST)
 
 
-def pause_of(answer: Said, patience: float) -> float | None:
+def pause_of(answer: Said, patience: float | None) -> float | None:
     """Seconds after which the same request may be sent once more; None where that is too long, or would not help."""
-    wait = asked(answer) if answer.status in _PASSING else None
-    return wait if wait is not None and wait <= patience else None
+    wait = asked(answer) if answer.status in _PASSING and patience is not None else None
+    return wait if wait is not None and patience is not None and wait <= patience else None
 
 
 def in_words(seconds: float) -> str:

@@ -20,6 +20,7 @@ from mcp_studio.transport.http_errors import (
 )
 from mcp_studio.transport.http_headers import merged, valid_session
 from mcp_studio.transport.http_ids import answered, error_frame, named, readable
+from mcp_studio.transport.http_phases import Standing
 from mcp_studio.transport.http_status import refused, session_lost, told, wrong_type
 from mcp_studio.transport.http_stream import follow
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire, is_json
@@ -95,15 +96,18 @@ async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
         )
 
 
-async def tell(wire: Wire, out: Outgoing, *, head: float | None, again: bool = False) -> None:
+async def tell(
+    wire: Wire, out: Outgoing, *, head: float | None, again: bool = False, standing: Standing | None = None
+) -> None:
     """Post a message to which nothing comes back here but a status; with `again` the tap knows it already.
 
     Raises:
         StudioError: the server did not take it; see `http_errors`.
     """
     post = wire.edge.exchange(
-        "POST", wire.headers(out), out.frame, head=head, url=wire.endpoint, again=again, patience=wire.patience
-    )
+        "POST", wire.headers(out), out.frame,
+        head=head, url=wire.endpoint, again=again, patience=wire.patience, standing=standing,
+    )  # fmt: skip
     async with post as answer:
         if not 200 <= answer.status < 300:
             await _refusal(wire, out, answer)

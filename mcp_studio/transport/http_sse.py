@@ -19,6 +19,7 @@ from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpLost, HttpUnreachable, excerpt
+from mcp_studio.transport.http_phases import Standing
 from mcp_studio.transport.http_status import refused, wrong_type
 from mcp_studio.transport.http_wire import Wire
 from mcp_studio.transport.sse import SseEvent, SseParser
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _HINT = "It may speak Streamable HTTP: try without a transport."
+_STANDING = 100
+"""Requests of which it is known how far their POSTs got; their answers come elsewhere."""
 _NOTES = 20
 """Strange events that are told; more of them are only dropped."""
 
@@ -53,6 +56,7 @@ class SseTransport:
         self._patience = patience or self._wire.edge.connect
         self._tasks = Tasks(self._unforeseen)
         self._posts: dict[RequestId, asyncio.Task[None]] = {}
+        self._standing: dict[RequestId, Standing] = {}
         self._named: asyncio.Future[httpx2.URL] | None = None
         self._strange = 0
         self._closing: asyncio.Task[None] | None = None
@@ -114,6 +118,16 @@ class SseTransport:
         if task := self._posts.get(request_id):
             task.cancel()
 
+    def standing(self, request_id: RequestId | None) -> str:
+        """How far the POST of a request has got; see `Transport.standing`."""
+        if request_id is None:
+            request_id = next(reversed(self._standing), 0)
+        found = self._standing.get(request_id)
+        if found is None:
+            return ""
+        accepted = found.answer is not None and 200 <= found.answer.status < 300
+        return "it was accepted, and nothing came on the stream" if accepted else found.words
+
     async def close(self) -> None:
         """End the stream and the connections within `limits.close`; any number of times."""
         if self._closing is None:
@@ -137,8 +151,13 @@ class SseTransport:
 
     async def _post(self, out: Outgoing, again: bool) -> None:
         own = out.kind == "request" and bool(self._wire.version)
+        head, standing = None if own else self._wire.edge.connect, Standing()
+        if out.kind == "request" and out.id is not None:
+            self._standing[out.id] = standing
+            while len(self._standing) > _STANDING:
+                del self._standing[next(iter(self._standing))]
         try:
-            await http_post.tell(self._wire, out, head=None if own else self._wire.edge.connect, again=again)
+            await http_post.tell(self._wire, out, head=head, again=again, standing=standing)
         except StudioError as error:
             if self._wire.sink is not None:
                 self._wire.sink.undelivered(out, error)

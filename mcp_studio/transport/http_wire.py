@@ -188,8 +188,10 @@ class Wire:
         own = self._idle if self.version else self.edge.connect
         return min(self.limits.retry_max, own / 2)
 
-    def standing(self, request_id: RequestId) -> str:
-        """How far a request has got, in words."""
+    def standing(self, request_id: RequestId | None) -> str:
+        """How far a request has got, in words; None is for the newest."""
+        if request_id is None:
+            request_id = next(reversed(self.waiting), 0)
         found = self.waiting.get(request_id)
         return found.standing.words if found is not None else ""
 

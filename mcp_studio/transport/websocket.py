@@ -91,6 +91,10 @@ class WebSocketTransport:
     def abandon(self, request_id: RequestId) -> None:
         """Nothing belongs to one request here."""
 
+    def standing(self, request_id: RequestId | None) -> str:
+        """Nothing is known of one request here."""
+        return ""
+
     async def close(self) -> None:
         """Take leave and end the connection within `limits.close`; any number of times."""
         if self._closing is None:
