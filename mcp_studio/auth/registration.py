@@ -242,11 +242,11 @@ def _same_list(answer: dict[str, Json], name: str, asked: dict[str, Json], neede
 def _method(answer: dict[str, Json], asked: dict[str, Json], metadata: IssuerMetadata, secret: str) -> str:
     wanted = str(asked["token_endpoint_auth_method"])
     came = answer.get("token_endpoint_auth_method", "")
-    if not came:
-        if not secret or wanted != "none":
-            came = wanted
-        else:
-            came = "none" if "none" in (metadata.methods or ()) else method_for(metadata, secret)
+    if not came and not secret:
+        came = "none"
+    elif not came and wanted == "none":
+        came = "none" if "none" in (metadata.methods or ()) else method_for(metadata, secret)
+    came = came or wanted
     if came not in METHODS[:3]:
         raise AuthFailed(
             f"token_endpoint_auth_method in the answer to the registration is {said(came)}.",

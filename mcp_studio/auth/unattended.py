@@ -84,7 +84,8 @@ async def obtain(
     try:
         got = await redeem(sender, request, purpose, asked=scopes, dpop=dpop, use=use)
     except AuthFailed as problem:
-        raise _explained(problem, dict(form).get("assertion", "") or shown, issuer) from None
+        sent = dict(form)
+        raise _explained(problem, sent["grant_type"], sent.get("assertion", "") or shown, issuer) from None
     return Obtained(client, got)
 
 
@@ -145,15 +146,19 @@ async def _identity_grant(
     return got.access_token
 
 
-def _explained(problem: AuthFailed, assertion: str, issuer: IssuerMetadata) -> AuthFailed:
-    """What the assertion said, beside a refusal: most often it is for somebody else, or too old."""
+def _explained(problem: AuthFailed, grant: str, assertion: str, issuer: IssuerMetadata) -> AuthFailed:
+    """A refusal, and beside it what it most often comes from: a JWT for somebody else or too old, no such grant."""
+    words = [problem.hint]
+    if problem.error and issuer.grants is not None and grant not in issuer.grants:
+        words.append(
+            f"grant_types_supported in its metadata is {said(', '.join(issuer.grants))}; it has to list {grant}."
+        )
     told = claims.payload(assertion)
-    if problem.error not in ("invalid_grant", "invalid_client") or not told:
-        return problem
-    words = [f"{name} {said(told[name])}" for name in ("iss", "sub", "aud") if name in told]
-    words += [f"{moment.what} {moment.words}" for moment in claims.moments(told) if moment.claim == "exp"]
-    problem.hint = (
-        f"{problem.hint} The JWT that was sent says: {', '.join(words)}; the authorization server is "
-        f"{said(issuer.issuer)}."
-    ).strip()
+    if problem.error in ("invalid_grant", "invalid_client") and told:
+        facts = [f"{name} {said(told[name])}" for name in ("iss", "sub", "aud") if name in told]
+        facts += [f"{moment.what} {moment.words}" for moment in claims.moments(told) if moment.claim == "exp"]
+        words.append(
+            f"The JWT that was sent says: {', '.join(facts)}; the authorization server is {said(issuer.issuer)}."
+        )
+    problem.hint = " ".join(word for word in words if word)
     return problem

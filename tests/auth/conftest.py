@@ -4,4 +4,7 @@ from __future__ import annotations
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    return f"{ascii(val)[:40]}…{len(val)}" if isinstance(val, (str, bytes)) and len(val) > 60 else None
+    if not isinstance(val, (str, bytes, int)):
+        return None
+    text = ascii(val)
+    return f"{text[:40]}…{len(text)}" if len(text) > 60 else None

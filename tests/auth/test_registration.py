@@ -176,6 +176,8 @@ def test_placeholders_are_as_good_as_nothing() -> None:
         ({**GOOD, "token_endpoint_auth_method": "client_secret_post"}, ["none"], "client_secret_post"),
         ({**GOOD, "token_endpoint_auth_method": "client_secret_post"}, None, "client_secret_post"),
         ({"client_id": "new", "token_endpoint_auth_method": "none"}, None, "none"),
+        ({"client_id": "new"}, None, "none"),
+        (GOOD, ["client_secret_post"], "client_secret_post"),
     ],
 )
 def test_the_method_is_what_both_sides_said_last(answer: Json, offered: Json, method: str) -> None:
