@@ -31,6 +31,7 @@ PAGES = (
 SERVER = (
     ("server-test", "!ctrl+t", "test", "Try it without saving", "Test"),
     ("server-save", "!ctrl+j,alt+enter,ctrl+enter", "save", "Save it", "Save"),
+    ("server-keep", "alt+k", "keep", "Put secrets that stand in clear into the keyring", ""),
     ("server-import", "!ctrl+o", "import_files", "Import from other clients' files", "Import"),
     ("server-back", "escape", "back", "Back, without saving", "Back"),
 )

@@ -7,7 +7,6 @@ import re
 import shlex
 from typing import cast
 
-from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.snippet import parse_paste
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
@@ -100,19 +99,15 @@ def _alike(now: Json, new: Json) -> bool:
 # Secrets
 
 
-def bare_secrets(server: ServerConfig) -> tuple[str, ...]:
-    """Names of variables and headers whose values look secret and would stand in the file in clear."""
-    values = (*server.env.items(), *server.headers.items())
-    return tuple(name for name, value in values if value and "${" not in value and is_secret_name(name))
-
-
 def secret_warnings(value: Json) -> tuple[SchemaProblem, ...]:
-    """The same of the value of a form, as warnings at their places."""
+    """What looks secret in the value of a form and would stand in the file in clear, as warnings at its places."""
     problems: list[SchemaProblem] = []
-    for part in ("env", "headers"):
+    for part in ("env", "headers", "auth", "tls"):
         pairs = found(value, ("connect", part))
         for name, text in pairs.items() if isinstance(pairs, dict) else ():
             if isinstance(text, str) and text and "${" not in text and is_secret_name(name):
+                if part == "auth" and not name.endswith("client_secret"):
+                    continue  # an address at which tokens are got, and the like
                 words = "stands in the file in clear: ${keyring:NAME} hides it"
                 problems.append(SchemaProblem(pointer("connect", part, name), words, "warning"))
     return tuple(problems)

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from mcp_studio.config.auth import auth_table, read_auth
 from mcp_studio.config.bending import contradiction
-from mcp_studio.config.model import Era, Root, ServerConfig, Timeouts
+from mcp_studio.config.model import Auth, Era, Problem, Root, ServerConfig, Timeouts, Tls
 from mcp_studio.config.servers import SCHEMES
+from mcp_studio.config.table import Table
+from mcp_studio.config.tls import read_tls, tls_table
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.check import quick
@@ -55,7 +58,10 @@ def roots_value(roots: tuple[Root, ...]) -> Value:
 def _connect(entry: ServerConfig) -> Value:
     if entry.url:
         headers = cast("Value", dict(entry.headers))
-        return _said({"url": entry.url, "headers": headers or None, "transport": entry.transport})
+        auth, tls = auth_table(entry.auth) or None, tls_table(entry.tls) or None
+        return _said(
+            {"url": entry.url, "headers": headers or None, "transport": entry.transport, "auth": auth, "tls": tls}
+        )
     return _said(
         {
             "command": entry.command,
@@ -154,7 +160,7 @@ def _reached(connect: Mapping[str, Any], old: ServerConfig) -> dict[str, Any]:
         if transport and not url.startswith("${") and url.startswith("ws") != (transport == "websocket"):
             raise ConfigError(f"{transport} is not for an address that begins like this one.", key="/connect/transport")
         headers = _pairs(connect, "headers")
-        return {"url": url, "headers": headers, "transport": transport} | _NO_COMMAND
+        return {"url": url, "headers": headers, "transport": transport} | _inner(connect) | _NO_COMMAND
     command = connect["command"].strip()
     if not command:
         raise ConfigError("There is no command.", key="/connect/command")
@@ -168,8 +174,26 @@ def _reached(connect: Mapping[str, Any], old: ServerConfig) -> dict[str, Any]:
         "cwd": connect.get("cwd", "").strip(),
         "url": "",
         "headers": {},
+        "auth": Auth(),
+        "tls": Tls(),
         "transport": "stdio" if old.transport == "stdio" else "",
     }
+
+
+def _inner(connect: Mapping[str, Any]) -> dict[str, Any]:
+    """How to sign in, and which certificates are accepted: read as from a file.
+
+    Raises:
+        ConfigError: they are not as they have to be, at `key`.
+    """
+    problems: list[Problem] = []
+    table = Table({name: connect[name] for name in ("auth", "tls") if connect.get(name)}, "", "", problems)
+    found = {"auth": read_auth(table), "tls": read_tls(table)}
+    for problem in problems[:1]:
+        message = f"It {problem.message}" if problem.message[:1].islower() else problem.message
+        place = problem.key.replace("scopes[", "scopes.").rstrip("]").split(".")
+        raise ConfigError(message, key=pointer("connect", *place), hint=problem.hint)
+    return found
 
 
 _NO_COMMAND: dict[str, Any] = {"command": "", "args": (), "env": {}, "inherit_env": (), "cwd": ""}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import cast, get_args
 
+from mcp_studio.config import auth
 from mcp_studio.config.model import Era
 from mcp_studio.config.target import REMOTE
 from mcp_studio.jsontext import Json
@@ -58,11 +59,45 @@ _COMMAND = _object(
     "command",
     title="command",
 )
+_AUTH = _object(
+    {
+        "kind": _one_of(*auth.KINDS, description="Left out, a person signs in with a browser where the server asks."),
+        "client_id": _text(description="Of a client that was registered beforehand."),
+        "client_secret": _text(),
+        "scopes": _list(_text(), description="To ask for besides what the server names."),
+        "issuer": _text(examples=["https://auth.example.com"]),
+        "account": _text(description="A word of yours that tells several accounts at one address apart."),
+        "method": _one_of(*auth.METHODS),
+        "redirect_port": {"type": "integer", "minimum": 0, "maximum": 65_535},
+        "redirect_host": _one_of(*auth.HOSTS),
+        "client_metadata_url": _text(),
+        "key": _text(description="The private key, or the file it is in."),
+        "algorithm": _one_of(*auth.ALGORITHMS),
+        "assertion": _text(description="The workload's JWT, or the file it is in."),
+        "idp_token_endpoint": _text(),
+        "idp_client_id": _text(),
+        "idp_client_secret": _text(),
+        "idp_id_token": _text(description="The identity token, or the file it is in."),
+        "dpop": {**_FLAG, "description": "Tokens are bound to a key of ours."},
+        "assume_pkce": {**_FLAG, "description": "Go on where it is not said that PKCE is known."},
+    }
+)
+_TLS = _object(
+    {
+        "ca": _text(description="A file or folder with authorities to trust besides."),
+        "cert": _text(description="The client certificate, as a file."),
+        "key": _text(description="Its private key, where it is in another file."),
+        "password": _text(),
+        "insecure": {**_FLAG, "description": "Any certificate is accepted: whoever is on the way reads everything."},
+    }
+)
 _URL = _object(
     {
         "url": _text(examples=["https://example.com/mcp"]),
         "headers": _PAIRS,
         "transport": _one_of(*REMOTE),
+        "auth": _AUTH,
+        "tls": _TLS,
     },
     "url",
     title="URL",

@@ -88,7 +88,7 @@ def test_a_name_that_is_taken_is_refused_and_a_secret_in_clear_is_warned_about()
     async def main() -> None:
         async with on_stage(raw()) as stage:
             dialog = await add_dialog(stage, f"API_TOKEN=abcdef123456 {COMMAND}")
-            await stage.shows("API_TOKEN looks secret")
+            await stage.shows("env.API_TOKEN looks secret")
             dialog.form.put_value(("name",), "raw")
             await stage.press("ctrl+j")
             await stage.shows("There is a server raw already")

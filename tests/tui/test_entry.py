@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from mcp_studio.config.model import Root, ServerConfig, Timeouts
+from mcp_studio.config.model import Auth, Root, ServerConfig, Timeouts, Tls
 from mcp_studio.config.servers import to_table
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import ExactFloat
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.schema.check import quick
-from mcp_studio.tui.entering import bare_secrets, is_url, meant, merged, pointer_of, secret_warnings, words_of
+from mcp_studio.tui.entering import is_url, meant, merged, pointer_of, secret_warnings, words_of
 from mcp_studio.tui.entry import roots_of, roots_value, server_of, value_of
 from mcp_studio.tui.server_form import roots_form, server_form
 
@@ -35,6 +35,12 @@ ENTRIES = (
     ServerConfig("s", "npx", ("-y", "a b", ""), {"A": "1", "B": ""}, ("HOME",), "/tmp", era="legacy", trust=True),
     ServerConfig("s", url="https://e.example/mcp", headers={"Authorization": "Bearer ${keyring:x}"}, priority=-3),
     ServerConfig("s", url="ws://h/", transport="websocket", enabled=False, group="far"),
+    ServerConfig(
+        "s",
+        url="https://e.example/mcp",
+        auth=Auth("client_credentials", "me", client_id="c", client_secret="${S}", scopes=("a", "b"), redirect_port=81),
+        tls=Tls("~/ca.pem", "c.pem", insecure=True),
+    ),
     ServerConfig("an.odd/name", url="${BASE}/mcp", capabilities={}),
 )
 
@@ -88,6 +94,8 @@ URLS = some.builds(
     url=KEYS.map(lambda host: f"https://{host}/"),
     headers=PAIRS,
     transport=some.sampled_from(("", "http", "sse")),
+    auth=some.just(Auth()) | some.builds(Auth, client_id=KEYS, scopes=some.lists(KEYS, unique=True).map(tuple)),
+    tls=some.builds(Tls, ca=KEYS, insecure=some.booleans()),
 )
 
 
@@ -129,6 +137,9 @@ def test_whatever_is_written_as_json_gives_an_entry_or_a_reason(value: Any) -> N
         ({"connect": {"url": "npx -y"}}, "/connect/url", "begins with"),
         ({"connect": {"url": "https://a b"}}, "/connect/url", "no spaces"),
         ({"connect": {"url": "https://a", "transport": "websocket"}}, "/connect/transport", "not for an address"),
+        ({"connect": {"url": "https://a", "auth": {"kind": "workload"}}}, "/connect/auth/assertion", "needed"),
+        ({"connect": {"url": "https://a", "auth": {"scopes": ["a b"]}}}, "/connect/auth/scopes/0", "no scope"),
+        ({"connect": {"url": "https://a", "tls": {"key": "k"}}}, "/connect/tls/key", "without a client certificate"),
         ({"era": "legacy", "protocol": {"version": "2026-07-28"}}, "/protocol/version", "legacy"),
         ({"protocol": {"capabilities": []}}, "/protocol/capabilities", "object"),
         ({"protocol": {"client_info": {"icons": [{"src": None}]}}}, "/protocol/client_info/icons/0/src", "null"),
@@ -220,11 +231,15 @@ def test_a_second_paste_leaves_what_the_person_has_typed() -> None:
     assert merged(first, {**typed, "era": "legacy"}, remote)["era"] == "modern"
 
 
-def test_secrets_in_clear_are_found_and_references_are_not() -> None:
+def test_secrets_in_clear_are_warned_of_and_references_are_not() -> None:
     server = ServerConfig("s", "x", env={"API_KEY": "abc", "TOKEN": "${TOKEN}", "LANG": "de"})
-    assert bare_secrets(server) == ("API_KEY",)
     assert [problem.pointer for problem in secret_warnings(value_of(server))] == ["/connect/env/API_KEY"]
     assert secret_warnings([]) == secret_warnings({"connect": {"env": 1}}) == ()
+    far = ServerConfig(
+        "s", url="https://a", auth=Auth(client_id="a", client_secret="b"), tls=Tls(cert="c", password="d")
+    )
+    warned = [problem.pointer for problem in secret_warnings(value_of(far))]
+    assert warned == ["/connect/auth/client_secret", "/connect/tls/password"]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.events import Paste
 
 from mcp_studio.config.model import Source
@@ -12,6 +15,8 @@ from mcp_studio.config.save import put_server
 from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_dialog import ServerDialog
+from mcp_studio.vault import keyring
+from mcp_studio.vault.choose import forget_memory
 from tests.tui.stage import Stage, on_stage, raw, run
 
 
@@ -130,5 +135,82 @@ def test_details_say_what_was_offered_and_declared() -> None:
             assert isinstance(stage.app.screen, ServerDetails)
             text = stage.app.screen._content.plain
             assert "Capabilities that we have declared to it" in text and '"sampling"' in text and "as else" in text
+
+    run(main())
+
+
+@pytest.fixture
+def in_memory() -> Iterator[None]:
+    """Secrets are kept in memory: no keyring of the machine is asked."""
+    file = Paths.default().config_file
+    file.parent.mkdir(parents=True)
+    file.write_text('[secrets]\nstore = "memory"\n')
+    keyring.use("memory", Paths.default().state)
+    yield
+    forget_memory()
+    keyring.use("keyring", Paths.default().state)
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_a_secret_in_clear_goes_into_the_keyring_by_a_key_or_when_saving_asks() -> None:
+    async def main() -> None:
+        async with on_stage(size=(80, 24)) as stage:
+            dialog = await dialog_of(stage, "n")
+            dialog._paste.text = (
+                '{"mcpServers": {"far": {"url": "http://127.0.0.1:9/", "headers": {"X-Api-Key": "k1-k1-k1"}}}}'
+            )
+            await stage.shows("headers.X-Api-Key looks secret", "keeps it in the keyring")
+            dialog.form.put_value(("connect", "auth"), {"client_id": "me", "client_secret": "s2-s2-s2"})
+            await stage.press("alt+k")
+            await stage.shows("It is kept in memory")
+            assert keyring.lookup("far-x-api-key") == "k1-k1-k1"
+            assert dialog.form.get_at(("connect", "auth", "client_secret")) == "${keyring:far-client-secret}"
+            dialog.form.put_value(("connect", "headers", "X-Token"), "t3-t3-t3")
+            await stage.press("ctrl+j")
+            await stage.shows("1 secret in clear: headers.X-Token", "write ${keyring:far-x-token}")
+            await stage.press("enter")
+            await stage.until(lambda: stage.studio.manager.names() == ("far",), "saved")
+        assert saved("far")["headers"] == {"X-Api-Key": "${keyring:far-x-api-key}", "X-Token": "${keyring:far-x-token}"}
+        assert saved("far")["auth"] == {"client_id": "me", "client_secret": "${keyring:far-client-secret}"}
+        assert stage.studio.manager.config("far").headers["X-Token"] == "t3-t3-t3"
+        assert stage.studio.redactor.text("t3-t3-t3") != "t3-t3-t3"
+
+    run(main())
+
+
+def test_who_wants_a_secret_in_clear_is_asked_once() -> None:
+    async def main() -> None:
+        async with on_stage() as stage:
+            dialog = await dialog_of(stage, "n")
+            dialog._paste.text = "API_TOKEN=abcdef123456 no-such-program"
+            await stage.shows("env.API_TOKEN looks secret")
+            await stage.press("ctrl+j")
+            await stage.shows("Write it into the file in clear")
+            await stage.press("escape")
+            assert stage.app.screen is dialog
+            await stage.press("ctrl+j", "down", "enter")
+            await stage.until(lambda: stage.studio.manager.names() == ("no-such-program",), "saved")
+        assert saved("no-such-program")["env"] == {"API_TOKEN": "abcdef123456"}
+
+    run(main())
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_secrets_of_other_clients_files_are_offered_to_the_keyring(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / ".cursor").mkdir()
+    theirs = '{"mcpServers": {"theirs": {"command": "their-program", "env": {"A_TOKEN": "abc-def-ghi"}}}}'
+    (home / ".cursor" / "mcp.json").write_text(theirs)
+    monkeypatch.setenv("HOME", str(home))
+
+    async def main() -> None:
+        async with on_stage() as stage:
+            await dialog_of(stage, "n")
+            await stage.press("ctrl+o")
+            await stage.shows("their-program")
+            await stage.press("ctrl+j")
+            await stage.shows("1 secret in clear: env.A_TOKEN")
+            await stage.press("enter")
+            await stage.until(lambda: stage.studio.manager.names() == ("theirs",), "saved")
+        assert saved("theirs")["env"] == {"A_TOKEN": "${keyring:theirs-a-token}"}
 
     run(main())

@@ -18,6 +18,7 @@ from mcp_studio.config.load import load
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError
 from mcp_studio.safetext import safe
+from mcp_studio.tui import secret_offers
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.server_files import save
 from mcp_studio.tui.views.line import Line, spread
@@ -102,12 +103,26 @@ class ImportDialog(Dialog[ServerConfig], scope="import"):
         chosen = [found for found in self._list.rows if id(found) in self._marked]
         chosen = chosen or [found for found in (row,) if found and not found.taken]
         if chosen:
-            self.run_worker(self._add([found.server for found in chosen]), exclusive=True)
+            self._offer([found.server.written or found.server for found in chosen])
 
-    async def _add(self, servers: list[ServerConfig]) -> None:
+    def _offer(self, servers: list[ServerConfig]) -> None:
+        """Secrets that stand in clear in their files need not do so in ours."""
+
+        def decided(what: str) -> None:
+            self.run_worker(self._add(servers, keep=what == "keep"), exclusive=True)
+
+        found = secret_offers.clear(servers, set())
+        if found:
+            secret_offers.ask(self, found, decided)
+        else:
+            decided("")
+
+    async def _add(self, servers: list[ServerConfig], *, keep: bool) -> None:
         try:
+            if keep:
+                servers, _ = await secret_offers.moved(self._studio.redactor, servers)
             for server in servers:
-                await save(self._studio, server.written or server)
+                await save(self._studio, server)
         except ConfigError as problem:
             self._note.update(Content(safe(f"{problem.message} {problem.hint}")))
         else:

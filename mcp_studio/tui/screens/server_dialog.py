@@ -19,8 +19,8 @@ from mcp_studio.config.snippet import parse_paste
 from mcp_studio.errors import ConfigError
 from mcp_studio.safetext import safe
 from mcp_studio.schema.problem import errors
-from mcp_studio.tui import describe
-from mcp_studio.tui.entering import bare_secrets, merged, secret_warnings
+from mcp_studio.tui import describe, secret_offers
+from mcp_studio.tui.entering import merged, secret_warnings
 from mcp_studio.tui.entry import server_of, value_of
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.screens.dialog import Dialog
@@ -47,6 +47,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         self._old = old
         self._base = old or ServerConfig("")
         self._many: list[ServerConfig] = []
+        self._known: set[secret_offers.Clear] = set()
         self._paste = TextArea(compact=True, classes="paste", placeholder="npx -y @scope/server …   https://…   {…}")
         self._filled = value_of(self._base)
         self.form = EntryForm(server_form(), self._filled, sends=False)
@@ -72,8 +73,8 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         if self._old:
             self.form.focus_field("/connect/command" if self._base.command else "/connect/url")
             self.call_after_refresh(self.form.show_top)
-            if bare_secrets(self._old.written or self._old):
-                self._warn(self._old.written or self._old)
+            if secret_offers.clear([self._old], set()):
+                self._warn(self._old)
         else:
             self._paste.focus()
         self.form.show_problems(secret_warnings(self.form.value))
@@ -121,12 +122,10 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         return next(free for free in (name, *(f"{name}-{n}" for n in range(2, 1_000))) if free not in taken)
 
     def _warn(self, server: ServerConfig) -> None:
-        secrets = bare_secrets(server)
+        secrets = secret_offers.clear([server], set())
         if secrets:
-            names = ", ".join(safe(name, 60) for name in secrets)
-            self._say(
-                "busy", f"{names} looks secret and would be written in clear: ${{keyring:NAME}} or ${{NAME}} hides it."
-            )
+            names, key = secret_offers.words(secrets), self._key("server-keep")
+            self._say("busy", f"{names} looks secret and would be written in clear: {key} keeps it in the keyring.")
         else:
             self._say("off", f"Ready to {self._key('server-test')} test or {self._key('server-save')} save.")
 
@@ -191,8 +190,45 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
                 taken = f"There is a server {safe(server.name, 60)} already; choose another name."
                 self._tell_problem(ConfigError(taken, key="/name" if server is entry else ""))
                 return
-        if servers:
+        clear = secret_offers.clear(servers, self._known)
+        if clear:
+            secret_offers.ask(self, clear, lambda what: self._decided(what, servers))
+        elif servers:
             self.run_worker(self._save(servers, old), group="save", exclusive=True)
+
+    def _decided(self, what: str, servers: list[ServerConfig]) -> None:
+        """What is to be done with secrets in clear is asked once."""
+        if what == "keep":
+            self.run_worker(self._keep(servers, then_save=True), group="save", exclusive=True)
+        else:
+            self._known |= secret_offers.known(servers)
+            self.action_save()
+
+    def action_keep(self) -> None:
+        """Put the secrets that stand in clear into the keyring, and references in their places."""
+        entry = self._entry()
+        servers = [entry, *self._many[1:]] if entry else []
+        if not servers:
+            return
+        if secret_offers.clear(servers, set()):
+            self._say("busy", "Keeping …")
+            self.run_worker(self._keep(servers), group="save", exclusive=True)
+        else:
+            self._say("off", "Nothing in it looks secret and stands in clear.")
+
+    async def _keep(self, servers: list[ServerConfig], *, then_save: bool = False) -> None:
+        try:
+            kept, place = await secret_offers.moved(self._studio.redactor, servers)
+        except ConfigError as problem:
+            self._tell_problem(problem)
+            return
+        self._base, self._filled = kept[0], value_of(kept[0])
+        self._many = kept if self._many else []
+        self.form.fill(self._filled)
+        self.form.show_problems(secret_warnings(self.form.value))
+        self._say("ok", f"It is kept in {place}; the entry refers to it.")
+        if then_save:
+            self.action_save()
 
     async def _save(self, servers: list[ServerConfig], old: str) -> None:
         try:
