@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.browser import is_there, open_page
+from mcp_studio.browser import NONE
 from mcp_studio.cli.lines import EndOfInput, Lines
 from mcp_studio.cli.output import SignInAt
-from mcp_studio.cli.signing_in import Guide
+from mcp_studio.cli.signing_in import Guide, Opener
 from mcp_studio.cli.telling import prompt, say
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 
 _PATIENCE = 15.0
 """Seconds for getting at the page that is handed out."""
-
-
-async def _no_browser(_: str) -> bool:
-    return False
-
-
-def browser(named: str, *, wanted: bool = True) -> tuple[bool, Callable[[str], Awaitable[bool]]]:
-    """Whether pages can be opened from here, and what opens them. `named` is the command of the settings."""
-    opens = wanted and is_there(browser=named)
-    return opens, partial(open_page, browser=named) if opens else _no_browser
 
 
 def finish(config: ServerConfig) -> str:
@@ -112,11 +102,11 @@ async def hand_out(
         `error` with the page; None where there is none, or where nothing can be left for later.
     """
     sign_in: SignIn | None = None
-    studio.accounts.browser = _no_browser
+    studio.accounts.browser = opener = Opener(NONE)
     try:
         async with asyncio.timeout(_PATIENCE):
             sign_in = begin()
-            await Guide(sign_in, _silent, None, opens=False, finish=finish(config)).follow()
+            await Guide(sign_in, _silent, None, opener, finish=finish(config)).follow()
     except SignInAt as page:
         say(f"Somebody can sign in to {safe(config.name)} there, with a browser on any machine:")
         say(safe(page.url, 16_384))
@@ -137,10 +127,10 @@ async def _agrees(lines: Lines) -> bool:
 async def _follow(
     studio: Studio, config: ServerConfig, begin: Callable[[], SignIn], lines: Lines, note: Callable[[str], None]
 ) -> None:
-    opens, studio.accounts.browser = browser(studio.config.settings.browser)
+    studio.accounts.browser = opener = Opener(studio.config.settings.browser)
     sign_in = begin()
     try:
-        await Guide(sign_in, note, lines, opens=opens, finish=finish(config)).follow()
+        await Guide(sign_in, note, lines, opener, finish=finish(config)).follow()
     finally:
         sign_in.cancel()
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from mcp_studio.auth.model import Account
 from mcp_studio.auth.signin import SignIn
+from mcp_studio.browser import NONE
 from mcp_studio.cli import remote, signed_in
-from mcp_studio.cli.asking_sign_in import browser, finish
+from mcp_studio.cli.asking_sign_in import finish
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.given import given_bytes
 from mcp_studio.cli.lines import Lines, can_ask
@@ -17,7 +18,7 @@ from mcp_studio.cli.output import Output, SignInAt
 from mcp_studio.cli.passphrase import typed
 from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.sign_in_words import steps_json
-from mcp_studio.cli.signing_in import Guide
+from mcp_studio.cli.signing_in import Guide, Opener
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -81,14 +82,15 @@ def _redirect(options: Options, out: Output) -> str:
 async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options: Options, out: Output) -> int:
     out.server = server.name
     accounts, tap = studio.accounts, studio.manager.supervisor(server.name).tap
-    opens, accounts.browser = browser(studio.config.settings.browser, wanted=not options.flag("--no-browser"))
+    opener = Opener(NONE if options.flag("--no-browser") else studio.config.settings.browser)
+    accounts.browser = opener
     scopes = tuple(scope for text in options.values("--scope") for scope in text.split())
     if redirect:
         sign_in = accounts.resume(server, tap, redirect)
     else:
         sign_in = accounts.sign_in(server, tap, scopes=scopes, step_by_step=options.flag("--step"))
     lines = Lines() if can_ask() else None
-    guide = Guide(sign_in, out.note, lines, opens=opens, finish=finish(server))
+    guide = Guide(sign_in, out.note, lines, opener, finish=finish(server))
     try:
         await guide.run(sign_in.run())
     except StudioError as error:

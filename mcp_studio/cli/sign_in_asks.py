@@ -5,18 +5,14 @@ All raise `Left` where the person gives up, and `EndOfInput` where there is nobo
 
 from __future__ import annotations
 
-import os
-
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli.lines import Lines
-from mcp_studio.cli.sign_in_words import page_lines
 from mcp_studio.cli.telling import frame, leave, prompt, say
 from mcp_studio.errors import SignInNeeded, UsageError
 from mcp_studio.safetext import safe
 
 _TTY_LINE = 4_000
 """Characters of a line from which on a terminal may have cut it: it takes 4,095 bytes."""
-_NO_CLIENT = "The authorization server registers no clients by itself, and none is configured."
 
 
 async def step(sign_in: SignIn, lines: Lines) -> None:
@@ -52,7 +48,7 @@ async def choose(sign_in: SignIn, lines: Lines) -> None:
 
 async def client(sign_in: SignIn, lines: Lines) -> None:
     """Have the id of a client typed, and its secret."""
-    say(_NO_CLIENT)
+    say(f"A client id is needed: {safe(sign_in.client_reason)}")
     say(f"{_register(sign_in)}, and give its id here.")
     while True:
         prompt("Client id (:cancel gives up): ")
@@ -69,16 +65,14 @@ async def client(sign_in: SignIn, lines: Lines) -> None:
             say(f"  {safe(error.message)}")
 
 
-async def page(sign_in: SignIn, lines: Lines, *, opens: bool, finish: str) -> None:
-    """Have the page opened, and take the address that the browser ends on where it does not come back by itself."""
-    for line in page_lines(sign_in, os.environ, asks=True):
-        say(line)
+async def page(sign_in: SignIn, lines: Lines, *, finish: str) -> None:
+    """Take the address that the browser ends on; Enter opens the page once more."""
     while True:
         prompt("> ")
         typed = (await lines.read()).strip()
         leave(typed)
         if not typed:
-            if not (opens and await sign_in.open_page()):
+            if not await sign_in.open_page():
                 say(f"  {safe(sign_in.refusal) or 'There is no browser here to open it with.'}")
             continue
         try:
@@ -99,7 +93,7 @@ def nobody(sign_in: SignIn) -> SignInNeeded:
             f"{sign_in.server} names several authorization servers: {named}.", hint="Name one: --issuer URL"
         )
     hint = f"{_register(sign_in)}, and give its id: --client-id ID, and --client-secret - where it has one."
-    return SignInNeeded(_NO_CLIENT, hint=hint)
+    return SignInNeeded(f"A client id is needed: {sign_in.client_reason}", hint=hint)
 
 
 def _register(sign_in: SignIn) -> str:

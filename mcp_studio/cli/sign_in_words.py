@@ -29,17 +29,16 @@ def exchange_line(exchange: AuthExchange) -> str:
     return f"    {exchange.method} {safe(exchange.url, 300)}  {how}"
 
 
-def page_lines(sign_in: SignIn, environ: Mapping[str, str], *, asks: bool) -> list[str]:
-    """What a person is told once there is a page to open: the page alone on its line."""
+def page_lines(sign_in: SignIn) -> list[str]:
+    """The page that a person has to open, alone on its line, and what to know of it."""
     host = urlsplit(sign_in.authorization_url).hostname or "?"
     found = [f"Sign in at {safe(host)}:", "", safe(sign_in.authorization_url, _LONGEST), ""]
-    found += [f"  {safe(warning)}" for warning in sign_in.warnings]
-    if sign_in.refusal:
-        found.append(f"  {safe(sign_in.refusal)} It is not opened.")
-    elif sign_in.opened:
-        found.append("The browser was asked to open it.")
-    else:
-        found.append("Open it in a browser.")
+    return [*found, *(f"  {safe(warning)}" for warning in sign_in.warnings)]
+
+
+def waiting_lines(sign_in: SignIn, environ: Mapping[str, str], *, asks: bool) -> list[str]:
+    """How it goes on from there; `asks`: what the browser ends on can be pasted."""
+    found = ["The browser was asked to open it." if sign_in.opened else "Open it in a browser."]
     left = span(max(sign_in.until - time.monotonic(), 0.0) + 0.5)
     if sign_in.started_callback:
         found.append(f"Waiting {left} until it comes back to {safe(sign_in.redirect_uri)}; ctrl+c gives up.")

@@ -8,15 +8,38 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from mcp_studio.auth.signin import SignIn
+from mcp_studio.browser import is_there, open_page
 from mcp_studio.cli import sign_in_asks as asks
 from mcp_studio.cli.lines import EndOfInput, Lines
 from mcp_studio.cli.output import SignInAt
-from mcp_studio.cli.sign_in_words import MARKS, exchange_line, page_lines, step_line
+from mcp_studio.cli.sign_in_words import MARKS, exchange_line, page_lines, step_line, waiting_lines
 from mcp_studio.cli.telling import Left, frame, say
 from mcp_studio.errors import SignInNeeded, StudioError
 
 _PATIENCE = 2.0
 """Seconds for a sign-in to come to its end once it is cancelled."""
+
+
+class Opener:
+    """Opens the page of a sign-in, which asks for that by itself.
+
+    Args:
+        named: the command to open it with; empty for that of the desktop.
+    """
+
+    def __init__(self, named: str = "") -> None:
+        self.there = is_there(browser=named)
+        """Whether there is a browser to open pages with."""
+        self.tried = asyncio.Event()
+        """The page was handed to it, or could not be."""
+        self._named = named
+
+    async def __call__(self, url: str) -> bool:
+        """Open a page; False where there is no browser."""
+        try:
+            return self.there and await open_page(url, self._named)
+        finally:
+            self.tried.set()
 
 
 class Guide:
@@ -25,17 +48,17 @@ class Guide:
     Args:
         note: says one line of narration.
         lines: what is typed; None where nobody can be asked.
-        opens: whether pages may be opened in a browser.
+        opener: opens the page for it.
         finish: the command line that goes on with it later.
     """
 
     def __init__(
-        self, sign_in: SignIn, note: Callable[[str], None], lines: Lines | None, *, opens: bool, finish: str
+        self, sign_in: SignIn, note: Callable[[str], None], lines: Lines | None, opener: Opener, *, finish: str
     ) -> None:
         self._sign_in = sign_in
         self._note = note
         self._lines = lines
-        self._opens = opens
+        self._opener = opener
         self._finish = finish
         self._asking: asyncio.Task[None] | None = None
         self._failure: StudioError | None = None
@@ -130,15 +153,20 @@ class Guide:
 
     async def _page(self) -> None:
         sign_in = self._sign_in
-        if self._opens and not sign_in.opened and not sign_in.refusal:
-            await sign_in.open_page()
-        if self._lines is not None:
-            await asks.page(sign_in, self._lines, opens=self._opens, finish=self._finish)
-        elif sign_in.opened and sign_in.started_callback:
-            for line in page_lines(sign_in, os.environ, asks=False):
-                say(line)
-        else:
+        if self._lines is None and not self._opener.there:
             await self._set_aside()
+            return
+        for line in page_lines(sign_in):
+            say(line)
+        if self._opener.there:
+            await self._opener.tried.wait()
+        if self._lines is None and not (sign_in.opened and sign_in.started_callback):
+            await self._set_aside()
+            return
+        for line in waiting_lines(sign_in, os.environ, asks=self._lines is not None):
+            say(line)
+        if self._lines is not None:
+            await asks.page(sign_in, self._lines, finish=self._finish)
 
     async def _set_aside(self) -> None:
         self._failure = SignInAt(

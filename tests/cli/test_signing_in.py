@@ -13,7 +13,7 @@ from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli import sign_in_words, signed_in
 from mcp_studio.cli.lines import EndOfInput, Lines
 from mcp_studio.cli.output import SignInAt
-from mcp_studio.cli.signing_in import Guide
+from mcp_studio.cli.signing_in import Guide, Opener
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.signal import Signal
 from tests.support import run
@@ -37,7 +37,8 @@ class Acted(SignIn):
         self.step_by_step, self.started_callback, self.opened = False, listens, False
         self.refusal, self.warnings = "", ()
         self.did: list[str] = []
-        self.opens = opens
+        self.client_reason = "None is registered."
+        self.opener = Opener("true" if opens else "none")
         self._left = asyncio.Event()
 
     async def run(self) -> None:
@@ -46,7 +47,9 @@ class Acted(SignIn):
             self.next_request = NextRequest("the metadata", "GET", "https://a.example/x\x1b", (("accept", "a"),), "")
             self._left.clear()
             self.changed.emit(self)
+            opening = asyncio.ensure_future(self.open_page())
             await self._left.wait()
+            opening.cancel()
             if self.state == "cancelled":
                 self.changed.emit(self)
                 return
@@ -79,8 +82,9 @@ class Acted(SignIn):
         self._do("pasted")
 
     async def open_page(self) -> bool:
-        self.opened = self.opened or self.opens
-        return self.opens
+        self.opened = await self.opener(self.authorization_url) or self.opened
+        self.changed.emit(self)
+        return self.opened
 
     async def set_aside(self) -> None:
         self.did.append("set aside")
@@ -109,9 +113,9 @@ class Typed(Lines):
         raise AssertionError
 
 
-async def guided(sign_in: Acted, lines: Lines | None, opens: bool = False) -> list[str]:
+async def guided(sign_in: Acted, lines: Lines | None) -> list[str]:
     notes: list[str] = []
-    guide = Guide(sign_in, notes.append, lines, opens=opens, finish="mcp-studio auth login mine")
+    guide = Guide(sign_in, notes.append, lines, sign_in.opener, finish="mcp-studio auth login mine")
     await guide.run(sign_in.run())
     return notes
 
@@ -147,7 +151,7 @@ def test_a_wrong_address_is_told_and_asked_again(capsys: pytest.CaptureFixture[s
 
 async def guided_once(lines: Lines, *states: SignInState, opens: bool = False) -> Acted:
     sign_in = Acted(*(states or ("browser",)), opens=opens)
-    await guided(sign_in, lines, opens)
+    await guided(sign_in, lines)
     return sign_in
 
 
@@ -169,7 +173,8 @@ def test_whoever_gives_up_has_cancelled(state: SignInState, lines: Typed) -> Non
 def test_input_that_ends_does_not_end_what_the_browser_can_still_finish() -> None:
     async def main() -> None:
         sign_in = Acted("browser", opens=True)
-        following = asyncio.ensure_future(guided(sign_in, Typed(ends=True), opens=True))
+        following = asyncio.ensure_future(guided(sign_in, Typed(ends=True)))
+        await sign_in.opener.tried.wait()
         for _ in range(20):
             await asyncio.sleep(0)
         assert not following.done()
@@ -202,7 +207,8 @@ def test_where_nothing_can_be_set_aside_that_is_the_reason(monkeypatch: pytest.M
 def test_without_anybody_a_browser_is_waited_for() -> None:
     async def main() -> None:
         sign_in = Acted("browser", opens=True)
-        following = asyncio.ensure_future(guided(sign_in, None, opens=True))
+        following = asyncio.ensure_future(guided(sign_in, None))
+        await sign_in.opener.tried.wait()
         for _ in range(20):
             await asyncio.sleep(0)
         assert not following.done() and sign_in.opened
@@ -233,26 +239,27 @@ def test_cancelling_the_one_who_follows_cancels_the_sign_in() -> None:
     run(main())
 
 
-def page(environ: dict[str, str], **facts: object) -> list[str]:
+def told(environ: dict[str, str], **facts: object) -> list[str]:
     async def main() -> list[str]:
         sign_in = Acted()
         for name, value in facts.items():
             setattr(sign_in, name, value)
-        return sign_in_words.page_lines(sign_in, environ, asks=True)
+        waiting = sign_in_words.waiting_lines(sign_in, environ, asks=True)
+        return [*sign_in_words.page_lines(sign_in), *waiting]
 
     return run(main())
 
 
 def test_over_ssh_the_way_back_is_told() -> None:
-    lines = page({"SSH_CONNECTION": "192.0.2.1 5 192.0.2.9 2222", "USER": "ada"})
+    lines = told({"SSH_CONNECTION": "192.0.2.1 5 192.0.2.9 2222", "USER": "ada"})
     assert "  ssh -N -L 7338:127.0.0.1:7338 -p 2222 ada@192.0.2.9" in lines
-    assert not any("ssh" in line for line in page({}))
-    assert "  ssh -N -L 7338:127.0.0.1:7338 HOST" in page({"SSH_TTY": "/dev/pts/1"})
+    assert not any("ssh" in line for line in told({}))
+    assert "  ssh -N -L 7338:127.0.0.1:7338 HOST" in told({"SSH_TTY": "/dev/pts/1"})
 
 
-def test_a_page_that_is_not_opened_says_why_and_nothing_foreign_is_live() -> None:
-    lines = page({}, refusal="Only https pages are opened.", authorization_url="http://a.example/\x1b[2J\u202ex")
-    assert "  Only https pages are opened. It is not opened." in lines
+def test_nothing_foreign_is_live_and_warnings_stand_under_the_page() -> None:
+    lines = told({}, warnings=("The page is on this machine.",), authorization_url="http://a.example/\x1b[2J\u202ex")
+    assert "  The page is on this machine." in lines
     assert not any("\x1b" in line or "\u202e" in line for line in lines)
 
 
