@@ -25,6 +25,8 @@ GRANTS = ("authorization_code", "refresh_token")
 """What is registered for."""
 SECRET_NAMES = frozenset({"client_secret", "registration_access_token"})
 """What of a registration must not be shown."""
+_HARMLESS = ("none",)
+"""A response type that brings nothing at all; some authorization servers give it to every client."""
 LONGEST = 4_096
 """Characters of a client id or secret."""
 
@@ -235,7 +237,7 @@ def _same_list(answer: dict[str, Json], name: str, asked: dict[str, Json], neede
     if needed not in came:
         raise AuthFailed(f"{name} in the answer to the registration is without {needed}.", hint=should)
     for one in items_of(came):
-        if one not in wanted:
+        if one not in wanted and one not in _HARMLESS:
             raise AuthFailed(f"{name} in the answer to the registration has {said(one)} besides.", hint=should)
 
 

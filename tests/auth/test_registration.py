@@ -161,6 +161,10 @@ def test_a_registration_is_read() -> None:
     assert SECRET not in str(client.registration) and "rat-secret" not in str(client.registration)
 
 
+def test_a_response_type_that_brings_nothing_does_no_harm() -> None:
+    assert read({**GOOD, "response_types": ["code", "none"]}).client_id == "new"
+
+
 def test_placeholders_are_as_good_as_nothing() -> None:
     client = read({"client_id": "new", "client_secret": "", "redirect_uris": None, "grant_types": "",
                    "token_endpoint_auth_method": ""}, token_endpoint_auth_methods_supported=["none"])  # fmt: skip
