@@ -201,12 +201,7 @@ class IssuerMetadata:
         fields = Fields(raw, f"the authorization server metadata at {place}", server)
         named = fields.text("issuer", f"exactly {said(issuer)}")
         if named != issuer and not (legacy and named == f"{issuer}/"):
-            slash = " They differ only in the slash at the end." if named.rstrip("/") == issuer.rstrip("/") else ""
-            raise AuthFailed(
-                f"issuer in {fields.what} is {said(named)}.{slash}",
-                hint=f"It has to be exactly {said(issuer)}, with which this place was found (RFC 8414 3.3): "
-                "another one could collect what is sent there.",
-            )
+            raise _other_issuer(fields, named, issuer)
         return _issuer(fields, named, place)
 
     @staticmethod
@@ -248,6 +243,19 @@ class IssuerMetadata:
                 + (" If the server knows PKCE all the same: assume_pkce = true." if self.pkce is None else ""),
             )
         return self.authorization_endpoint
+
+
+def _other_issuer(fields: Fields, named: str, issuer: str) -> AuthFailed:
+    should = (
+        f"It has to be exactly {said(issuer)}, with which this place was found (RFC 8414 3.3): another one could "
+        "collect what is sent there."
+    )
+    if named.rstrip("/") != issuer.rstrip("/"):
+        return AuthFailed(f"issuer in {fields.what} is {said(named)}.", hint=should)
+    return AuthFailed(
+        f"issuer in {fields.what} is {said(named)}: it differs in the slash at the end.",
+        hint=f"{should} If you know it, set issuer = {said(named)} in the [servers.NAME.auth] table.",
+    )
 
 
 def _issuer(fields: Fields, issuer: str, place: str) -> IssuerMetadata:

@@ -144,6 +144,14 @@ def test_the_issuer_is_compared_character_by_character(came: Json) -> None:
     assert f'"{ISSUER}"' in caught.value.hint
 
 
+def test_a_slash_too_many_is_said_and_can_be_agreed_to() -> None:
+    named = resource(authorization_servers=[f"{ISSUER}/"])
+    with pytest.raises(AuthFailed, match="slash") as caught:
+        issuer(issuer=named.servers[0])
+    assert f'issuer = "{ISSUER}"' in caught.value.hint
+    assert issuer(issuer=named.chosen(ISSUER)).issuer == ISSUER
+
+
 BAD_ISSUER: dict[str, tuple[dict[str, Json], str]] = {
     "no token endpoint": ({"token_endpoint": ...}, "token_endpoint is missing"),
     "a token endpoint that is null": ({"token_endpoint": None}, "token_endpoint in .* is null"),
