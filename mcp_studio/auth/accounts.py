@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from urllib.parse import urlsplit
 
-from mcp_studio.auth.access import Ask
-from mcp_studio.auth.model import Account
+from mcp_studio import browser
+from mcp_studio.auth import claims
+from mcp_studio.auth.access import Access, Ask
+from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.fetch import Fetcher
+from mcp_studio.auth.flow import resource_of
+from mcp_studio.auth.holder import Holder
+from mcp_studio.auth.model import Account, Grant
+from mcp_studio.auth.person import Means
+from mcp_studio.auth.renewing import expiring, revoke
 from mcp_studio.auth.signin import Browser, SignIn
+from mcp_studio.auth.store import GrantStore
+from mcp_studio.auth.unattended import KINDS
 from mcp_studio.config.model import ServerConfig, Settings
+from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.transport.credentials import Credentials
 from mcp_studio.transport.tap import Tap
+from mcp_studio.vault.choose import open_vault
+from mcp_studio.vault.memory import MemoryVault
 
 
 def applies(config: ServerConfig) -> bool:
@@ -20,14 +35,16 @@ def applies(config: ServerConfig) -> bool:
 
     An Authorization header, or a user name in the address, leaves OAuth out unless `[servers.NAME.auth] kind` wants it.
     """
-    raise NotImplementedError
+    if config.kind == "stdio" or config.auth.kind == "none":
+        return False
+    if config.auth.kind:
+        return True
+    named = any(name.lower() == "authorization" for name in config.headers)
+    return not named and "@" not in urlsplit(config.url).netloc
 
 
 class Accounts:
     """The sign-ins of one person: made, used, renewed, shown and ended."""
-
-    browser: Browser
-    """Opens pages; a front end may put its own here."""
 
     def __init__(
         self,
@@ -39,11 +56,37 @@ class Accounts:
         passphrase: Callable[[bool], str] | None = None,
     ) -> None:
         """`passphrase` asks for the one of the encrypted file (True: a new one), in a thread."""
-        raise NotImplementedError
+        self._settings = settings
+        self._limits = limits
+        self._redactor = redactor
+        self.browser: Browser = partial(browser.open_page, browser=settings.browser)
+        """Opens pages; a front end may put its own here."""
+        self._kept = GrantStore(
+            lambda: open_vault(settings.secrets, paths.state, passphrase=passphrase),
+            paths.state,
+            redactor.learn,
+            memory=settings.secrets == "memory",
+        )
+        # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
+        held = MemoryVault()
+        self._held = GrantStore(lambda: held, paths.state, redactor.learn, memory=True)
+        self._holders: dict[tuple[str, str, bool], Holder] = {}
 
     def access(self, config: ServerConfig, tap: Tap, ask: Ask | None) -> Credentials | None:
         """The credentials for a connection; None where `applies` says no. Nothing is read or sent yet."""
-        raise NotImplementedError
+        if not applies(config):
+            return None
+        return Access(
+            config,
+            self._holder(config),
+            self._limits,
+            tap,
+            ask,
+            fetchers=lambda: self._fetcher(config, tap),
+            sign_ins=lambda scopes, challenge, step_by_step: self.sign_in(
+                config, tap, scopes=scopes, challenge=challenge, step_by_step=step_by_step
+            ),
+        )
 
     def sign_in(
         self,
@@ -55,27 +98,63 @@ class Accounts:
         step_by_step: bool = False,
     ) -> SignIn:
         """Signing in, not started. `challenge` is the `WWW-Authenticate` that led to it; without one it is fetched."""
-        raise NotImplementedError
+        return self._sign_in(config, tap, scopes=scopes, challenge=challenge, step_by_step=step_by_step)
 
     def resume(self, config: ServerConfig, tap: Tap, redirect_url: str) -> SignIn:
         """Going on with a sign-in that was set aside, with the address that the browser was sent to; not started."""
-        raise NotImplementedError
+        return self._sign_in(config, tap, redirect_url=redirect_url)
+
+    def _sign_in(
+        self,
+        config: ServerConfig,
+        tap: Tap,
+        *,
+        scopes: Sequence[str] = (),
+        challenge: str = "",
+        step_by_step: bool = False,
+        redirect_url: str = "",
+    ) -> SignIn:
+        async def stored(grant: Grant) -> Account:
+            self._holder(config).put(grant)
+            return await self._account(config, grant)
+
+        means = Means(config, self._store(config), self._redactor, self._settings.client_metadata_url)
+        return SignIn(
+            means,
+            self._limits,
+            tap,
+            lambda url: self.browser(url),
+            stored,
+            scopes=scopes,
+            challenge=challenge,
+            step_by_step=step_by_step,
+            redirect_url=redirect_url,
+        )
 
     async def account(self, config: ServerConfig) -> Account | None:
-        """What is known of a server's sign-in; None where there is none."""
-        raise NotImplementedError
+        """What is known of a server's sign-in; None where there is none.
+
+        Raises:
+            StudioError: it is there, and cannot be read.
+        """
+        grant = await self._holder(config).current()
+        return None if grant is None else await self._account(config, grant)
 
     async def accounts(self) -> list[Account]:
         """All sign-ins, of servers that are configured and of others; claims are left out: no secret is read."""
-        raise NotImplementedError
+        return [*await self._kept.list(), *await self._held.list()]
 
-    async def token(self, config: ServerConfig) -> str:
+    async def token(self, config: ServerConfig, tap: Tap | None = None) -> str:
         """The access token itself, renewed where it has expired; only for a person who asks for it.
 
         Raises:
             StudioError: there is none, or it cannot be renewed.
         """
-        raise NotImplementedError
+        grant = await self._existing(config)
+        if tap is not None and expiring(grant):
+            holder = self._holder(config)
+            grant = await holder.renew(config, lambda: self._fetcher(config, tap), grant.access_token) or grant
+        return grant.access_token
 
     async def refresh(self, config: ServerConfig, tap: Tap) -> Account:
         """Renew the token now.
@@ -83,12 +162,94 @@ class Accounts:
         Raises:
             StudioError: why it cannot be; `SignInNeeded` where a person has to sign in.
         """
-        raise NotImplementedError
+        grant = await self._existing(config)
+        if config.auth.kind in KINDS and not grant.refresh_token:
+            run = self.sign_in(config, tap, scopes=grant.scopes)
+            await run.run()
+            if run.error is not None:
+                raise run.error
+            return await self._account(config, await self._existing(config))
+        holder = self._holder(config)
+        new = await holder.renew(config, lambda: self._fetcher(config, tap), grant.access_token, force=True)
+        if new is None:
+            why = "has no refresh token" if not grant.refresh_token else "is not renewed by its authorization server"
+            raise AuthFailed(
+                f"The sign-in at {config.name} {why}.", hint=f"Sign in anew: mcp-studio auth login {config.name}"
+            )
+        return await self._account(config, new)
 
     async def sign_out(self, config: ServerConfig, tap: Tap) -> str:
-        """Revoke the tokens where that is offered (RFC 7009) and forget them in any case; what happened, in words."""
-        raise NotImplementedError
+        """Revoke the tokens where that is offered (RFC 7009) and forget them in any case; what happened, in words.
+
+        Raises:
+            StudioError: nobody is signed in, or the tokens cannot be deleted where they are kept.
+        """
+        holder = self._holder(config)
+        try:
+            grant = await holder.current()
+        except StudioError as problem:
+            await self.forget(config)
+            return f"The tokens could not be read, and so not be revoked: {problem.message} They were forgotten."
+        if grant is None:
+            await self.forget(config)
+            raise SignInNeeded(f"Nobody is signed in to {config.name}.")
+        async with holder.turn:
+            async with self._fetcher(config, tap) as fetcher:
+                told = await revoke(fetcher, config.auth, grant)
+        await self.forget(config)
+        return f"{told} They were forgotten here."
 
     async def forget(self, config: ServerConfig, *, client: bool = False) -> None:
-        """Forget the tokens without telling anybody; with `client` also who we are at the authorization server."""
-        raise NotImplementedError
+        """Forget the tokens without telling anybody; with `client` also who we are at the authorization server.
+
+        Raises:
+            StudioError: they cannot be deleted where they are kept.
+        """
+        holder, store = self._holder(config), self._store(config)
+        issuer = holder.grant.issuer if holder.grant else store.issuer(holder.resource, holder.account)
+        async with holder.turn, store.lock(holder.resource, holder.account):
+            holder.put(None)
+            await store.remove(holder.resource, holder.account)
+            if client and issuer:
+                await store.remove_client(issuer, holder.account)
+
+    def _store(self, config: ServerConfig) -> GrantStore:
+        return self._held if config.auth.kind in KINDS else self._kept
+
+    def _holder(self, config: ServerConfig) -> Holder:
+        store = self._store(config)
+        key = (resource_of(config), config.auth.account, store is self._held)
+        if key not in self._holders:
+            self._holders[key] = Holder(store, *key[:2])
+        return self._holders[key]
+
+    def _fetcher(self, config: ServerConfig, tap: Tap) -> Fetcher:
+        return Fetcher(config, self._limits, tap, self._redactor)
+
+    async def _existing(self, config: ServerConfig) -> Grant:
+        grant = await self._holder(config).current()
+        if grant is None:
+            why = self._store(config).problem
+            raise SignInNeeded(
+                why or f"Nobody is signed in to {config.name}.", hint=f"Sign in: mcp-studio auth login {config.name}"
+            )
+        return grant
+
+    async def _account(self, config: ServerConfig, grant: Grant) -> Account:
+        return Account(
+            server=config.name,
+            resource=grant.resource,
+            account=grant.account,
+            issuer=grant.issuer,
+            scopes=grant.scopes,
+            obtained=grant.obtained,
+            expires=grant.expires,
+            refreshable=bool(grant.refresh_token),
+            kept=await self._store(config).place(),
+            client_id=grant.client.client_id,
+            client_how=grant.client.how,
+            token_type=grant.token_type,
+            revocable=bool(grant.revocation_endpoint),
+            claims=claims.payload(grant.access_token),
+            id_claims=claims.payload(grant.id_token),
+        )

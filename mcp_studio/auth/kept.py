@@ -42,6 +42,7 @@ class Pending:
     place: str = ""
     """Where the metadata of the authorization server was."""
     dpop_key: str = ""
+    dpop_use: str = ""
 
     @property
     def expired(self) -> bool:

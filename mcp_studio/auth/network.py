@@ -45,7 +45,7 @@ def check_url(url: str, what: str, reach: Reach) -> None:
     """Whether a request may be sent to an address, by its looks.
 
     Args:
-        what: what it is the address of, for the sentence.
+        what: what the request is for, for the sentence.
 
     Raises:
         AuthFailed: it is no https address, or one that hides where it leads.
@@ -54,17 +54,19 @@ def check_url(url: str, what: str, reach: Reach) -> None:
         parts = urlsplit(url)
         host = parts.hostname or ""
     except ValueError:
-        raise AuthFailed(f"The {what} is no address that can be read.", hint="It should be an https:// URL.") from None
+        raise AuthFailed(
+            f"Nothing can be sent for this ({what}): the address cannot be read.", hint="It should be an https:// URL."
+        ) from None
     if parts.scheme == "http" and on_this_machine(host) and reach == "loopback":
         pass
     elif parts.scheme != "https":
         local = " (http:// only where both are on this machine)" if parts.scheme == "http" else ""
         raise AuthFailed(
-            f"The {what} is at {url[:300]}, and nothing is sent there: it is not https.",
+            f"Nothing is sent to {url[:300]} ({what}): it is not https.",
             hint=f"Authorization servers have to be reached over https://{local}.",
         )
     if page := judge(url).refusal:
-        raise AuthFailed(f"The {what} is at {url[:300]}, and nothing is sent there. {page}")
+        raise AuthFailed(f"Nothing is sent to {url[:300]} ({what}). {page}")
     with suppress(ValueError):
         check_address(str(ip_address(host)), host, what, reach)
 
@@ -83,7 +85,7 @@ def check_address(address: str, host: str, what: str, reach: Reach) -> None:
         return
     kind = "of this machine" if near.is_loopback or near.is_unspecified else "of a private network"
     raise AuthFailed(
-        f"{host}, the {what}, has the address {address}, one {kind}; nothing was sent there, "
+        f"{host} ({what}) has the address {address}, one {kind}; nothing was sent there, "
         f"because the MCP server itself is {'in a private network' if reach == 'private' else 'public'}.",
         hint="A public MCP server should name an authorization server that is public too.",
     )

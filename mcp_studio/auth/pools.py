@@ -154,4 +154,4 @@ def check_peer(peer: object, host: str, reach: Reach) -> None:
     """
     if not (isinstance(peer, tuple) and peer and isinstance(peer[0], str)):
         raise AuthFailed(f"It cannot be seen where the connection to {host} leads; nothing was sent there.")
-    check_address(peer[0], host, "host of the authorization server", reach)
+    check_address(peer[0], host, "an authorization server", reach)

@@ -6,50 +6,94 @@ is called by front ends, from any task of the same loop, and returns at once. Wh
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TypeVar
 
-from mcp_studio.auth.model import Account, AuthStep, NextRequest, SignInState
-from mcp_studio.errors import StudioError
+from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.fetch import Fetcher
+from mcp_studio.auth.flow import Flow
+from mcp_studio.auth.model import Account, AuthStep, Grant, NextRequest, SignInState, StepName
+from mcp_studio.auth.person import Means
+from mcp_studio.auth.redirect import Expected
+from mcp_studio.auth.redirects import Redirects
+from mcp_studio.auth.watched import Watched
+from mcp_studio.errors import SignInNeeded, StudioError, UsageError
+from mcp_studio.limits import Limits
 from mcp_studio.signal import Signal
+from mcp_studio.transport.tap import Tap
+from mcp_studio.urls import judge
 
 Browser = Callable[[str], Awaitable[bool]]
 """Opens a page for a person; False where there is no browser. It is given only addresses that `urls.judge` allows."""
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")
+_LONGEST = 4_096
+T = TypeVar("T")
 
 
 class SignIn:
     """Signing in to one server: discovery, a client, a person's permission, a token, and where that is kept."""
 
-    server: str
-    """The name of the server."""
-    state: SignInState
-    steps: tuple[AuthStep, ...]
-    """All steps, in order, from the beginning; they change in place."""
-    changed: Signal[SignIn]
-    error: StudioError | None
-    """Why it failed or was cancelled."""
-    account: Account | None
-    """What it brought, once `done`."""
-    authorization_url: str
-    """The page where a person gives permission; empty before. Foreign: it is shown through `safetext.safe`."""
-    redirect_uri: str
-    """Where the browser is sent back to."""
-    until: float
-    """Monotonic time at which waiting for the browser ends; 0 while nobody waits."""
-    next_request: NextRequest | None
-    """While `paused`: what is sent after `go_on`."""
-    choices: tuple[str, ...]
-    """While `choosing`: the issuers of the authorization servers; foreign."""
-    step_by_step: bool
-    """Whether it stops before each request."""
-    started_callback: bool
-    """Whether a listener on this machine waits for the browser; else only `paste` goes on."""
-    opened: bool
-    """Whether the page was handed to a browser."""
-    refusal: str
-    """Why the page is not opened by us, in a sentence, or empty."""
-    warnings: tuple[str, ...]
-    """What a person should know of the page's address before going there."""
+    def __init__(
+        self,
+        means: Means,
+        limits: Limits,
+        tap: Tap,
+        browser: Browser,
+        stored: Callable[[Grant], Awaitable[Account]],
+        *,
+        scopes: Sequence[str] = (),
+        challenge: str = "",
+        step_by_step: bool = False,
+        redirect_url: str = "",
+    ) -> None:
+        """Made by `Accounts`. `stored` is told what came; `redirect_url` goes on with what was set aside."""
+        self.server = means.config.name
+        """The name of the server."""
+        self.state: SignInState = "running"
+        self._watched = Watched(self._emit)
+        self.steps: tuple[AuthStep, ...] = self._watched.steps
+        """All steps, in order, from the beginning; they change in place."""
+        self.changed: Signal[SignIn] = Signal()
+        self.error: StudioError | None = None
+        """Why it failed or was cancelled."""
+        self.account: Account | None = None
+        """What it brought, once `done`."""
+        self.authorization_url = ""
+        """The page where a person gives permission; empty before. Foreign: it is shown through `safetext.safe`."""
+        self.redirect_uri = ""
+        """Where the browser is sent back to."""
+        self.until = 0.0
+        """Monotonic time at which waiting for a person ends; 0 while nobody waits."""
+        self.next_request: NextRequest | None = None
+        """While `paused`: what is sent after `go_on`."""
+        self.choices: tuple[str, ...] = ()
+        """While `choosing`: the issuers of the authorization servers; foreign."""
+        self.client_reason = ""
+        """In state `client`: why one is needed, in a sentence."""
+        self.step_by_step = step_by_step
+        """Whether it stops before each request."""
+        self.started_callback = False
+        """Whether a listener on this machine waits for the browser; else only `paste` goes on."""
+        self.opened = False
+        """Whether the page was handed to a browser."""
+        self.refusal = ""
+        """Why the page must not be opened, in a sentence, or empty."""
+        self.warnings: tuple[str, ...] = ()
+        """What a person should know of the page's address before going there."""
+        self._means = means
+        self._limits = limits
+        self._browser = browser
+        self._stored = stored
+        self._resumed = redirect_url
+        self._fetcher = Fetcher(means.config, limits, tap, means.redactor, gate=self._gate, record=self._watched.record)
+        self._flow = Flow(means, self._fetcher, self, asked=scopes, challenge=challenge)
+        self._task: asyncio.Task[None] | None = None
+        self._answer: asyncio.Future[object] | None = None
+        self._redirects: Redirects | None = None
+        self._stopped: StudioError | None = None
 
     @property
     def over(self) -> bool:
@@ -58,15 +102,51 @@ class SignIn:
 
     async def run(self) -> None:
         """Sign in; returns when `over`. Cancelling the task that runs it cancels it."""
-        raise NotImplementedError
+        if self.over:
+            return
+        self._task = asyncio.create_task(self._work(), name=f"sign in to {self.server}")
+        try:
+            await self._task
+        except asyncio.CancelledError:
+            if self._stopped is None:
+                self._end("cancelled", SignInNeeded(f"Signing in to {self.server} was cancelled."))
+                raise
+            self._end("cancelled", self._stopped)
+
+    async def _work(self) -> None:
+        try:
+            async with self._fetcher:
+                grant = await (self._flow.resume(self._resumed) if self._resumed else self._flow.run())
+            self.account = await self._stored(grant)
+        except StudioError as problem:
+            self._end("failed", problem)
+        except OSError as problem:
+            self._end("failed", StudioError(f"The sign-in cannot be kept: {problem.strerror or problem}."))
+        else:
+            self._end("done", None)
+
+    def _end(self, state: SignInState, error: StudioError | None) -> None:
+        if self.over:
+            return
+        self._watched.end(error)
+        self.state, self.error, self.until = state, error, 0.0
+        self.next_request = None
+        self._emit()
+
+    def _emit(self) -> None:
+        self.changed.emit(self)
+
+    # Commands of front ends.
 
     def go_on(self) -> None:
         """While `paused`: send the request."""
-        raise NotImplementedError
+        if self.state == "paused":
+            self._reply(None)
 
     def run_through(self) -> None:
         """Send everything from now on without stopping."""
-        raise NotImplementedError
+        self.step_by_step = False
+        self.go_on()
 
     def choose(self, issuer: str) -> None:
         """While `choosing`: use this one of `choices`.
@@ -74,7 +154,9 @@ class SignIn:
         Raises:
             UsageError: it is none of them.
         """
-        raise NotImplementedError
+        if self.state != "choosing" or issuer not in self.choices:
+            raise UsageError("That is none of the authorization servers to choose from.")
+        self._reply(issuer)
 
     def give_client(self, client_id: str, secret: str = "") -> None:
         """In state `client`: the client that was registered for us at the authorization server by a person.
@@ -82,7 +164,15 @@ class SignIn:
         Raises:
             UsageError: the id is empty or cannot be one.
         """
-        raise NotImplementedError
+        client_id, secret = client_id.strip(), secret.strip()
+        if self.state != "client":
+            raise UsageError("No client id is asked for.")
+        for what, value in (("client id", client_id), ("client secret", secret)):
+            if not (value.isascii() and value.isprintable() and len(value) <= _LONGEST):
+                raise UsageError(f"That is no {what}.", hint="It consists of printable ASCII characters.")
+        if not client_id:
+            raise UsageError("The client id is empty.")
+        self._reply((client_id, secret))
 
     def paste(self, redirect_url: str) -> None:
         """In state `browser`: the address that the browser was sent to, when it could not get there.
@@ -90,11 +180,21 @@ class SignIn:
         Raises:
             UsageError: why it is none; the sign-in goes on waiting.
         """
-        raise NotImplementedError
+        if self.state != "browser" or self._redirects is None:
+            raise UsageError("No redirect is waited for.")
+        self._redirects.paste(redirect_url)
 
     async def open_page(self) -> bool:
         """Hand the page to the browser (once more); False where there is none, or `refusal` says why not."""
-        raise NotImplementedError
+        url = self.authorization_url
+        if not url or judge(url).refusal or self.over:
+            return False
+        try:
+            self.opened = await self._browser(url) or self.opened
+        except StudioError:
+            return False
+        self._emit()
+        return self.opened
 
     async def set_aside(self) -> None:
         """In state `browser`: keep what is needed to go on with `Accounts.resume` within 15 minutes, and end.
@@ -102,8 +202,98 @@ class SignIn:
         Raises:
             StudioError: nothing that outlives this process is kept here; it goes on waiting.
         """
-        raise NotImplementedError
+        pending, store = self._flow.pending, self._means.store
+        if pending is None or self.state != "browser":
+            raise UsageError("There is nothing to set aside.")
+        if not store.lasting:
+            raise StudioError(
+                "The sign-in cannot go on in another run: secrets are kept in memory only.",
+                hint='Paste the redirect into this one, or set [secrets] store to "keyring" or "file".',
+            )
+        await store.save_pending(pending)
+        self._stop(SignInNeeded(f"Signing in to {self.server} waits for the address that the browser ends at."))
 
     def cancel(self) -> None:
         """End it; nothing is stored. Any number of times."""
-        raise NotImplementedError
+        if not self.over:
+            self._stop(SignInNeeded(f"Signing in to {self.server} was cancelled."))
+
+    def _stop(self, why: StudioError) -> None:
+        self._stopped = why
+        if self._task is None:
+            self._end("cancelled", why)
+        else:
+            self._task.cancel()
+
+    # What the flow asks of whoever looks on: `auth.person.Person`.
+
+    def step(self, name: StepName) -> AbstractContextManager[AuthStep]:
+        """A step begins; it ends with the block."""
+        return self._watched.step(name)
+
+    def note(self, text: str) -> None:
+        """Something to be told in the step that runs."""
+        self._watched.note(text)
+
+    async def choose_issuer(self, issuers: Sequence[str]) -> str:
+        """One of several authorization servers."""
+        self.choices = tuple(issuers)
+        chosen = await self._asked("choosing", self._future(), "Nobody chose an authorization server")
+        self.choices = ()
+        return str(chosen)
+
+    async def client(self, why: str) -> tuple[str, str]:
+        """A client id and secret that were registered by hand."""
+        self.client_reason = why
+        answer: tuple[str, str] = await self._asked("client", self._future(), f"{why} Nobody named a client")
+        return answer
+
+    async def permit(self, url: str, expected: Expected, redirects: Redirects) -> str:
+        """The code that the redirect brings."""
+        page = judge(url)
+        self.authorization_url, self.redirect_uri = url, redirects.uri
+        self.refusal, self.warnings = page.refusal, page.warnings
+        if page.refusal:
+            raise AuthFailed(f"The page for giving permission is not opened: {page.refusal}", hint="Nobody went there.")
+        self.started_callback, self._redirects = redirects.listening, redirects
+        code = redirects.expect(expected)
+        opening = asyncio.create_task(self.open_page())
+        try:
+            return await self._asked("browser", code, "Nobody came back from the browser")
+        finally:
+            opening.cancel()
+            self._redirects = None
+
+    def _future(self) -> asyncio.Future[T]:  # type: ignore[type-var]
+        made: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._answer = made  # type: ignore[assignment]
+        return made
+
+    def _reply(self, answer: object) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(answer)
+
+    async def _asked(self, state: SignInState, answer: asyncio.Future[T], otherwise: str) -> T:
+        """Wait for a person, for as long as `limits.sign_in`."""
+        step, seconds = self._watched.current, self._limits.sign_in
+        assert step is not None
+        self.state, step.state, self.until = state, "asking", time.monotonic() + seconds
+        self._emit()
+        try:
+            async with asyncio.timeout(seconds):
+                return await answer
+        except TimeoutError:
+            raise AuthFailed(
+                f"{otherwise} within {seconds / 60:g} minutes.",
+                hint="Sign in again; [limits] sign_in is how many seconds are waited.",
+            ) from None
+        finally:
+            self.state, step.state, self.until = "running", "running", 0.0
+            self._emit()
+
+    async def _gate(self, request: NextRequest) -> None:
+        if not self.step_by_step:
+            return
+        self.next_request = request
+        await self._asked("paused", self._future(), f"Nobody let the request ({request.purpose}) go")
+        self.next_request = None

@@ -58,6 +58,11 @@ class GrantStore:
         """Whether there is a grant, by the file alone: cheap."""
         return (resource, account) in self._index.load().grants
 
+    def issuer(self, resource: str, account: str) -> str:
+        """The authorization server that gave the grant; empty where there is none."""
+        found = self._index.load().grants.get((resource, account), {}).get("issuer")
+        return found if isinstance(found, str) else ""
+
     async def load(self, resource: str, account: str) -> Grant | None:
         """The grant, None where there is none or what is there cannot be read (then `problem` says why).
 

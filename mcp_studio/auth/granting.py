@@ -1,0 +1,85 @@
+"""What token endpoints gave, as what is kept of it; and how a client shows itself to them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from mcp_studio.auth import assertions, claims, scopes
+from mcp_studio.auth.answers import Tokens
+from mcp_studio.auth.dpop import Dpop
+from mcp_studio.auth.failed import said
+from mcp_studio.auth.metadata import IssuerMetadata
+from mcp_studio.auth.model import Client, Grant
+from mcp_studio.config.model import Auth
+from mcp_studio.jsontext import Json, items_of
+
+
+async def client_proof(auth: Auth, client: Client, issuer: str, offered: tuple[str, ...] | None) -> str:
+    """The JWT by which a client shows itself, where that is its way (RFC 7523 2.2); else empty."""
+    if client.method != "private_key_jwt":
+        return ""
+    return await asyncio.to_thread(
+        lambda: assertions.client_assertion(client.client_id, issuer, auth.key, auth.algorithm, offered=offered)
+    )
+
+
+def granted(
+    resource: str,
+    account: str,
+    issuer: IssuerMetadata,
+    client: Client,
+    got: Tokens,
+    *,
+    audience: str,
+    dpop: Dpop | None,
+) -> Grant:
+    """What is kept of the first tokens of a sign-in."""
+    now = time.time()
+    return Grant(
+        resource=resource,
+        account=account,
+        issuer=issuer.issuer,
+        client=client,
+        access_token=got.access_token,
+        token_type=got.token_type,
+        refresh_token=got.refresh_token,
+        id_token=got.id_token,
+        scopes=got.scopes,
+        obtained=now,
+        expires=expiry(got, now),
+        audience=audience,
+        token_endpoint=issuer.token_endpoint,
+        revocation_endpoint=issuer.revocation_endpoint,
+        dpop_key=dpop.pem if dpop and got.token_type == "DPoP" else "",
+        metadata=issuer.raw,
+    )
+
+
+def expiry(got: Tokens, now: float) -> float:
+    """When a token expires, in epoch seconds; 0 where nobody says."""
+    if got.expires_in:
+        return now + got.expires_in
+    told: Json = claims.payload(got.access_token).get("exp")
+    if isinstance(told, bool) or not isinstance(told, (int, float)):
+        return 0.0
+    return float(told) if now < told < now + 1e9 else 0.0
+
+
+def about(got: Tokens, audience: str) -> str:
+    """Tokens in a sentence, with what is odd about them; never themselves."""
+    until = f"for {claims.span(got.expires_in)}" if got.expires_in else "for as long as it is not said"
+    words = [f"A {got.token_type} token {until}, {'with' if got.refresh_token else 'without'} a refresh token."]
+    words += [f"Scopes: {scopes.text(got.scopes)}."] if got.scopes else []
+    if other := meant_for(got.access_token, audience):
+        words.append(f"It is meant for {other}, and {said(audience)} was asked for.")
+    return " ".join((*words, *got.notes.values()))
+
+
+def meant_for(token: str, audience: str) -> str:
+    """Whom a token is for, where it says so and that is somebody else than `audience`; else empty."""
+    aud: Json = claims.payload(token).get("aud")
+    meant = [str(one) for one in (items_of(aud) or [aud]) if one]
+    if not meant or not audience or audience.rstrip("/") in [one.rstrip("/") for one in meant]:
+        return ""
+    return said(", ".join(meant[:5]))

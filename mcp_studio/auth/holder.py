@@ -1,0 +1,148 @@
+"""The grant of one server and account in this process: read once, renewed by one at a time, used by all.
+
+Other processes use the same grant: before renewing it is read again under a lock between processes, and what is newer
+there is taken instead of asking for something new with a refresh token that may be used up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from mcp_studio.auth.dpop import Dpop
+from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.fetch import Fetcher
+from mcp_studio.auth.model import Grant
+from mcp_studio.auth.renewing import DEAD, expiring, refresh
+from mcp_studio.auth.store import GrantStore
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError
+from mcp_studio.transport.tap import Headers
+
+T = TypeVar("T")
+Note = Callable[[str], None]
+
+
+class Holder:
+    """Whatever changes a grant goes through here."""
+
+    def __init__(self, store: GrantStore, resource: str, account: str) -> None:
+        self.store = store
+        self.resource = resource
+        self.account = account
+        self.grant: Grant | None = None
+        self.turn = asyncio.Lock()
+        """For whoever gets a new token, one at a time; nobody holds it during a request to the server."""
+        self.note: Note = lambda text: None
+        self._dpop: tuple[str, Dpop] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a grant, as far as that can be told without the vault."""
+        return self.grant is not None or self.store.known(self.resource, self.account)
+
+    async def current(self) -> Grant | None:
+        """The grant, from the vault when it is first asked for, or when another process has made one since.
+
+        Raises:
+            VaultRefused: it is there and cannot be read.
+        """
+        if self.grant is None and self.store.known(self.resource, self.account):
+            async with self.turn:
+                if self.grant is None:
+                    self.grant = await self.store.load(self.resource, self.account)
+                    if self.grant is None and self.store.problem:
+                        self.note(self.store.problem)
+        return self.grant
+
+    def put(self, grant: Grant | None) -> None:
+        """What signing in brought, or that there is nothing any more."""
+        self.grant = grant
+
+    async def proofs(self, grant: Grant) -> Dpop | None:
+        """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
+        if not grant.dpop_key:
+            return None
+        if self._dpop is None or self._dpop[0] != grant.dpop_key:
+            self._dpop = (grant.dpop_key, await asyncio.to_thread(Dpop.load, grant.dpop_key))
+        return self._dpop[1]
+
+    def seen(self, url: str, headers: Headers) -> None:
+        """The headers of a response: nonces."""
+        if self._dpop is not None:
+            self._dpop[1].seen(url, headers)
+
+    async def renew(
+        self, config: ServerConfig, fetchers: Callable[[], Fetcher], sent: str, *, force: bool = False
+    ) -> Grant | None:
+        """Another token than `sent`, got by refreshing; None where that takes a person.
+
+        Waits for its turn; whoever got one meanwhile got it for all. With `force` it is refreshed in any case.
+
+        Raises:
+            AuthFailed, StudioError: the authorization server cannot be asked right now.
+        """
+        return await self.to_its_end(self._renew(config, fetchers, sent, force=force))
+
+    async def to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something that others may count on, also when whoever wanted it leaves."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return await asyncio.shield(task)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # Nobody may be there any more to be told.
+
+    async def _renew(
+        self, config: ServerConfig, fetchers: Callable[[], Fetcher], sent: str, *, force: bool
+    ) -> Grant | None:
+        async with self.turn:
+            if self.grant is not None and self.grant.access_token != sent:
+                return self.grant
+            async with self.store.lock(self.resource, self.account):
+                found = await self._newest()
+                if found is None or (found.access_token != sent and not expiring(found) and not force):
+                    return found
+                async with fetchers() as fetcher:
+                    return await self._refreshed(config, fetcher, found)
+
+    async def _newest(self) -> Grant | None:
+        """What the vault has; what we have where it cannot be read, or was never kept."""
+        try:
+            kept = await self.store.load(self.resource, self.account)
+        except StudioError as problem:
+            self.note(problem.message)
+            kept = None
+        if kept is not None and (self.grant is None or kept.obtained >= self.grant.obtained):
+            self.grant = kept
+        return self.grant
+
+    async def _refreshed(self, config: ServerConfig, fetcher: Fetcher, found: Grant) -> Grant | None:
+        if not found.refresh_token:
+            return None
+        try:
+            new = await refresh(fetcher, config.auth, found)
+        except AuthFailed as problem:
+            if problem.error not in DEAD:
+                raise
+            self.note(f"The refresh token is of no use any more. {problem.message}")
+            if problem.error == "invalid_client" and found.client.how in ("registered", "typed"):
+                await self.store.remove_client(found.issuer, self.account)
+            await self._keep(replace(found, refresh_token=""), config)
+            return None
+        await self._keep(new, config)
+        return new
+
+    async def _keep(self, grant: Grant, config: ServerConfig) -> None:
+        self.grant = grant
+        try:
+            await self.store.save(grant, config.name)
+        except (StudioError, OSError) as problem:
+            said = problem.message if isinstance(problem, StudioError) else str(problem)
+            self.note(f"The renewed token is used, and could not be kept: {said}")

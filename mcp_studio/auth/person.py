@@ -1,0 +1,48 @@
+"""What a flow works with, and who looks on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from mcp_studio.auth.model import AuthStep, StepName
+from mcp_studio.auth.redirect import Expected
+from mcp_studio.auth.redirects import Redirects
+from mcp_studio.auth.store import GrantStore
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.redact import Redactor
+
+
+class Person(Protocol):
+    """Whoever looks on."""
+
+    def step(self, name: StepName) -> AbstractContextManager[AuthStep]:
+        """A step begins; it ends with the block, and fails with the `StudioError` that leaves it."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something to be told in the step that runs."""
+        ...
+
+    async def choose_issuer(self, issuers: Sequence[str]) -> str:
+        """One of several authorization servers."""
+        ...
+
+    async def client(self, why: str) -> tuple[str, str]:
+        """A client id and secret that were registered by hand."""
+        ...
+
+    async def permit(self, url: str, expected: Expected, redirects: Redirects) -> str:
+        """The code that the redirect brings."""
+        ...
+
+
+class Means(NamedTuple):
+    """What a flow works with."""
+
+    config: ServerConfig
+    store: GrantStore
+    redactor: Redactor
+    document: str
+    """Our client id metadata document, or empty."""

@@ -1,0 +1,59 @@
+"""Registering a client dynamically: the one exchange (RFC 7591 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mcp_studio.auth import registration
+from mcp_studio.auth.failed import AuthFailed, said, without
+from mcp_studio.auth.fetch import Fetched, Fetcher
+from mcp_studio.auth.metadata import IssuerMetadata
+from mcp_studio.auth.model import Client
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import JsonProblem, dumps, loads, mapping
+
+_HINT = (
+    "It has to register clients like this one (RFC 7591); or a client that somebody registered by hand can be named: "
+    "client_id in the [servers.NAME.auth] table."
+)
+
+
+async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, scopes: Sequence[str]) -> Client:
+    """A new client at an authorization server.
+
+    Raises:
+        AuthFailed: it does not register us, or as something else than was asked for.
+        StudioError: as `Fetcher.send`.
+    """
+    asked = registration.request(issuer, redirect_uri, scopes)
+    headers = [("Content-Type", "application/json")]
+    answer = await fetcher.send(
+        "registration", "POST", issuer.registration_endpoint, headers=headers, body=dumps(asked)
+    )
+    try:
+        raw = loads(answer.body, most=64, values=10_000)
+    except (JsonProblem, LimitExceeded):
+        raw = None
+    if not 200 <= answer.status < 300:
+        raise _refused(answer, mapping(raw), issuer)
+    if raw is None:
+        raise AuthFailed(
+            f"The registration endpoint {issuer.registration_endpoint} answered without JSON (status {answer.status}).",
+            hint="It has to answer with what it registered, as a JSON object (RFC 7591 3.2.1).",
+        )
+    return registration.read(raw, asked=asked, metadata=issuer)
+
+
+def _refused(answer: Fetched, raw: dict[str, object], issuer: IssuerMetadata) -> AuthFailed:
+    error, told = raw.get("error"), raw.get("error_description")
+    words = [f"status {answer.status}"]
+    if isinstance(error, str) and error:
+        words.append(without(error[:80], ()))
+    said_so = f": {said(without(told, ()))}" if isinstance(told, str) and told else ""
+    known = "" if issuer.place else " Nothing says that this server signs people in by OAuth at all."
+    return AuthFailed(
+        f"The registration endpoint {issuer.registration_endpoint} refused, with {', '.join(words)}{said_so}.{known}",
+        hint=_HINT if issuer.place else f"It may want a header with a key instead of a sign-in. {_HINT}",
+        error=error[:80] if isinstance(error, str) else "",
+        status=answer.status,
+    )

@@ -1,0 +1,100 @@
+"""Tokens anew without a person (RFC 6749 6), and taking them back (RFC 7009); by what was kept, nothing is guessed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+
+from mcp_studio.auth import granting, tokens
+from mcp_studio.auth.dpop import Dpop
+from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.fetch import Fetcher
+from mcp_studio.auth.model import Grant
+from mcp_studio.auth.redeem import redeem
+from mcp_studio.config.model import Auth
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import items_of, mapping
+
+SKEW = 30.0
+"""Seconds before its end from which on a token is renewed; less for one that does not live long."""
+DEAD = ("invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_target")
+"""Refusals after which a refresh token will not be taken later either."""
+
+
+def expiring(grant: Grant, now: float | None = None) -> bool:
+    """Whether a token has expired, or is about to."""
+    if not grant.expires:
+        return False
+    life = grant.expires - grant.obtained
+    return (time.time() if now is None else now) >= grant.expires - min(SKEW, max(0.0, life) / 4)
+
+
+def expired(grant: Grant) -> bool:
+    """Whether a token is of no use any more, by our clock."""
+    return bool(grant.expires) and time.time() >= grant.expires
+
+
+async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
+    """The grant with new tokens.
+
+    Raises:
+        AuthFailed: there are none; with an `error` of `DEAD` there never will be.
+        StudioError: as `Fetcher.send`.
+    """
+    dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
+    offered = items_of(mapping(grant.metadata).get("token_endpoint_auth_signing_alg_values_supported"))
+    algorithms = tuple(one for one in offered if isinstance(one, str)) or None
+    shown = await granting.client_proof(auth, grant.client, grant.issuer, algorithms)
+    form = tokens.refresh_form(grant.refresh_token, grant.audience)
+    request = tokens.post(grant.token_endpoint, grant.client, form, assertion=shown)
+    use = "must" if dpop else "no"
+    got = await redeem(fetcher, request, "renewed token", asked=grant.scopes, dpop=dpop, use=use)
+    now = time.time()
+    return replace(
+        grant,
+        access_token=got.access_token,
+        token_type=got.token_type,
+        # An answer without one leaves the old one in force (RFC 6749 6).
+        refresh_token=got.refresh_token or grant.refresh_token,
+        id_token=got.id_token or grant.id_token,
+        scopes=got.scopes,
+        obtained=now,
+        expires=granting.expiry(got, now),
+    )
+
+
+async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
+    """Take the tokens back where that is offered; what came of it, in a sentence. Never raises a `StudioError`."""
+    if not grant.revocation_endpoint:
+        return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
+    done: list[str] = []
+    for name, kind, token in (
+        ("refresh token", "refresh_token", grant.refresh_token),
+        ("access token", "access_token", grant.access_token),
+    ):
+        if not token:
+            continue
+        try:
+            await _revoke_one(fetcher, auth, grant, kind, token)
+        except StudioError as problem:
+            return f"The {name} could not be revoked: {problem.message}"
+        done.append(name)
+    return f"{grant.issuer} revoked the {' and the '.join(done)}."
+
+
+async def _revoke_one(fetcher: Fetcher, auth: Auth, grant: Grant, kind: str, token: str) -> None:
+    shown = await granting.client_proof(auth, grant.client, grant.issuer, None)
+    form = tokens.revocation_form(token, kind)
+    request = tokens.post(grant.revocation_endpoint, grant.client, form, assertion=shown)
+    answer = await fetcher.send(
+        f"revocation of the {kind.replace('_', ' ')}",
+        "POST",
+        request.url,
+        headers=list(request.headers),
+        body=request.body,
+        secrets=request.secrets,
+    )
+    # 200 also for a token that was not known (RFC 7009 2.2).
+    if not 200 <= answer.status < 300:
+        raise AuthFailed(f"the revocation endpoint {grant.revocation_endpoint} answered with status {answer.status}.")
