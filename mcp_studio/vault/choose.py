@@ -38,7 +38,7 @@ def open_vault(
         return FileVault(file_in(state), drawer, passphrase)
     from mcp_studio.vault.oskeyring import KeyringVault
 
-    return KeyringVault(drawer, patience=patience)
+    return KeyringVault(drawer, patience=patience, lock=state / "keyring.lock")
 
 
 def forget_memory() -> None:

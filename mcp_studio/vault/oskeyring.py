@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.vault import backends
 from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged, VaultLocked, VaultRefused
+from mcp_studio.vault.lock import FileLock, LockHeld
 from mcp_studio.vault.secret_service import SecretService
 from mcp_studio.vault.splitting import Split
 
@@ -124,14 +127,19 @@ class KeyringVault:
 
     kind: Keeping = "keyring"
 
-    def __init__(self, drawer: Drawer = "secrets", *, patience: float = PATIENCE) -> None:
+    def __init__(self, drawer: Drawer = "secrets", *, patience: float = PATIENCE, lock: Path | None = None) -> None:
         """Look for a keyring.
+
+        Args:
+            patience: seconds that one call may take.
+            lock: the file by which processes wait for each other's changes: what is read back is what was written.
 
         Raises:
             VaultRefused: why there is none that can be used, and how to get one.
         """
         self._service = SERVICES[drawer]
         self._patience = patience
+        self._lock = lock
         self.place = _worker.run(_find, patience).known.place
 
     def get(self, name: str) -> str | None:
@@ -148,7 +156,8 @@ class KeyringVault:
         Raises:
             VaultRefused: it is not kept, or not as it is.
         """
-        self._run(partial(_kept, name=name, value=value, place=self.place))
+        with self._alone():
+            self._run(partial(_kept, name=name, value=value, place=self.place))
 
     def delete(self, name: str) -> bool:
         """Forget a secret; False where there was none.
@@ -156,7 +165,25 @@ class KeyringVault:
         Raises:
             VaultRefused: it may still be there.
         """
-        return self._run(lambda shelf: shelf.delete(name))
+        with self._alone():
+            return self._run(lambda shelf: shelf.delete(name))
+
+    @contextmanager
+    def _alone(self) -> Generator[None]:
+        """No other process changes anything meanwhile."""
+        lock = FileLock(self._lock, "the keyring") if self._lock else None
+        try:
+            if lock:
+                lock.acquire(self._patience)
+        except LockHeld as problem:
+            raise VaultRefused(problem.message, hint=problem.hint) from None
+        except OSError as problem:
+            raise VaultRefused(f"Cannot be written: {problem.strerror}.", file=str(self._lock)) from None
+        try:
+            yield
+        finally:
+            if lock:
+                lock.release()
 
     def _run(self, work: Callable[[Split | _Shelf], T]) -> T:
         def do() -> T:

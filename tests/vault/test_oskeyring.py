@@ -1,0 +1,184 @@
+"""The operating system's keyring, on a real Secret Service: gnome-keyring in a D-Bus session of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.errors import ConfigError
+from mcp_studio.vault import keyring, oskeyring
+from mcp_studio.vault.base import VaultDamaged, VaultLocked, VaultRefused
+from mcp_studio.vault.choose import open_vault
+from mcp_studio.vault.oskeyring import KeyringVault
+from mcp_studio.vault.secret_service import SecretService
+from tests.keyring_session import KeyringSession, own_keyring
+from tests.support import ROOT, run, wait_until
+
+__all__ = ["own_keyring"]
+
+
+@pytest.fixture
+def session(own_keyring: KeyringSession, monkeypatch: pytest.MonkeyPatch) -> KeyringSession:
+    own_keyring.use(monkeypatch)
+    return own_keyring
+
+
+@pytest.mark.parametrize("value", ["s", "ä € 😀 \x00 \n", "x" * 300_000, "mcp-studio parts 1 a 1 " + "0" * 64])
+def test_what_is_kept_is_read_back_and_forgotten(session: KeyringSession, value: str) -> None:
+    vault = KeyringVault("tokens")
+    assert vault.place == "the Secret Service keyring" and vault.kind == "keyring"
+    assert vault.get("a name / of: any kind") is None and not vault.delete("a name / of: any kind")
+    vault.set("a name / of: any kind", value)
+    assert KeyringVault("tokens").get("a name / of: any kind") == value
+    vault.set("a name / of: any kind", "another")
+    assert vault.get("a name / of: any kind") == "another"
+    assert vault.delete("a name / of: any kind") and vault.get("a name / of: any kind") is None
+    assert session.stored() == {}
+
+
+def test_tokens_and_named_secrets_never_meet(session: KeyringSession) -> None:
+    named, tokens = KeyringVault("secrets"), open_vault("keyring", session.files[0].parent)
+    tokens.set("x", "token")
+    assert named.get("x") is None and not named.delete("x")
+    named.set("x", "secret")
+    assert session.stored() == {("mcp-studio", "x"): "secret", ("mcp-studio sign-in", "x"): "token"}
+    named.delete("x"), tokens.delete("x")
+
+
+def test_another_program_reads_what_we_keep_and_we_what_it_keeps(session: KeyringSession) -> None:
+    vault = KeyringVault()
+    vault.set("ours", "1")
+    command = [sys.executable, "-m", "keyring"]
+    shown = subprocess.run(
+        [*command, "get", "mcp-studio", "ours"], env=session.environ, capture_output=True, text=True, timeout=30
+    )
+    assert shown.stdout == "1\n"
+    subprocess.run(
+        [*command, "set", "mcp-studio", "theirs"], env=session.environ, input=b"2", timeout=30, check=True,
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert vault.get("theirs") == "2"
+    assert vault.delete("ours") and vault.delete("theirs")
+
+
+def test_a_locked_keyring_says_so_and_works_once_it_is_unlocked(session: KeyringSession) -> None:
+    vault = KeyringVault()
+    vault.set("x", "kept")
+    session.lock()
+    for refused in (lambda: vault.get("x"), lambda: vault.set("x", "lost"), lambda: vault.delete("x")):
+        with pytest.raises(VaultLocked, match="locked, and nobody has unlocked it") as raised:
+            refused()
+        assert "Unlock it" in raised.value.hint and 'store = "file"' in raised.value.hint
+    session.unlock()
+    assert vault.get("x") == "kept" and vault.delete("x")
+
+
+def test_a_keyring_that_ends_says_so_and_its_successor_is_used(session: KeyringSession) -> None:
+    vault = KeyringVault()
+    vault.set("x", "kept")
+    session.end_daemon()
+    for refused in (lambda: vault.get("x"), lambda: vault.set("x", "lost"), lambda: KeyringVault()):
+        with pytest.raises(VaultRefused, match="no Secret Service runs in this D-Bus session") as raised:
+            refused()
+        assert "gnome-keyring" in raised.value.hint and 'store = "memory"' in raised.value.hint
+    session.start_daemon()
+    assert vault.get("x") == "kept" and vault.delete("x")
+
+
+def test_a_keyring_that_is_started_anew_between_two_calls_is_not_noticed(session: KeyringSession) -> None:
+    vault = KeyringVault()
+    vault.set("x", "kept")
+    session.end_daemon()
+    session.start_daemon()
+    assert vault.get("x") == "kept" and vault.delete("x")
+
+
+def test_a_keyring_that_hangs_is_given_up_and_does_not_hold_up_the_next(session: KeyringSession) -> None:
+    vault = KeyringVault(patience=0.3)
+    vault.set("x", "kept")
+    os.kill(session.daemon, signal.SIGSTOP)
+    try:
+        for longest in (5.0, 0.29):
+            began = time.monotonic()
+            with pytest.raises(VaultLocked, match="does not answer"):
+                vault.get("x")
+            assert time.monotonic() - began < longest
+        with pytest.raises(VaultLocked):
+            vault.set("x", "never begun")
+    finally:
+        os.kill(session.daemon, signal.SIGCONT)
+    patient = KeyringVault()
+    assert patient.get("x") == "kept" and patient.delete("x")
+
+
+def test_many_secrets_need_one_connection_that_is_closed_afterwards(
+    session: KeyringSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oskeyring, "_IDLE", 0.2)
+    vault = KeyringVault()
+    vault.set("x", "kept")
+    backend = oskeyring._found.backend if oskeyring._found else None
+    assert isinstance(backend, SecretService) and backend.connected
+    used = backend._connection
+    for _ in range(5):
+        assert vault.get("x") == "kept"
+    assert backend._connection is used
+    vault.delete("x")
+    run(wait_until(lambda: not backend.connected, what="the connection is closed"))
+    assert vault.get("x") is None
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from mcp_studio.vault.choose import open_vault
+vault = open_vault("keyring", Path(sys.argv[2]), drawer="secrets")
+name = sys.argv[1]
+for number in range(5):
+    vault.set(name, name * 200)
+    vault.set("shared", name * 200)
+    assert vault.get(name) == name * 200 and vault.get("shared") in ("a" * 200, "b" * 200)
+"""
+
+
+def test_two_processes_keep_their_secrets_at_the_same_time(session: KeyringSession, home: Path) -> None:
+    command = [sys.executable, "-c", WRITER]
+    writers = [subprocess.Popen([*command, name, str(home)], env=session.environ, cwd=ROOT) for name in "ab"]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    vault = KeyringVault()
+    assert vault.get("a") == "a" * 200 and vault.get("shared") in ("a" * 200, "b" * 200)
+    assert all(vault.delete(name) for name in ("a", "b", "shared"))
+
+
+def test_what_was_not_kept_as_it_was_written_is_an_error(
+    session: KeyringSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = KeyringVault()
+    monkeypatch.setattr(SecretService, "set_password", lambda *_: None)
+    with pytest.raises(VaultDamaged, match="The Secret Service keyring did not keep `x`"):
+        vault.set("x", "y")
+
+
+def test_named_secrets_come_from_the_keyring_and_missing_ones_say_how_to_store_them(session: KeyringSession) -> None:
+    assert keyring.keep("x", "kept") == "the Secret Service keyring"
+    assert keyring.lookup("x") == "kept"
+    with pytest.raises(ConfigError, match="The keyring holds nothing under `y`") as raised:
+        keyring.lookup("y")
+    assert raised.value.hint == "Store it: mcp-studio config secrets set y"
+    assert [tuple(one) for one in keyring.names().list()] == [("x", "keyring")]
+    assert keyring.remove("x") and not keyring.remove("x") and keyring.names().list() == ()
+
+
+def test_the_value_is_in_no_file_and_in_no_clear_text_on_the_way(session: KeyringSession) -> None:
+    vault = KeyringVault()
+    vault.set("x", "Pl4nt3d-value")
+    assert session.files and not any(b"Pl4nt3d" in file.read_bytes() for file in session.files)
+    backend = oskeyring._found.backend if oskeyring._found else None
+    assert isinstance(backend, SecretService) and backend._collection.session.encrypted
+    vault.delete("x")
