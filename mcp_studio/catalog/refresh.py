@@ -113,7 +113,9 @@ class Refresher:
         _, before = self._kept.get(config.name, (config, Memory()))
         found = "modern" if status.modern else "legacy"
         # An era that was asked for says nothing of the one to try first when none is.
-        memory = Memory(before.era if config.era != "auto" or config.protocol_version else found, dict(before.listings))
+        era = before.era if config.era != "auto" or config.protocol_version else found
+        spoken = status.spoken if config.kind == "http" and not config.transport else ""
+        memory = Memory(era, dict(before.listings), spoken=spoken)
         try:
             while True:
                 kinds, watch.dirty = watch.dirty, set()

@@ -31,7 +31,7 @@ from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
 
-MakeTransport = Callable[[ServerConfig, Limits, ServerTap, Clock | None], Transport]
+MakeTransport = Callable[[ServerConfig, Limits, ServerTap, Clock | None, str], Transport]
 
 
 class ConnectionManager:
@@ -250,7 +250,7 @@ class ConnectionManager:
 
     def transport(self, config: ServerConfig, tap: ServerTap, clock: Clock | None = None) -> Transport:
         """Make the transport of a server."""
-        return self._make_transport(config, self.limits, tap, clock)
+        return self._make_transport(config, self.limits, tap, clock, self._memories.recall(config).spoken)
 
     def tap(self, config: ServerConfig, ledger: Ledger | None = None) -> ServerTap:
         """Make the tap of a server, or of a connection beside its own; its secrets are told to the redactor first."""

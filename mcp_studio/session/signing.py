@@ -90,10 +90,12 @@ class Signing:
 
     # ------------------------------------------------------------------ on the wire
 
-    def transport(self, config: ServerConfig, limits: Limits, tap: ServerTap, clock: Clock | None) -> Transport:
-        """A transport, not opened yet, with the credentials for it."""
+    def transport(
+        self, config: ServerConfig, limits: Limits, tap: ServerTap, clock: Clock | None, spoken: str = ""
+    ) -> Transport:
+        """A transport, not opened yet, with the credentials for it; `spoken`: see `make`."""
         if not signs_in(config):
-            return make(config, limits, tap)
+            return make(config, limits, tap, spoken=spoken)
 
         async def load() -> Credentials | None:
             await asyncio.to_thread(late.import_accounts)
@@ -103,7 +105,7 @@ class Signing:
             """Nobody has ever signed in here, and the entry has no grant that needs nobody."""
             return self._accounts is None and config.auth.kind in _PERSONAL and not self._index.exists()
 
-        return make(config, limits, tap, Signer(load, pointless, clock))
+        return make(config, limits, tap, Signer(load, pointless, clock), spoken)
 
     async def _ask(self, config: ServerConfig, tap: ServerTap, request: SignInRequest) -> bool:
         """Whether somebody has signed in; nobody is asked before the connection is ready."""

@@ -2,15 +2,17 @@
 
 Specification 2025-03-26 to 2025-11-25, basic/transports, "Backwards Compatibility": a server that refuses the POST of
 `initialize` with status 400, 404 or 405, and opens an event stream with an `endpoint` event on GET, is an older one.
+What was found out is remembered by whoever makes the transport, and then tried first.
 """
 
 from __future__ import annotations
 
 from mcp_studio.config.model import Kind, ServerConfig
-from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
+from mcp_studio.errors import ConfigError, ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.skim import Node
+from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http import HttpTransport
@@ -27,8 +29,12 @@ _PATIENCE = 5.0
 class FallbackTransport:
     """Implements `base.Transport` by one of two others, and `base.Sink` for the first of them."""
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
+    def __init__(
+        self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None, spoken: str = ""
+    ) -> None:
         edge = edge or Edge(config, limits, tap)
+        modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
+        self._older_first = spoken == "sse" and not modern
         self._tap = tap
         self._newer = HttpTransport(config, limits, tap, edge)
         self._older = SseTransport(config, limits, tap, edge, min(edge.connect, _PATIENCE))
@@ -45,8 +51,19 @@ class FallbackTransport:
         return self._active.kind
 
     async def open(self, sink: Sink) -> Opened:
-        """Prepare the connections; see `HttpTransport.open`."""
+        """Prepare the connections; see `HttpTransport.open`. Where HTTP+SSE was spoken last time, open its stream."""
         self._sink = sink
+        if self._older_first:
+            try:
+                opened = await self._older.open(sink)
+            except (SignInNeeded, ConfigError):
+                raise
+            except StudioError as problem:
+                self._tried = True
+                self._tap.note(f"there was HTTP+SSE at this address last time, and not now: {problem.message}")
+            else:
+                self._active = self._older
+                return opened
         return await self._newer.open(self)
 
     async def send(self, out: Outgoing) -> None:

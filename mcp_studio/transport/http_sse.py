@@ -13,6 +13,7 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
+from mcp_studio.protocol.skim import Node
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.transport import http_post
 from mcp_studio.transport.base import Opened, Sink
@@ -21,7 +22,7 @@ from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpLost, HttpUnreachable, excerpt
 from mcp_studio.transport.http_phases import Standing
 from mcp_studio.transport.http_status import refused, wrong_type
-from mcp_studio.transport.http_wire import Wire
+from mcp_studio.transport.http_wire import Wire, look
 from mcp_studio.transport.sse import SseEvent, SseParser
 from mcp_studio.transport.tap import Tap
 from mcp_studio.transport.tasks import Tasks
@@ -79,11 +80,8 @@ class SseTransport:
         named = self._named = asyncio.get_running_loop().create_future()
         stream = self._tasks.spawn(self._listen())
         try:
-            async with asyncio.timeout(self._patience):
-                endpoint = await asyncio.shield(named)
-                self._wire.endpoint = endpoint
-        except TimeoutError:
-            raise self._mute() from None
+            endpoint = await asyncio.shield(named)
+            self._wire.endpoint = endpoint
         finally:
             if self._wire.endpoint is None:
                 self._wire.sink = None
@@ -168,12 +166,17 @@ class SseTransport:
     # ------------------------------------------------------------------ in
 
     async def _listen(self) -> None:
-        edge = self._wire.edge
+        edge, loop = self._wire.edge, asyncio.get_running_loop()
         lines = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         try:
-            async with edge.exchange("GET", lines, head=edge.connect, patience=self._wire.patience) as answer:
+            async with edge.exchange("GET", lines, head=self._patience, patience=self._wire.patience) as answer:
                 await self._accept(answer)
-                await self._read(answer)
+                # Counted from here: before, the server may have asked to wait, or a token may have been renewed.
+                naming = loop.call_later(self._patience, self._mute)
+                try:
+                    await self._read(answer)
+                finally:
+                    naming.cancel()
             raise HttpLost(f"{edge.place} ended the stream of events; the session is lost with it.")
         except StudioError as error:
             self._broke(error)
@@ -198,12 +201,13 @@ class SseTransport:
         parser = SseParser(self._limits.message, self._wire.too_long)
         while chunk := await answer.chunk():
             for event in parser.feed(chunk):
-                self._event(event, answer)
+                root = await look(event.data)
+                self._event(event, answer, root)
                 await answer.breathe()
 
-    def _event(self, event: SseEvent, answer: Answer) -> None:
+    def _event(self, event: SseEvent, answer: Answer, root: Node | None) -> None:
         if event.kind == "message":
-            self._wire.deliver(event.data, answer.exchange)
+            self._wire.deliver(event.data, answer.exchange, root)
         elif event.kind == "endpoint" and self._named is not None and not self._named.done():
             reference = event.data.decode("utf-8", "replace").strip()
             self._named.set_result(self._wire.edge.within(answer.url, reference))
@@ -213,9 +217,12 @@ class SseTransport:
 
     # ------------------------------------------------------------------ ends
 
-    def _mute(self) -> HttpUnreachable:
-        place, seconds = self._wire.edge.place, f"{self._patience:g} seconds"
-        return HttpUnreachable(f"{place} did not name an endpoint for messages within {seconds}.", hint=_HINT)
+    def _mute(self) -> None:
+        """The stream is open, and nothing on it says where messages go."""
+        if self._named is not None and not self._named.done():
+            place, seconds = self._wire.edge.place, f"{self._patience:g} seconds"
+            why = f"{place} did not name an endpoint for messages within {seconds}."
+            self._named.set_exception(HttpUnreachable(why, hint=_HINT))
 
     def _broke(self, error: StudioError) -> None:
         """The stream is over: a failure of opening, or the end of the transport."""

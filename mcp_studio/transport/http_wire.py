@@ -149,7 +149,7 @@ class Wire:
                     for event in parser.feed(chunk):
                         cursor.messages += 1
                         if event.kind == "message":
-                            self.deliver(event.data, answer.exchange, await _look(event.data))
+                            self.deliver(event.data, answer.exchange, await look(event.data))
                         else:
                             self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
                         await answer.breathe()
@@ -201,7 +201,7 @@ def is_json(media_type: str) -> bool:
     return media_type == "application/json" or media_type.endswith("+json")
 
 
-async def _look(data: bytes) -> Node | None:
+async def look(data: bytes) -> Node | None:
     """The outer structure of a large event, found in slices between which others have their turn."""
     if len(data) < LARGE:
         return None

@@ -9,8 +9,15 @@ from mcp_studio.transport.credentials import Credentials
 from mcp_studio.transport.tap import Tap
 
 
-def make(config: ServerConfig, limits: Limits, tap: Tap, credentials: Credentials | None = None) -> Transport:
-    """A transport, not opened yet; `credentials` are used where it is one over HTTP."""
+def make(
+    config: ServerConfig, limits: Limits, tap: Tap, credentials: Credentials | None = None, spoken: str = ""
+) -> Transport:
+    """A transport, not opened yet.
+
+    Args:
+        credentials: used where it is one over HTTP.
+        spoken: which of the two at a URL was spoken last time (`http` or `sse`), where the entry does not say.
+    """
     if config.kind == "stdio":
         from mcp_studio.transport.stdio import StdioTransport
 
@@ -33,4 +40,4 @@ def make(config: ServerConfig, limits: Limits, tap: Tap, credentials: Credential
         return HttpTransport(config, limits, tap, edge)
     from mcp_studio.transport.http_fallback import FallbackTransport
 
-    return FallbackTransport(config, limits, tap, edge)
+    return FallbackTransport(config, limits, tap, edge, spoken)

@@ -9,6 +9,7 @@ import pytest
 from mcp_studio.call.outcome import Succeeded
 from mcp_studio.protocol.large import LargeObject
 from tests.servers.http_raw import RawServer, Reply, Request
+from tests.servers.http_sse import SseServer
 from tests.studio_support import call, http, opened
 from tests.support import run
 
@@ -42,10 +43,20 @@ class Large:
                 await reply.result(result)
 
 
-@pytest.mark.parametrize("events", [False, True])
-def test_a_large_answer_stays_unread(events: bool) -> None:
+async def older(server: SseServer, got: Request, reply: Reply) -> None:
+    """The same on the stream of HTTP+SSE."""
+    if got.json.get("method") == "tools/list":
+        await server.answer(got, reply, tools=[{"name": "much", "inputSchema": {"type": "object"}}])
+    else:
+        await server.answer(got, reply, content=[{"type": "text", "text": TEXT}])
+
+
+@pytest.mark.parametrize("kind", ["json", "events", "sse"])
+def test_a_large_answer_stays_unread(kind: str) -> None:
     async def check() -> None:
-        async with RawServer(Large(events)) as server, opened(http(server.url)) as studio:
+        handler = SseServer(call=older) if kind == "sse" else Large(kind == "events")
+        transport = "sse" if kind == "sse" else ""
+        async with RawServer(handler) as server, opened(http(server.url, transport=transport)) as studio:
             outcome = await call(studio, "much")
             assert isinstance(outcome, Succeeded) and isinstance(outcome.result, LargeObject)
             span = outcome.result["content"][0].span("text")
