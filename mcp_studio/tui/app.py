@@ -15,19 +15,21 @@ from textual.theme import Theme
 
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.safetext import hidden_in, safe
-from mcp_studio.tui import actions, clipboard, late, themes
+from mcp_studio.tui import actions, clipboard, late, late_auth, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.driver import prompt_driver
 from mcp_studio.tui.key_order import KeyOrder
 from mcp_studio.tui.screens.main import MainScreen
 from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.walls import WALL
+from mcp_studio.vault import keyring
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
     from textual.screen import Screen
 
     from mcp_studio.studio import Studio
+    from mcp_studio.vault.base import AskPassphrase
 
 _TYPING = 2.0
 """Seconds after a letter during which more are expected to come."""
@@ -53,6 +55,7 @@ class StudioApp(App[int]):
         self.failure: Exception | None = None
         """The mistake of our own that ended the app."""
         self._letter_at = 0.0
+        self._asked_before: AskPassphrase | None = None
         self._said: dict[str, float] = {}
         self.animation_level = "none"
         choose(ascii=settings.ascii)
@@ -137,10 +140,16 @@ class StudioApp(App[int]):
     def on_mount(self) -> None:
         """Say what of the person's own files could not be used, and once that nothing is recorded any more."""
         self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))
+        self._asked_before = keyring.passphrase()
+        keyring.ask_with(late_auth.asking_passphrase(self))
         for bad in self._bad_themes:
             self.say(f"{bad.file.name}: {bad.reason}", "warning")
         for sentence in self._bad_keys:
             self.say(sentence, "warning")
+
+    def on_unmount(self) -> None:
+        """Nobody can be asked here any more."""
+        keyring.ask_with(self._asked_before)
 
     # Telling the person
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,7 +50,15 @@ def token_view(signing: Signing, server: str) -> ModalScreen[None]:
 
 
 def asking_passphrase(app: StudioApp) -> Callable[[bool], str]:
-    """Asks for the passphrase of the encrypted file, in any thread."""
-    from mcp_studio.tui.screens.unlocking import asking
+    """What asks for the passphrase of the encrypted file, from any thread but that of the app."""
+    loop = asyncio.get_running_loop()
+    made: list[Callable[[bool], str]] = []
 
-    return asking(app)
+    def ask(new: bool) -> str:
+        from mcp_studio.tui.screens.unlocking import asking
+
+        if not made:
+            made.append(asking(app, loop))
+        return made[0](new)
+
+    return ask

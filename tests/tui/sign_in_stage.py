@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
+
+import pytest
 
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, NextRequest
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.config.model import Keeping, ServerConfig, Tls
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.session.signing import Signing as Begun
 from mcp_studio.signal import Signal
+from mcp_studio.studio import Studio
+from tests.tui.stage import Stage, on_stage
 
 TITLES = {
     "resource": "Protected resource", "issuer": "Authorization server", "client": "Client",
@@ -163,3 +170,52 @@ def following() -> NextRequest:
     return NextRequest(
         "registers us", "POST", "https://auth.example/register", headers, '{"client_name": "mcp-studio"}'
     )
+
+
+class Signing(Stage):
+    """A stage with a fake behind the sign-in."""
+
+    runs: list[FakeSignIn]
+    accounts: FakeAccounts
+
+    @property
+    def run(self) -> FakeSignIn:
+        return self.runs[-1]
+
+    async def begin(self, *keys: str) -> FakeSignIn:
+        """Open the dialog and begin."""
+        count = len(self.runs)
+        await self.press("1", "a", *(keys or ("enter",)))
+        await self.until(lambda: len(self.runs) > count, "a sign-in")
+        await self.pilot.pause()
+        return self.run
+
+
+@asynccontextmanager
+async def signing(
+    monkeypatch: pytest.MonkeyPatch, *servers: ServerConfig, size: tuple[int, int] = (120, 36)
+) -> AsyncGenerator[Signing]:
+    accounts, runs = FakeAccounts(), list[FakeSignIn]()
+
+    def sign_in(studio: Studio, server: str, **more: Any) -> FakeSignIn:
+        runs.append(FakeSignIn(server, step_by_step=more.get("step_by_step", False)))
+        return runs[-1]
+
+    async def known(studio: Studio, server: str) -> Any:
+        return await accounts.account(server)
+
+    monkeypatch.setattr("mcp_studio.tui.screens.signing.applies", lambda config: bool(config.url))
+    monkeypatch.setattr(Studio, "accounts", accounts, raising=False)
+    monkeypatch.setattr(Studio, "sign_in", sign_in, raising=False)
+    monkeypatch.setattr(Begun, "running", lambda _, server: runs[-1] if runs and not runs[-1].over else None)
+    monkeypatch.setattr(Studio, "account", known, raising=False)
+    monkeypatch.setattr(Studio, "refresh_token", lambda _, server: accounts.refresh(server), raising=False)
+    monkeypatch.setattr(
+        Studio, "forget_sign_in", lambda _, server, **more: accounts.forget(server, **more), raising=False
+    )
+    monkeypatch.setattr(Studio, "sign_out", lambda _, server: accounts.sign_out(server), raising=False)
+    async with on_stage(*(servers or (remote(),)), size=size) as stage:
+        stage.__class__ = Signing
+        assert isinstance(stage, Signing)
+        stage.runs, stage.accounts = runs, accounts
+        yield stage

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 import mcp_studio
+from mcp_studio.config.model import Keeping
 from mcp_studio.limits import KB, MB
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import in_words
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
 Part = str | tuple[str, str]
+_KEPT: dict[Keeping, str] = {
+    "keyring": "the keyring of the system",
+    "file": "an encrypted file in the state folder, not in the keyring of the system",
+    "memory": "memory alone: they are forgotten when the studio ends",
+}
 
 
 class About(Dialog[None], scope="dialog"):
@@ -62,6 +68,9 @@ def _parts(studio: Studio) -> list[Part]:
     parts += [f"  {safe(file)}\n" for file in config.files] or ["  none\n"]
     parts.append(("\nFolders\n", "b $accent"))
     parts += [f"  {name:<7} {getattr(paths, name)}\n" for name in ("config", "state", "cache")]
+    parts += [("\nSecrets and tokens\n", "b $accent"), f"  kept in {_KEPT[config.settings.secrets]}\n"]
+    insecure = [name for name in studio.manager.names() if studio.manager.config(name).tls.insecure]
+    parts += [(f"  {safe(name, 60)} is insecure: no certificate is checked\n", "$text-error") for name in insecure]
     trace = studio.trace
     parts.append(("\nTrace\n", "b $accent"))
     parts.append(f"  {trace.total:,} entries, {len(trace):,} kept, {trace.dropped:,} dropped\n")

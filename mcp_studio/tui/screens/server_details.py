@@ -18,6 +18,7 @@ from mcp_studio.tui import changed, describe, findings, late_trace, watched
 from mcp_studio.tui.definition import icons
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.tracing import clock
+from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.hanging import Hanging
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ class ServerDetails(Dialog[None], scope="dialog"):
 
     def heading(self) -> Content:
         """The server's name."""
-        return Content(safe(self._name, 60))
+        loud = self._studio.manager.config(self._name).tls.insecure
+        mark = [(f"  {glyphs().warning} {describe.INSECURE}", "$text-error")] if loud else []
+        return Content.assemble(safe(self._name, 60), *mark)
 
     def body(self) -> Iterable[Widget]:
         """One text."""
@@ -79,6 +82,11 @@ class ServerDetails(Dialog[None], scope="dialog"):
         status, config = manager.status(self._name), manager.config(self._name)
         ledger = self._studio.trace.ledger(self._name)
         parts: list[Part] = [(describe.state_words(status), _LOOKS[describe.tone(status)]), "\n"]
+        if config.tls.insecure:
+            words = f"{glyphs().warning} {describe.INSECURE}: whoever is on the way can read and change everything\n"
+            parts.append((words, "b $text-error"))
+        if status.state == "needs_auth":
+            parts.append((f"{self._key('server-sign-in')} in the servers pane signs in.\n", ""))
         if status.error and status.error.hint:
             parts += [safe(status.error.hint, 600), "\n"]
         return [

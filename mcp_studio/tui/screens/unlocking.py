@@ -18,9 +18,8 @@ _SOON = 20.0
 """Seconds after an answer in which being asked again means that it was not the right one."""
 
 
-def asking(app: StudioApp) -> Callable[[bool], str]:
-    """A function that asks, for threads other than the one of the app; an empty answer is none."""
-    loop = asyncio.get_running_loop()
+def asking(app: StudioApp, loop: asyncio.AbstractEventLoop) -> Callable[[bool], str]:
+    """A function that asks, for threads other than the one of the app's loop; an empty answer is none."""
     answered = [0.0]
 
     async def ask(new: bool) -> str:
