@@ -34,9 +34,8 @@ def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
     if here:
         why = f"with status {answer.status}, which drops the message (307 and 308 keep it)"
     elif client.upgrade(onward):
-        why = "the same server over TLS; nothing secret goes over a connection without it by mistake"
         raise HttpUnreachable(
-            f"{client.place} redirects to {where}, {why}: it was not followed.",
+            f"{client.place} redirects to {where}, the same server over TLS; it was not followed.",
             hint=f"Use {onward.scheme}:// in the address of this server.",
             http=http,
         )

@@ -1,0 +1,288 @@
+"""What each way to fail over HTTP means, said in plain words, with status, headers and body at hand."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Any
+
+import pytest
+
+from mcp_studio.config.model import Timeouts
+from mcp_studio.errors import ConnectionLost, HttpAnswer, ProtocolError, StudioError
+from mcp_studio.jsontext import dumps
+from mcp_studio.transport import network_errors
+from mcp_studio.transport.http_errors import KEPT, HttpFailure, HttpLost, HttpUnreachable, SessionLost, details
+from mcp_studio.transport.http_status import MEANINGS, meaning, named
+from tests.servers.http_bad import body, meet
+from tests.servers.http_kit import modern, opened, request
+from tests.servers.http_raw import RawServer, Reply, Request
+from tests.servers.http_session import QUICK, no_get, session
+from tests.support import run, wait_until
+
+SAID = {
+    400: "could not make sense",
+    404: "no MCP endpoint",
+    405: "does not take the HTTP method",
+    406: "any form that was asked for",
+    409: "at odds with something",
+    410: "gone for good",
+    413: "larger than it takes",
+    415: "body of this type",
+    421: "host name",
+    429: "too often",
+    500: "failed inside",
+    502: "what stands before it",
+    503: "cannot serve now",
+    504: "in vain",
+    418: "does not take the request",
+    599: "it failed",
+    300: "elsewhere, without saying where",
+}
+
+
+@pytest.mark.parametrize("status", SAID)
+def test_a_status_says_what_it_means_and_what_to_do(status: int) -> None:
+    error, _ = meet(body('{"why":"so"}', f"{status} Oh", "application/json", "X-Trace: 7"))
+    assert isinstance(error, HttpFailure) and error.status == status
+    assert f"HTTP status {status} Oh" in error.message and SAID[status] in error.message and error.hint
+    assert 'It says: {"why":"so"}' in error.message
+    assert ("X-Trace", "7") in error.headers and error.body == '{"why":"so"}'
+    assert dict(details(error))["status"] == f"{status} Oh"
+    assert "X-Trace: 7" in dict(details(error))["headers"]
+
+
+def test_without_a_body_it_is_said_what_should_have_been_in_it() -> None:
+    error, _ = meet(body("", "500 Internal Server Error"))
+    assert "isError" in error.message and "body" not in dict(details(error))
+    error, _ = meet(body("<title>Oops</title>", "400 Bad Request", "text/html"))
+    assert "JSON-RPC error in the body" in error.message
+
+
+def test_every_status_of_http_has_a_meaning() -> None:
+    for status in range(300, 600):
+        about = meaning(status)
+        assert (
+            about.says and about.hint and not about.says.endswith(".") and about.hint.endswith((".", "PORT", "?", '"'))
+        )
+    assert named(404) == "HTTP status 404 Not Found" and named(599) == "HTTP status 599" and 401 not in MEANINGS
+
+
+def test_what_is_kept_of_a_body_is_bounded_and_keeps_its_lines() -> None:
+    error, _ = meet(body("line\n" * 100_000, "500 Oh", "text/plain"))
+    assert isinstance(error, HttpFailure)
+    assert error.body.startswith("line\nline\n") and len(error.body) <= KEPT + 1
+
+
+def test_nothing_of_http_has_no_details() -> None:
+    assert details(StudioError("x")) == [] and details(HttpUnreachable("x")) == []
+    error = StudioError("x")
+    error.http = HttpAnswer(401, "No", (("A", "b"),), "text")
+    assert details(error) == [("status", "401 No"), ("headers", "A: b"), ("body", "text")]
+
+
+# ---------------------------------------------------------------------------------------------------- sessions
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "410 Gone"])
+def test_a_lost_session_says_so_and_keeps_what_came(status: str) -> None:
+    async def main() -> None:
+        async def call(got: Request, reply: Reply) -> None:
+            await reply.body(status, b"who are you?", kind="text/plain")
+
+        async with RawServer(session(no_get, call)) as server, opened(server.url, QUICK) as line:
+            await line.shake_hands()
+            error = await line.ask(request(1))
+            assert isinstance(error, SessionLost) and "no longer knows the session" in error.message
+            assert error.body == "who are you?" and "new session" in error.hint
+            assert len(line.box.ends) == 1
+
+    run(main())
+
+
+def test_without_a_session_it_is_the_address_that_is_wrong() -> None:
+    async def main() -> None:
+        async def call(got: Request, reply: Reply) -> None:
+            await reply.body("404 Not Found", b"")
+
+        async with RawServer(session(no_get, call, ident="")) as server, opened(server.url, QUICK) as line:
+            await line.shake_hands()
+            error = await line.ask(request(1))
+            assert not isinstance(error, SessionLost) and "no MCP endpoint" in error.message and not line.box.ends
+
+    run(main())
+
+
+# ---------------------------------------------------------------------------------------------------- redirects
+
+
+async def away(location: str, status: int = 307) -> HttpUnreachable:
+    """What a redirect ends with."""
+
+    async def handler(got: Request, reply: Reply) -> None:
+        where = location.format(port=server.port)
+        await reply.head(f"{status} R", f"Location: {where}", "Content-Length: 0")
+
+    async with RawServer(handler) as server, opened(server.url) as line:
+        error = await line.ask(request(1))
+        assert isinstance(error, HttpUnreachable) and error.status == status and error.hint, error
+        assert ("Location", location.format(port=server.port)) in error.headers
+        return error
+
+
+def test_a_redirect_says_where_it_leads_and_what_to_do() -> None:
+    upgrade = run(away("https://127.0.0.1/mcp?token=secret"))
+    assert "over TLS" in upgrade.message and "https:// in the address" in upgrade.hint
+    assert "secret" not in upgrade.message + upgrade.hint
+    other = run(away("https://login.invalid/sso?next=x", 302))
+    assert "another origin" in other.message and "https://login.invalid/sso" in other.hint
+    lost = run(away("/other", 302))
+    assert "drops the message" in lost.message and "/other" in lost.hint
+
+
+# ---------------------------------------------------------------------------------------------------- stalled
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (b"", "it was sent, and nothing came back"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{",
+            "200 came, with 1 bytes",
+        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\n", "200 came, with 9 bytes"),
+    ],
+)
+def test_how_far_a_stalled_answer_got_is_known(sent: bytes, words: str) -> None:
+    async def main() -> None:
+        async def handler(got: Request, reply: Reply) -> None:
+            await reply.raw(sent)
+            await reply.closed_by_peer()
+
+        async with RawServer(handler) as server, opened(server.url) as line:
+            line.transport.negotiated("2026-07-28")
+            await line.transport.send(modern(1, "tools/call", target="t"))
+            await wait_until(lambda: words in line.transport.standing(1), what=line.transport.standing(1))
+            assert line.transport.standing(None) == line.transport.standing(1)
+            line.transport.abandon(1)
+            await wait_until(lambda: not line.transport.busy)
+            assert line.transport.standing(1) == ""
+
+    run(main())
+
+
+def test_a_head_that_never_comes_while_connecting_is_told() -> None:
+    async def main() -> None:
+        async def handler(got: Request, reply: Reply) -> None:
+            await reply.closed_by_peer()
+
+        async with RawServer(handler) as server, opened(server.url, timeouts=Timeouts(connect=0.2)) as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpLost) and "0.2 seconds" in error.message and error.hint
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (b"", "without an answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{", "middle of its answer"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{", "middle of its answer"),
+    ],
+)
+@pytest.mark.parametrize("cut", ["close", "reset"])
+def test_truncated_and_reset_answers_are_told_apart(sent: bytes, words: str, cut: str) -> None:
+    async def bad(reply: Reply) -> None:
+        await reply.raw(sent)
+        reply.close() if cut == "close" else reply.reset()
+
+    error, _ = meet(bad)
+    assert isinstance(error, ConnectionLost)
+    assert words in error.message or "reset the connection" in error.message, error.message
+
+
+# ---------------------------------------------------------------------------------------------------- below HTTP
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "no"), "does not resolve"),
+        (socket.gaierror(socket.EAI_AGAIN, "later"), "no name server answers"),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), "Nothing answers at"),
+        (ConnectionResetError(errno.ECONNRESET, "reset"), "reset the connection while it was being made"),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), "There is no way to"),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), "There is no way to"),
+    ],
+)
+def test_what_fails_below_http_has_words_and_a_hint(problem: Exception, words: str) -> None:
+    error = network_errors.network_failure(problem, "host:1", under_way=False)
+    assert isinstance(error, HttpUnreachable) and words in error.message and error.hint
+    through = network_errors.network_failure(problem, "proxy:3128", under_way=False, proxy="HTTPS_PROXY")
+    assert "HTTPS_PROXY" in through.message or "HTTPS_PROXY" in through.hint
+
+
+# ---------------------------------------------------------------------------------------------------- the modern era
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "data"),
+    [
+        (400, -32020, {"header": "Mcp-Name"}),
+        (400, -32021, {"requiredCapabilities": {"sampling": {}}}),
+        (400, -32022, {"supported": ["2026-07-28"], "requested": "2030-01-01"}),
+        (404, -32601, None),
+        (400, -32602, None),
+    ],
+)
+def test_an_error_of_the_modern_era_is_an_answer_whatever_its_status(status: int, code: int, data: Any) -> None:
+    async def main() -> None:
+        async def handler(got: Request, reply: Reply) -> None:
+            error = {"code": code, "message": "no", **({"data": data} if data else {})}
+            await reply.body(f"{status} No", dumps({"jsonrpc": "2.0", "id": got.json["id"], "error": error}))
+
+        async with RawServer(handler) as server, opened(server.url) as line:
+            line.transport.negotiated("2026-07-28")
+            answer = await line.ask(modern(7, "tools/call", target="t"))
+            assert answer["error"]["code"] == code and answer["error"].get("data") == data
+            assert not line.box.failures and not line.box.ends
+
+    run(main())
+
+
+def test_404_without_a_json_rpc_error_is_no_unknown_method() -> None:
+    error, _ = meet(body("nothing here", "404 Not Found", "text/plain"))
+    assert (
+        isinstance(error, HttpFailure) and not isinstance(error, ProtocolError) and "no MCP endpoint" in error.message
+    )
+
+
+def test_an_event_of_more_than_one_mebibyte_arrives_whole() -> None:
+    text = "x" * (3 << 20)
+
+    async def main() -> None:
+        async def handler(got: Request, reply: Reply) -> None:
+            await reply.stream()
+            await reply.event({"jsonrpc": "2.0", "id": got.json["id"], "result": {"text": text}})
+            reply.close()
+
+        async with RawServer(handler) as server, opened(server.url) as line:
+            assert (await line.ask(modern(1, "tools/call", target="t")))["result"]["text"] == text
+
+    run(main())
+
+
+def test_a_stream_that_is_silent_for_long_is_not_given_up() -> None:
+    """Fact 22: httpx2's default read timeout would end an idle stream after 300 s; there is none on any request."""
+
+    async def main() -> None:
+        async with RawServer(lambda got, reply: reply.result()) as server, opened(server.url) as line:
+            await line.ask(request(1))
+            client = line.transport._wire.edge._client
+            assert client.timeout["read"] is None and client.timeout["pool"] is None
+            sent = client.request("GET", client.url, [], b"")
+            assert sent.extensions["timeout"]["read"] is None
+
+    run(main())
