@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from mcp_studio.redact_http import Sessions, clean_body, clean_header, clean_url
+from mcp_studio.secret_forms import MARK as MARK
 from mcp_studio.secret_forms import SHORTEST, forms
 
-MARK = "‹redacted›"
-"""What stands in the place of a secret."""
 _MARK = MARK.encode()
 _SLICE = 1 << 20
 """Bytes searched at a time, so that a redacting thread leaves the interpreter to others in between."""
@@ -36,8 +36,6 @@ _ENDINGS = (
 _HARMLESS = re.compile(
     r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop|bos|eos|pad|unk|mask)token$"
 )
-_QUERY = frozenset("key code sig signature auth state session ticket jwt assertion".split())
-"""Secret as the name of a query parameter, though not elsewhere."""
 
 
 def is_secret_name(name: str) -> bool:
@@ -109,6 +107,7 @@ class Redactor:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._told: dict[bytes, None] = {}
+        self._sessions = Sessions()
         self._literals: re.Pattern[bytes] | None = None
         self._longest = 0
         given = tuple(names)
@@ -166,25 +165,16 @@ class Redactor:
         return text if clean is data else clean.decode("utf-8", "surrogatepass")
 
     def headers(self, headers: Headers) -> tuple[tuple[str, str], ...]:
-        """Header lines with secret values replaced; the scheme of an authorization stays readable."""
-        return tuple((name, self._header(name, value)) for name, value in headers)
+        """Header lines with secret values replaced, sessions by names; what else of one can be read stays readable."""
+        return tuple((name, clean_header(self, self._sessions, name, value)) for name, value in headers)
 
     def url(self, url: str) -> str:
-        """A URL without its user information and secret query values."""
+        """A URL without its user information and secret query values; sessions have names."""
+        return clean_url(self, self._sessions, url)
 
-        def value(found: re.Match[str]) -> str:
-            name = found[2]
-            secret = name.lower() in _QUERY or self.is_secret(name)
-            return found[1] + name + "=" + (MARK if secret else found[3])
-
-        bare = re.sub(r"(?<=://)[^/?#@\s]*(?=@)", MARK, url)
-        return self.text(re.sub(r"([?&#;])([^=&#;?]+)=([^&#;]+)", value, bare))
-
-    def _header(self, name: str, value: str) -> str:
-        if not self.is_secret(name):
-            return self.url(value) if "://" in value else self.text(value)
-        scheme, space, _ = value.partition(" ")
-        return f"{scheme} {MARK}" if space and name.lower().endswith("authorization") else MARK
+    def body(self, media_type: str, body: bytes) -> bytes:
+        """The body of an HTTP exchange that is no part of MCP."""
+        return clean_body(self, media_type, body)
 
     def _learned(self, data: bytes) -> Iterator[_Span]:
         if self._literals is None:

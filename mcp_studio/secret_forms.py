@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from json.encoder import encode_basestring, encode_basestring_ascii
 from urllib.parse import quote, quote_plus
 
+MARK = "‹redacted›"
+"""What stands in the place of a secret."""
 SHORTEST = 6
 """Told secrets with fewer characters are not looked for: they would be found everywhere."""
 

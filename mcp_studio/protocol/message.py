@@ -169,3 +169,8 @@ def _identity(message: dict[str, Json]) -> RequestId | None:
 def _kind(value: Json) -> str:
     names = {dict: "an object", list: "an array", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
+
+
+def tool_failed(message: Message) -> bool:
+    """Whether a tool says that it failed (server/tools, `isError`)."""
+    return isinstance(message, Response) and isinstance(message.result, dict) and message.result.get("isError") is True

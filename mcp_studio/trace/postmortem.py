@@ -123,7 +123,12 @@ def examine(
     kinds = [columns.kind_of(number - columns.first) for number in numbers]
     stray = [number for number, kind in zip(numbers, kinds, strict=True) if kind == "stray"]
     stderr = [number for number, kind in zip(numbers, kinds, strict=True) if kind == "stderr"]
-    frames = [number for number, kind in zip(numbers, kinds, strict=True) if kind in _MESSAGES]
+    frames = [
+        number
+        for number, kind in zip(numbers, kinds, strict=True)
+        # What signing in asks of other servers says nothing about the end of this one.
+        if kind in _MESSAGES and not (kind == "http" and columns.target[number - columns.first])
+    ]
     return Mortem(
         server, ending, ended, began, last, ready, message or ending.text,
         tuple(_flight(span, ended) for span in spans),

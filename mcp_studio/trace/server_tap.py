@@ -8,14 +8,14 @@ from typing import TypeVar
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.limits import DEFAULT, Limits
-from mcp_studio.protocol.message import Failure, Notification, Parsed, Request, Response, parse
+from mcp_studio.protocol.message import Failure, Notification, Parsed, Request, Response, parse, tool_failed
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.trace_context import Params, continued
 from mcp_studio.protocol.versions import NAMED
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace.by_hand import clean_id, mark
-from mcp_studio.trace.heads import request_head, response_head
+from mcp_studio.trace.heads import request_text, response_text
 from mcp_studio.trace.lines import Lines
 from mcp_studio.trace.lint.finding import worst
 from mcp_studio.trace.lint.ledger import Ledger
@@ -113,17 +113,18 @@ class ServerTap:
         self.store.add(self.server, "in", "stderr", line)
 
     def http_request(self, request: HttpRequest) -> None:
-        """An HTTP request head, secrets redacted."""
-        head = request_head(request, self._redactor)
-        entry = self.store.add(self.server, "out", "http", head, exchange=request.exchange)
-        entry.method = request.method
-        self._lint.http_request(request)
+        """An HTTP request, secrets redacted; one of signing in says what it is for, and is nothing for the lint."""
+        text = request_text(request, self._redactor)
+        entry = self.store.add(self.server, "out", "http", text, exchange=request.exchange)
+        entry.method, entry.target = request.method, request.purpose
+        if not request.purpose:
+            self._lint.http_request(request)
 
     def http_response(self, response: HttpResponse) -> None:
-        """An HTTP response head, or why there was none."""
-        head = response_head(response, self._redactor)
-        entry = self.store.add(self.server, "in", "http", head, exchange=response.exchange)
-        entry.method = entry.body.split(b"\n", 1)[0].decode("utf-8", "replace")[:80]
+        """An HTTP response, or why there was none."""
+        text = response_text(response, self._redactor)
+        entry = self.store.add(self.server, "in", "http", text, exchange=response.exchange)
+        entry.method, entry.target = text.split(b"\n", 1)[0].decode("utf-8", "replace")[:80], response.purpose
         self._lint.http_response(entry, response)
 
     def note(self, text: str) -> None:
@@ -210,7 +211,7 @@ class ServerTap:
                 if message.id is not None:
                     if span := self._open.get(message.id):
                         self._rounds.answered(message.id, span, message)
-                    self._answered(self._open, message.id, entry, _tool_failed(message))
+                    self._answered(self._open, message.id, entry, tool_failed(message))
         self.store.revised(entry)
         self._lint.understood(entry, parsed)
 
@@ -297,7 +298,3 @@ class ServerTap:
     def _label(self, text: str) -> str:
         """Foreign text beside the body: short, and without secrets."""
         return self._redactor.text(text[:_LABEL]) if text else ""
-
-
-def _tool_failed(message: Response | Failure) -> bool:
-    return isinstance(message, Response) and isinstance(message.result, dict) and message.result.get("isError") is True

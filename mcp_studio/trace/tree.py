@@ -16,7 +16,8 @@ from mcp_studio.trace.recording import Recording
 
 Relation = Literal["root", "asked", "round", "task", "retry", "step", "http", "note"]
 """What a node is to the one above it: a question of the server, the next round of its conversation, a request about
-the task that it became, the same once more, some other request on its behalf, an HTTP message, a lifecycle event."""
+the task that it became, the same once more, some other request on its behalf (also one of signing in, which goes to
+another server), an HTTP message, a lifecycle event."""
 
 _NEAR = 2_000
 """Entries before and after a request that are looked through for what came with it."""
@@ -183,6 +184,9 @@ class _Grown:
         """The heads of the HTTP exchanges on which a request and its answer went."""
         columns = self._columns
         row = number - columns.first
+        if signs_in(columns, row):
+            answer = _answer_to(columns, row)
+            return [Node(answer, "http")] if answer else []
         if columns.kind[row] != _ASKED:
             return []  # what the server asks comes on the exchange of the call that it asks for
         wanted = {columns.exchange[row]}
@@ -209,7 +213,8 @@ class _Grown:
             yield from range(max(begun.stop, answer - _NEAR), min(len(self._columns), answer + _NEAR))
 
     def _notes(self, numbers: list[int]) -> dict[int, list[Node]]:
-        """What happened to the connection while a request was open, each note at the last one that was."""
+        """What happened to the connection while a request was open, each note at the last one that was; and what was
+        sent to sign in meanwhile."""
         columns = self._columns
         found: dict[int, int] = {}
         for number in sorted(numbers):
@@ -218,27 +223,55 @@ class _Grown:
             if columns.kind[row] & 15 != _REQUEST or answer <= row:
                 continue
             stop = min(answer, row + _NEAR, len(columns))
-            at = _next_note(columns, row, stop)
-            while at < stop:
-                if columns.server[at] == columns.server[row]:
+            for at in chain(_rows(columns, _NOTE, row, stop), _rows(columns, _HEAD_OUT, row, stop)):
+                if columns.server[at] == columns.server[row] and (columns.kind[at] == _NOTE or signs_in(columns, at)):
                     found[columns.first + at] = number
-                at = _next_note(columns, at + 1, stop)
         notes: dict[int, list[Node]] = {}
         for note, number in found.items():
-            notes.setdefault(number, []).append(Node(note, "note"))
+            step = columns.kind[note - columns.first] != _NOTE
+            node = Node(note, "step", tuple(self._http(note))) if step else Node(note, "note")
+            notes.setdefault(number, []).append(node)
         return notes
 
 
-def _next_note(columns: Columns, row: int, stop: int) -> int:
-    """The row of the next note, `stop` where there is none before it."""
+def signs_in(columns: Columns, row: int) -> bool:
+    """Whether a row is an HTTP message of signing in: only those say what they are for."""
+    return columns.kind[row] & 15 == _HTTP and columns.target[row] != 0
+
+
+def _rows(columns: Columns, kind: int, row: int, stop: int) -> Iterator[int]:
+    """The rows of a kind, from one row on to before another."""
     try:
-        return columns.kind.index(_NOTE, row, stop)
+        while True:
+            row = columns.kind.index(kind, row, stop)
+            yield row
+            row += 1
     except ValueError:
-        return stop
+        return
+
+
+def _answer_to(columns: Columns, row: int) -> int:
+    """The number of the answer to a request of signing in; 0 where there is none."""
+    stop = min(row + _NEAR, len(columns))
+    same = (
+        at for at in _rows(columns, _HEAD_IN, row, stop)
+        if columns.exchange[at] == columns.exchange[row] and columns.server[at] == columns.server[row]
+    )  # fmt: skip
+    return columns.first + next(same, -columns.first)
+
+
+def _asked_for(columns: Columns, row: int) -> int:
+    """The number of the request of signing in that a message is the answer to; 0 where it is none."""
+    for at in range(row - 1, max(-1, row - _NEAR), -1) if columns.kind[row] == _HEAD_IN else ():
+        if columns.exchange[at] == columns.exchange[row] and columns.server[at] == columns.server[row]:
+            return columns.first + at
+    return 0
 
 
 def _carried(columns: Columns, row: int) -> int:
     """The request that went out, or was answered, on the HTTP exchange of a head; 0 where it is not found."""
+    if signs_in(columns, row):
+        return _asked_for(columns, row)
     before, after = range(row - 1, max(-1, row - _NEAR), -1), range(row + 1, min(len(columns), row + _NEAR))
     for at in chain(after, before) if columns.kind[row] >> 4 == _OUT else chain(before, after):
         if columns.exchange[at] != columns.exchange[row] or columns.server[at] != columns.server[row]:

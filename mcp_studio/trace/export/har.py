@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
-from typing import IO, NamedTuple
+from typing import IO
 from urllib.parse import parse_qsl, urlsplit
 
 from mcp_studio import __version__
@@ -17,8 +17,9 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import MB
 from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.export.item import Item, cleaned_head
+from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.export.writer import Source
+from mcp_studio.trace.heads import Told, cleaned, read
 from mcp_studio.trace.message import DIRECTIONS, KINDS
 
 _HEAD_OUT = KINDS.index("http") | DIRECTIONS.index("out") << 4
@@ -29,17 +30,6 @@ _CONTENT = 16 * MB
 _OPEN = 50_000
 """Exchanges that something can still come on."""
 _EVENTS = "text/event-stream"
-
-
-class Head(NamedTuple):
-    """The first line of an HTTP message, and its headers."""
-
-    line: str
-    headers: list[tuple[str, str]]
-
-    def header(self, name: str) -> str:
-        """A header's value, or nothing."""
-        return next((value for key, value in self.headers if key.lower() == name), "")
 
 
 class Har:
@@ -89,24 +79,27 @@ class Har:
         waited = _ms(begin, columns.time[answered] if answered is not None else last)
         received = _ms(columns.time[answered], last) if answered is not None else 0.0
         request = self._head(head)
-        response = self._head(answered) if answered is not None else Head("", [])
+        response = self._head(answered) if answered is not None else Told("", [], b"")
+        posted = b"".join(map(self._body, sent)) + request.body
+        purpose = columns.targets.texts[columns.target[head]]
         names = columns.servers.texts
         return {
             "startedDateTime": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds"),
             "time": round(waited + received, 3),
-            "request": _request(request, b"".join(map(self._body, sent)), bool(sent)),
+            "request": _request(request, posted, bool(sent or request.body)),
             "response": _response(response, *self._content(came, response)),
             "cache": {},
             "timings": {"send": 0, "wait": waited, "receive": received},
             "_server": self._source.redactor.text(names[columns.server[head]]),
             "_numbers": [columns.first + row for row in rows[:1_000]],
+            **({"_purpose": self._source.redactor.text(purpose)} if purpose else {}),
         }
 
-    def _content(self, rows: list[int], response: Head) -> tuple[str, int, str]:
+    def _content(self, rows: list[int], response: Told) -> tuple[str, int, str]:
         """The body of an answer as text, its size, and what is to be said of it."""
         events = _EVENTS in response.header("content-type").lower()
-        parts: list[bytes] = []
-        size = kept = 0
+        parts = [response.body] if response.body else []
+        size = kept = len(response.body)
         for row in rows:
             size += self._source.columns.size[row]
             if kept <= _CONTENT:
@@ -116,11 +109,10 @@ class Har:
         text, note = _text((b"" if events else b"\n").join(parts))
         return text, size, f"The first {kept:,} bytes of it." if kept > _CONTENT else note
 
-    def _head(self, row: int) -> Head:
-        body = self._source.reader.body(self._source.columns.first + row)
-        first, _, rest = cleaned_head(body, self._source.redactor).decode("utf-8", "replace").partition("\n")
-        lines = (line.partition(": ") for line in rest.split("\n") if line)
-        return Head(first, [(name, value) for name, _, value in lines])
+    def _head(self, row: int) -> Told:
+        text = cleaned(self._source.reader.body(self._source.columns.first + row), self._source.redactor)
+        told = read(text.decode("utf-8", "replace").encode())
+        return told._replace(headers=[line for line in told.headers if line[0]])
 
     def _body(self, row: int) -> bytes:
         return self._source.redactor.bytes(self._source.reader.body(self._source.columns.first + row))
@@ -160,7 +152,7 @@ class _Chains:
             yield row
 
 
-def _request(head: Head, body: bytes, posted: bool) -> Json:
+def _request(head: Told, body: bytes, posted: bool) -> Json:
     method, _, url = head.line.partition(" ")
     text, note = _text(body)
     known: dict[str, Json] = {
@@ -173,7 +165,7 @@ def _request(head: Head, body: bytes, posted: bool) -> Json:
     return known
 
 
-def _response(head: Head, text: str, size: int, note: str) -> Json:
+def _response(head: Told, text: str, size: int, note: str) -> Json:
     status, _, words = head.line.partition(" ")
     known = status.isdecimal() and len(status) == 3
     content: dict[str, Json] = {"size": size, "mimeType": head.header("content-type") or "x-unknown"}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import columns as bits
 from mcp_studio.trace.columns import Columns
+from mcp_studio.trace.heads import cleaned
 from mcp_studio.trace.lint.finding import Finding
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Direction, MessageKind
 
@@ -82,7 +83,7 @@ class _Cleaned:
         return known
 
     def body(self, body: bytes, kind: str) -> bytes:
-        return cleaned_head(body, self.redactor) if kind == "http" else self.redactor.bytes(body)
+        return cleaned(body, self.redactor) if kind == "http" else self.redactor.bytes(body)
 
 
 def _item(columns: Columns, number: int, row: int, body: bytes, extra: Extra | None, cleaned: _Cleaned) -> Item:
@@ -102,15 +103,6 @@ def _item(columns: Columns, number: int, row: int, body: bytes, extra: Extra | N
         columns.parents.get(number, 0), columns.follows.get(number, 0),
         columns.exchange[row], columns.flags[row], columns.ms(row), extra or Extra(),
     )  # fmt: skip
-
-
-def cleaned_head(body: bytes, redactor: Redactor) -> bytes:
-    """The head of an HTTP message: its address and its headers each have their own rules."""
-    first, *rest = body.decode("utf-8", "surrogateescape").split("\n")
-    lines = [line.partition(": ") for line in rest]
-    clean = [value for _, value in redactor.headers((name, value) for name, _, value in lines)]
-    told = [f"{name}{colon}{value}" for (name, colon, _), value in zip(lines, clean, strict=True)]
-    return "\n".join((redactor.url(first), *told)).encode("utf-8", "surrogateescape")
 
 
 PROBE, BY_HAND, ASKED, MARKED, COMMENTED = bits.PROBE, bits.BY_HAND, bits.ASKED, bits.MARKED, bits.COMMENTED

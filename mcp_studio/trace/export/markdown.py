@@ -176,6 +176,7 @@ class Markdown:
         what = _WORDS.get(item.kind, item.kind)
         text = item.body.split(b"\n", 1)[0][:400].decode("utf-8", "backslashreplace")
         said = f" · {inline(item.extra.comment)}" if item.extra.comment else ""
+        what += f" ({inline(item.target)})" if item.target else ""  # what a request of signing in is for
         self._line(f"- {_clock(item.time)} {code(item.server, 60)} {what}: {code(text)}{said}")
 
     def _failed(self, row: int) -> bool:

@@ -110,7 +110,7 @@ class Spans:
         if not columns.exchange[row] or row == 0 or columns.kind[row - 1] & 15 != _HTTP:
             return ""
         found = _SESSION.search(self._body(columns.first + row - 1).decode("utf-8", "replace"))
-        return found[1] if found else ""
+        return self._source.redactor.headers([("Mcp-Session-Id", found[1])])[0][1] if found else ""
 
     def _body(self, number: int) -> bytes:
         return self._source.redactor.bytes(self._source.reader.body(number))

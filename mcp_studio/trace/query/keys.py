@@ -34,6 +34,10 @@ _FAILED = Outcome(frozenset({"tool error", "error", "lost"}))
 FAILED = All((Any((_FAILED, Kind(frozenset({"error", "invalid", "stray"})))), Not(Flag(PROBE))))
 """`status:error`, `error`: what went wrong, in whatever way; that a server is of the other era is nothing wrong."""
 FLAGS = {"marked": MARKED, "commented": COMMENTED, "probe": PROBE, "by-hand": BY_HAND}
+IS = (*FLAGS, "sign-in")
+"""`is:` takes these."""
+SIGN_IN = All((Kind(frozenset({"http"})), Not(Name("target", Whole(frozenset({""}))))))
+"""`is:sign-in`: of all HTTP messages only those of signing in say what they are for."""
 LEVELS = {"any": 1, "hint": 1, "note": 1, "warning": 2, "error": 3}
 """`finding:` -> the least severity."""
 STATUSES = ("ok", "error", "tool-error", "open", "cancelled", "lost")
@@ -145,7 +149,12 @@ def _finding(token: Token, now: float) -> Node:
 
 
 def _flag(token: Token, now: float) -> Node:
-    return Flag(FLAGS[_one_of(token, "such property", tuple(FLAGS))])
+    flag = _one_of(token, "such property", IS)
+    return Flag(FLAGS[flag]) if flag in FLAGS else SIGN_IN
+
+
+def _purpose(token: Token, now: float) -> Node:
+    return All((SIGN_IN, Name("target", _test(token))))
 
 
 def _comment(token: Token, now: float) -> Node:
@@ -175,7 +184,8 @@ KEYS: dict[str, Key] = {
     "since": Key("at this time or later", "since:10m", (), _moment(">=")),
     "until": Key("at this time or earlier", "until:12:30", (), _moment("<=")),
     "finding": Key("the lint found something at least so bad", "finding:error", tuple(LEVELS), _finding),
-    "is": Key("marked, commented, part of finding the era, or written by hand", "is:marked", tuple(FLAGS), _flag),
+    "purpose": Key("what a request of signing in is for", "purpose:token", (), _purpose),
+    "is": Key("marked, commented, part of finding the era, of signing in, or written by hand", "is:marked", IS, _flag),
     "comment": Key("a person's comment on it", "comment:odd", (), _comment),
     "text": Key("the body alone", 'text:"not found"', (), _text),
 }  # fmt: skip

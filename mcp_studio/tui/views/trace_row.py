@@ -231,6 +231,10 @@ def _target(shown: Shown, width: int) -> str:
     if shown.kind in TELLING and width and shown.size <= READ:
         words = said(shown.kind, shown.method, shown.body())
         return safe(": ".join(filter(None, (shown.target, words))), 2 * width + 40)
+    if shown.kind == "http" and shown.direction == "out" and shown.target and width and shown.size <= READ:
+        first = beginning(shown.body(), 2 * width + 40).partition("\n")[0]
+        place = first.partition(" ")[2]  # what signing in asks goes to another server
+        return safe(f"{shown.target}: {place}", 2 * width + 40)
     if shown.target or not width:
         return safe(shown.target, 2 * width + 40)
     if shown.kind in _WORDLESS:

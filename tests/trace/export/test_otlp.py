@@ -114,7 +114,7 @@ def test_the_session_is_that_of_the_exchange() -> None:
     head = b"POST https://shop.example:8443/mcp\nMcp-Session-Id: s-77\nAccept: x"
     (span,) = spans([item(1, "http", "out", head, exchange=3), request(2, exchange=3)])
     known = attributes(span)
-    assert known["mcp.session.id"] == {"stringValue": "s-77"} and known["server.port"] == {"intValue": "8443"}
+    assert known["mcp.session.id"] == {"stringValue": "‹session 1›"} and known["server.port"] == {"intValue": "8443"}
 
 
 def test_many_spans_are_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
