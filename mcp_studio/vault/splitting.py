@@ -87,10 +87,13 @@ class Split:
         return header[1] if header else ""
 
     def _sweep(self, name: str, letter: str, first: int = 1) -> None:
-        """Take parts away, also those of a write that never came to its end; a gap ends them."""
-        number = first
-        while number <= _MOST and self._shelf.delete(f"{name}#{letter}{number}"):
-            number += 1
+        """Take parts away, also those of a write that never came to its end. The last goes first: whoever ends in the
+        middle leaves no gap that would hide what is behind it."""
+        end = first
+        while end <= _MOST and self._shelf.get(f"{name}#{letter}{end}") is not None:
+            end += 1
+        for number in range(end - 1, first - 1, -1):
+            self._shelf.delete(f"{name}#{letter}{number}")
 
 
 def _names(name: str, letter: str, count: int) -> list[str]:
