@@ -25,6 +25,7 @@ from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
 from mcp_studio.auth.registering import register
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import UsageError
 
 
 def resource_of(config: ServerConfig) -> str:
@@ -88,7 +89,11 @@ class Flow:
             redirects = Redirects(self._config.name, self._person.note)
             redirects.uri = pending.redirect_uri
             code = redirects.expect(Expected(pending.state, issuer.issuer, issuer.sends_issuer))
-            redirects.paste(redirect_url)
+            try:
+                redirects.paste(redirect_url)
+            except UsageError:
+                await self._store.save_pending(pending)  # It was another address: this one may still be given.
+                raise
             step.detail = f"{issuer.issuer} gave it."
             found = await code
         if pending.dpop_key:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from mcp_studio.auth.signin import SignIn
 from mcp_studio.browser import NONE
 from mcp_studio.cli.lines import EndOfInput, Lines
 from mcp_studio.cli.output import SignInAt
+from mcp_studio.cli.sign_in_words import login_command
 from mcp_studio.cli.signing_in import Guide, Opener
 from mcp_studio.cli.telling import prompt, say
 from mcp_studio.config.model import ServerConfig
@@ -29,18 +29,12 @@ _PATIENCE = 15.0
 """Seconds for getting at the page that is handed out."""
 
 
-def finish(config: ServerConfig) -> str:
-    """The command line that signs in to a server, or goes on with it."""
-    if config.source.origin == "argument":
-        return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}"
-    file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
-    return f"mcp-studio auth login {shlex.quote(config.name)}{file}"
-
-
 async def nobody(request: InputRequest, studio: Studio) -> SignInNeeded:
     """A call waits for a sign-in and nobody can be asked: why it ends, with the page where there is one."""
     config = studio.manager.config(request.server)
-    error = SignInNeeded(f"{request.server} wants a sign-in: {request.message}", hint=f"Sign in: {finish(config)}")
+    error = SignInNeeded(
+        f"{request.server} wants a sign-in: {request.message}", hint=f"Sign in: {login_command(config)}"
+    )
     if request.sign_in is None:
         return error
     return await hand_out(studio, config, request.sign_in, error) or error
@@ -106,7 +100,7 @@ async def hand_out(
     try:
         async with asyncio.timeout(_PATIENCE):
             sign_in = begin()
-            await Guide(sign_in, _silent, None, opener, finish=finish(config)).follow()
+            await Guide(sign_in, _silent, None, opener, finish=login_command(config)).follow()
     except SignInAt as page:
         say(f"Somebody can sign in to {safe(config.name)} there, with a browser on any machine:")
         say(safe(page.url, 16_384))
@@ -130,7 +124,7 @@ async def _follow(
     studio.accounts.browser = opener = Opener(studio.config.settings.browser)
     sign_in = begin()
     try:
-        await Guide(sign_in, note, lines, opener, finish=finish(config)).follow()
+        await Guide(sign_in, note, lines, opener, finish=login_command(config)).follow()
     finally:
         sign_in.cancel()
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mcp_studio.cli import signed_in
+from mcp_studio.cli.sign_in_words import login_command
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
-from mcp_studio.session.sign_in_words import command, signs_in
+from mcp_studio.session.sign_in_words import signs_in
 from mcp_studio.studio import Studio
 from mcp_studio.transport.proxies import route_to
 from mcp_studio.vault.choose import open_vault
@@ -85,7 +86,7 @@ def lines(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
     elif "problem" in found:
         yield f"  signed in    ✗ {found['problem']}"
     elif "issuer" not in found:
-        yield f"  signed in    nobody is, should it want that: {command(server)}"
+        yield f"  signed in    nobody is, should it want that: {login_command(server)}"
     else:
         scopes = f", scopes {' '.join(found['scopes'])}" if found["scopes"] else ""
         yield f"  signed in    at {found['issuer']}{scopes}"

@@ -9,7 +9,6 @@ from mcp_studio.auth.model import Account
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.browser import NONE
 from mcp_studio.cli import remote, signed_in
-from mcp_studio.cli.asking_sign_in import finish
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.given import given_bytes
 from mcp_studio.cli.lines import Lines, can_ask
@@ -17,7 +16,7 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, SignInAt
 from mcp_studio.cli.passphrase import typed
 from mcp_studio.cli.plan import Plan
-from mcp_studio.cli.sign_in_words import steps_json
+from mcp_studio.cli.sign_in_words import login_command, steps_json
 from mcp_studio.cli.signing_in import Guide, Opener
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
@@ -90,7 +89,7 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
     else:
         sign_in = accounts.sign_in(server, tap, scopes=scopes, step_by_step=options.flag("--step"))
     lines = Lines() if can_ask() else None
-    guide = Guide(sign_in, out.note, lines, opener, finish=finish(server))
+    guide = Guide(sign_in, out.note, lines, opener, finish=login_command(server))
     try:
         await guide.run(sign_in.run())
     except StudioError as error:

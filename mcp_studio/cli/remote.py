@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from mcp_studio.auth.accounts import Accounts, applies
 from mcp_studio.auth.discovery import canonical
 from mcp_studio.cli import targets
@@ -69,9 +67,9 @@ def refuse_own(server: ServerConfig) -> None:
         return
     if server.auth.kind == "none":
         raise UsageError(f'{server.name} is never signed in to: its entry says `kind = "none"`.')
-    hint = f"Take the header out of its entry, or set [servers.{server.name}.auth] kind to use both."
     raise UsageError(
-        f"{server.name} sends credentials of its own in a header; there is no signing in to it.", hint=hint
+        f"{server.name} is sent credentials that stand in its entry; there is no signing in to it.",
+        hint=f"Take them out, or say in [servers.{server.name}.auth] which kind of sign-in to use all the same.",
     )
 
 
@@ -81,11 +79,3 @@ def resource(server: ServerConfig) -> str:
         return canonical(server.url)
     except StudioError:
         return ""
-
-
-def command(action: str, server: ServerConfig, options: Options) -> str:
-    """The command line that does something with this server."""
-    if options.value("--url"):
-        return f"mcp-studio auth {action} --url {shlex.quote((server.written or server).url)}"
-    files = "".join(f" --config {shlex.quote(file)}" for file in options.values("--config"))
-    return f"mcp-studio auth {action} {shlex.quote(server.name)}{files}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
@@ -9,12 +10,21 @@ from urllib.parse import urlsplit
 from mcp_studio.auth.model import AuthExchange, AuthStep
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli.signed_in import span
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 
 MARKS = {"done": "✓", "failed": "✗", "skipped": "–"}
 """State of a step that has come to its end -> its mark."""
 _LONGEST = 16_384
+
+
+def login_command(config: ServerConfig) -> str:
+    """The command line that signs in to a server, or goes on with that."""
+    if config.source.origin == "argument":
+        return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}"
+    file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
+    return f"mcp-studio auth login {shlex.quote(config.name)}{file}"
 
 
 def step_line(step: AuthStep) -> str:

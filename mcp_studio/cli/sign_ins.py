@@ -5,9 +5,9 @@ from __future__ import annotations
 from mcp_studio.auth.accounts import applies
 from mcp_studio.auth.model import Account
 from mcp_studio.cli import remote, signed_in
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.rows import table
+from mcp_studio.cli.sign_in_words import login_command
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import SignInNeeded
 from mcp_studio.jsontext import Json
@@ -37,7 +37,7 @@ async def overview(config: Config, out: Output) -> int:
     return out.done(found)
 
 
-async def whole(config: Config, servers: list[ServerConfig], options: Options, out: Output) -> int:
+async def whole(config: Config, servers: list[ServerConfig], out: Output) -> int:
     """All that is known of the sign-ins to these servers; returns the exit code: 3 where one is missing."""
     accounts = remote.accounts(config, out)
     found: list[Json] = []
@@ -56,7 +56,7 @@ async def whole(config: Config, servers: list[ServerConfig], options: Options, o
     result: Json = found[0] if len(found) == 1 else found
     if missing:
         names = ", ".join(server.name for server in missing)
-        error = SignInNeeded(f"Nobody is signed in to {names}.", hint=remote.command("login", missing[0], options))
+        error = SignInNeeded(f"Nobody is signed in to {names}.", hint=login_command(missing[0]))
         return out.fail(error, {"result": result})
     return out.done(result)
 

@@ -119,7 +119,7 @@ class Guide:
                 self._note(exchange_line(exchange))
                 if self._sign_in.step_by_step and exchange.status:
                     frame(exchange.response)
-            if step.state in MARKS and state != step.state:
+            if step.state in MARKS and state != step.state and (step.state != "skipped" or step.detail):
                 self._note(step_line(step))
             self._told[step.name] = (step.state, seen)
 

@@ -9,6 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, build_opener
 
 from tests.support import ROOT, python_server
 
@@ -56,3 +58,18 @@ def raw(*words: str, given: str | bytes = b"", **env: str) -> Done:
 def faulty(fault: str, *words: str, options: tuple[str, ...] = ()) -> Done:
     """Run a command line on a server with one fault."""
     return cli(*words, "--", *python_server("raw_faults", "--fault", fault, *options))
+
+
+class _Stay(HTTPRedirectHandler):
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
+        return None
+
+
+def ends_at(url: str) -> str:
+    """Where a browser is sent to from a page, without going there."""
+    try:
+        with build_opener(_Stay).open(url, timeout=10) as answer:
+            return str(answer.url)
+    except HTTPError as answer:
+        with answer:
+            return str(answer.headers["location"])

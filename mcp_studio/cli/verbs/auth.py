@@ -13,6 +13,7 @@ from mcp_studio.cli.login import login
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.sign_in_words import login_command
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
@@ -51,7 +52,7 @@ def _status(config: Config, words: list[str], options: Options, out: Output) -> 
         return asyncio.run(sign_ins.overview(config, out))
     servers = remote.named(config, words, options)
     out.server = servers[0].name if len(servers) == 1 else ""
-    return asyncio.run(sign_ins.whole(config, servers, options, out))
+    return asyncio.run(sign_ins.whole(config, servers, out))
 
 
 def _token(config: Config, words: list[str], options: Options, out: Output) -> int:
@@ -64,7 +65,7 @@ async def _print_token(config: Config, server: ServerConfig, options: Options, o
     accounts = remote.accounts(config, out)
     token = await accounts.token(server)
     if (account := await accounts.account(server)) is None:
-        raise SignInNeeded(f"Nobody is signed in to {server.name}.", hint=remote.command("login", server, options))
+        raise SignInNeeded(f"Nobody is signed in to {server.name}.", hint=login_command(server))
     if options.flag("--claims"):
         if not account.claims:
             raise StudioError(f"The access token of {server.name} says nothing that can be read: it is no JWT.")

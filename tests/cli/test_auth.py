@@ -1,0 +1,228 @@
+"""`auth`, and verbs that meet servers that want a sign-in, against an authorization server of our own."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.cli import main
+from mcp_studio.paths import Paths
+from tests.cli.kit import Done, ends_at
+from tests.servers.auth_server import World, threaded
+from tests.support import SERVERS
+
+BROWSER = f"{sys.executable} -E -S {SERVERS / 'browser.py'} {{folder}}"
+Cli = Callable[..., Done]
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Runs a command line in this process, without a terminal."""
+    monkeypatch.setenv("MCP_STUDIO_PASSPHRASE", "a passphrase of tests")
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*words: str, given: str = "") -> Done:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+        capsys.readouterr()
+        code = main.run(words)
+        found = capsys.readouterr()
+        return Done(code, found.out, found.err)
+
+    return run
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with threaded() as found:
+        yield found
+
+
+def configured(world: World, browser: str = "none", more: str = "") -> None:
+    """Put the server into the configuration, as `mine`."""
+    file = Paths.default().config_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    browser = browser.format(folder=file.parent)
+    file.write_text(
+        f'[secrets]\nstore = "file"\n[auth]\nbrowser = "{browser}"\n[servers.mine]\nurl = "{world.url}"\n{more}'
+    )
+
+
+def secrets_in(world: World, done: Done) -> list[str]:
+    return [value for value in world.secrets() if value in done.out + done.err]
+
+
+def test_a_browser_signs_in_and_all_verbs_use_it(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    done = cli("auth", "login", "mine")
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"Signed in to mine at {world.issuer.url}") and "✓" in done.err
+    assert "kept in the encrypted file" in done.err and secrets_in(world, done) == []
+    assert "mine" in (table := cli("auth", "status").out) and "then renewed" in table and world.issuer.url in table
+    whole = cli("auth", "status", "mine", "--json")
+    assert whole.code == 0 and whole.json["result"]["signedIn"] and whole.json["result"]["scopes"] == ["mcp:tools"]
+    assert whole.json["result"]["claims"] and secrets_in(world, whole) == []
+    assert cli("call", "mine.echo", "text=a", "--quiet").out.strip() == "a"
+
+
+def test_the_token_is_printed_where_it_is_asked_for_alone(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    cli("auth", "login", "mine", "--json")
+    token = cli("auth", "token", "mine")
+    assert token.code == 0 and token.out.strip() in world.issued["access_token"] and token.err == ""
+    assert cli("auth", "token", "mine", "--header").out == f"Authorization: Bearer {token.out}"
+    assert json.loads(cli("auth", "token", "--claims").out)["iss"] == world.issuer.url
+    world.expire()
+    assert cli("auth", "refresh", "mine").code == 0
+    assert cli("auth", "token", "mine").out != token.out
+
+
+def test_signing_out_revokes_and_forgets(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    cli("auth", "login", "mine")
+    done = cli("auth", "logout", "mine")
+    assert done.code == 0 and world.seen("/revoke") and done.err
+    for words in (["auth", "status", "mine"], ["auth", "token", "mine"]):
+        gone = cli(*words)
+        assert gone.code == 3 and "mcp-studio auth login mine" in gone.err, words
+
+
+def test_forgetting_tells_nobody(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    cli("auth", "login", "mine")
+    assert cli("auth", "forget", "mine", "--client").code == 0
+    assert not world.seen("/revoke") and cli("auth", "status", "mine").code == 3
+    cli("auth", "login", "mine")
+    assert len(world.issuer.clients) == 2, "registered anew"
+
+
+def test_without_anybody_the_page_is_on_standard_output_and_the_redirect_finishes_it(world: World, cli: Cli) -> None:
+    configured(world)
+    begun = cli("auth", "login", "mine")
+    assert begun.code == 3 and begun.out.startswith(world.issuer.url + "/authorize?") and begun.out.count("\n") == 1
+    assert "mcp-studio auth login mine --redirect 'ADDRESS'" in begun.err
+    done = cli("auth", "login", "mine", "--redirect", "-", given=ends_at(begun.out.strip()) + "\n")
+    assert done.code == 0, done.err
+    assert secrets_in(world, done) == [] and cli("auth", "status", "mine").code == 0
+
+
+def test_the_envelope_has_the_page_too(world: World, cli: Cli) -> None:
+    configured(world)
+    error = cli("auth", "login", "mine", "--json").json["error"]
+    assert error["kind"] == "sign_in_needed" and error["url"].startswith(world.issuer.url)
+    assert [step["state"] for step in error["steps"]][:3] == ["done", "done", "done"]
+
+
+def test_a_wrong_address_leaves_the_sign_in_as_it_was(world: World, cli: Cli) -> None:
+    configured(world)
+    url = cli("auth", "login", "mine").out.strip()
+    wrong = cli("auth", "login", "mine", "--redirect", "http://127.0.0.1:7338/callback?code=x&state=y")
+    assert wrong.code in (2, 3) and "Traceback" not in wrong.err
+    assert cli("auth", "login", "mine", "--redirect", ends_at(url)).code == 0
+
+
+@pytest.mark.parametrize("words", [["call", "mine.echo", "text=a"], ["list", "tools", "--server", "mine"]])
+def test_a_verb_without_anybody_is_exit_3_with_the_page(world: World, cli: Cli, words: list[str]) -> None:
+    configured(world)
+    done = cli(*words, "--json")
+    error = done.json["error"]
+    assert done.code == 3 and error["kind"] == "sign_in_needed" and error["url"].startswith(world.issuer.url)
+    assert "mcp-studio auth login mine" in error["hint"]
+    assert cli("auth", "login", "mine", "--redirect", ends_at(error["url"])).code == 0
+    assert cli(*words, "--json").code == 0
+
+
+def test_more_scopes_that_nobody_can_give_are_exit_3_with_the_page(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    cli("auth", "login", "mine")
+    done = cli("call", "mine.read_notes", "--json")
+    error = done.json["error"]
+    assert done.code == 3 and "notes%3Aread" in error["url"].replace("notes:read", "notes%3Aread")
+    assert cli("auth", "login", "mine", "--redirect", ends_at(error["url"])).code == 0
+    assert cli("call", "mine.read_notes").code == 0
+
+
+def test_a_client_that_has_to_be_named_is_asked_for_by_its_option(cli: Cli) -> None:
+    with threaded(registration=False, methods=("client_secret_basic",)) as world:
+        configured(world, BROWSER)
+        done = cli("auth", "login", "mine")
+        assert done.code == 3 and "--client-id" in done.err
+        world.issuer.clients["me"] = {
+            "client_id": "me", "client_secret": "hush-hush-hush", "redirect_uris": ["http://127.0.0.1:7338/callback"],
+            "token_endpoint_auth_method": "client_secret_basic",
+        }  # fmt: skip
+        done = cli("auth", "login", "mine", "--client-id", "me", "--client-secret", "-", given="hush-hush-hush\n")
+        assert done.code == 0, done.err
+        assert "hush-hush" not in done.out + done.err
+
+
+def test_one_of_several_authorization_servers_is_named(cli: Cli) -> None:
+    with threaded(issuers=2) as world:
+        configured(world, BROWSER)
+        done = cli("auth", "login", "mine")
+        assert done.code == 3 and "--issuer" in done.err and world.issuers[1].url in done.err
+        assert cli("auth", "login", "mine", "--issuer", world.issuers[1].url).code == 0
+        assert cli("auth", "status", "mine", "--json").json["result"]["issuer"] == world.issuers[1].url
+
+
+def test_a_failing_step_is_told_with_what_should_have_been_sent(cli: Cli) -> None:
+    with threaded("no-pkce") as world:
+        configured(world, BROWSER)
+        done = cli("auth", "login", "mine")
+        assert done.code == 3 and "✗" in done.err and "code_challenge_methods_supported" in done.err
+        assert not world.seen("/authorize")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["auth", "lgin"], "Did you mean `login`?"),
+        (["auth", "login", "mine", "--client-secret", "abc"], "list of processes"),
+        (["auth", "login", "mine", "--client-secret", "-"], "--client-id ID is missing"),
+        (["auth", "login", "mine", "--step"], "--step needs a terminal"),
+        (["auth", "login", "mine", "--redirect", ""], "there is no address"),
+        (["auth", "status", "--scope", "a"], "--scope is for `auth login`"),
+        (["auth", "logout", "mine", "other"], "`other` is too much"),
+        (["auth", "login", "program"], "a program on this machine"),
+        (["auth", "login", "keyed"], "credentials that stand in its entry"),
+        (["auth", "login", "never"], 'kind = "none"'),
+        (["auth", "login", "mne"], "There is no server `mne`.\n  Did you mean `mine`?"),
+        (["auth", "login"], "Which server?"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_sent(
+    world: World, cli: Cli, words: list[str], says: str
+) -> None:
+    more = '[servers.program]\ncommand = "x"\n[servers.keyed]\nurl = "http://127.0.0.1:1/"\n'
+    more += 'headers = { Authorization = "Bearer x" }\n[servers.never]\nurl = "http://127.0.0.1:1/"\n'
+    configured(world, more=more + 'auth = { kind = "none" }\n')
+    done = cli(*words)
+    assert done.code == 2 and says in done.err and not world.requests
+
+
+def test_status_knows_every_kind_of_server(world: World, cli: Cli) -> None:
+    more = '[servers.program]\ncommand = "x"\n[servers.keyed]\nurl = "http://127.0.0.1:1/"\n'
+    configured(world, more=more + 'headers = { Authorization = "Bearer x-secret" }\n')
+    done = cli("auth", "status")
+    assert done.code == 0 and "program" not in done.out and "x-secret" not in done.out
+    rows = {line.split()[0]: line for line in done.out.splitlines()[1:]}
+    assert rows["mine"].split()[1] == "no" and "by a header of its entry" in rows["keyed"]
+    assert not Path(Paths.default().state / "secrets").exists()
+
+
+def test_doctor_tells_of_sign_in_and_of_certificates_that_are_not_checked(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    before = cli("doctor", "mine")
+    assert before.code == 3 and "nobody is, should it want that: mcp-studio auth login mine" in before.out
+    cli("auth", "login", "mine")
+    after = cli("doctor", "mine")
+    assert after.code == 0 and f"signed in    at {world.issuer.url}, scopes mcp:tools" in after.out
+    assert "encrypted under a passphrase" in after.out and secrets_in(world, after) == []
+    configured(world, more="[servers.mine.tls]\ninsecure = true\n")
+    assert cli("doctor", "mine", "--json").json["result"][0]["insecure"] is True
+    assert "INSECURE" in cli("list", "servers").out and "INSECURE" in cli("config").out
