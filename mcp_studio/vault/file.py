@@ -28,6 +28,7 @@ SHORTEST = 8
 """Characters of a new passphrase."""
 LARGEST = 64 << 20
 _TRIES = 3
+_REPAIR = "Put a copy back, or take it away and store the secrets anew."
 
 
 def file_in(state: Path) -> Path:
@@ -131,7 +132,7 @@ class FileVault:
             said = problem.strerror or str(problem)
             raise VaultRefused(f"The encrypted file cannot be read: {said}.", file=str(self._file)) from None
         if not text or len(text) > LARGEST:
-            raise VaultDamaged(f"It is damaged: it has {len(text):,} bytes.", file=str(self._file))
+            raise VaultDamaged(f"It is damaged: it has {len(text):,} bytes.", file=str(self._file), hint=_REPAIR)
         return text
 
     def _private(self, found: os.stat_result, path: Path) -> None:
@@ -160,8 +161,7 @@ class FileVault:
                 hint = f"{VARIABLE} may be another's." if os.environ.get(VARIABLE) else "Try again."
                 raise PassphraseWrong(problem.message, file=str(self._file), hint=hint) from None
             except VaultDamaged as problem:
-                hint = "Put a copy back, or take it away and store the secrets anew."
-                raise VaultDamaged(problem.message, file=str(self._file), hint=hint) from None
+                raise VaultDamaged(problem.message, file=str(self._file), hint=_REPAIR) from None
 
     def _unlock(self, text: bytes, cost: sealed.Cost) -> None:
         """Make the key of a passphrase that opens the file."""
