@@ -19,7 +19,7 @@ from mcp_studio.auth.renewing import expiring, revoke
 from mcp_studio.auth.signin import Browser, SignIn
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.auth.unattended import KINDS
-from mcp_studio.config.model import ServerConfig, Settings
+from mcp_studio.config.model import Keeping, ServerConfig, Settings
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
@@ -61,16 +61,48 @@ class Accounts:
         self._redactor = redactor
         self.browser: Browser = partial(browser.open_page, browser=settings.browser)
         """Opens pages; a front end may put its own here."""
-        self._kept = GrantStore(
-            lambda: open_vault(settings.secrets, paths.state, passphrase=passphrase),
-            paths.state,
-            redactor.learn,
-            memory=settings.secrets == "memory",
-        )
+        self._state = paths.state
+        self._passphrase = passphrase
+        self.keeping: Keeping = settings.secrets
+        """Where what a person got is kept."""
+        self._kept = self._place_for(settings.secrets)
         # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
         held = MemoryVault()
         self._held = GrantStore(lambda: held, paths.state, redactor.learn, memory=True)
         self._holders: dict[tuple[str, str, bool], Holder] = {}
+
+    def _place_for(self, keeping: Keeping) -> GrantStore:
+        return GrantStore(
+            lambda: open_vault(keeping, self._state, passphrase=self._passphrase),
+            self._state,
+            self._redactor.learn,
+            memory=keeping == "memory",
+        )
+
+    def keep_in(self, keeping: Keeping) -> None:
+        """Keep sign-ins in another place until this ends; what is kept elsewhere stays there."""
+        if keeping != self.keeping:
+            before, self.keeping, self._kept = self._kept, keeping, self._place_for(keeping)
+            for holder in self._holders.values():
+                if holder.store is before:
+                    holder.store = self._kept
+
+    async def place(self, config: ServerConfig) -> str:
+        """Where the sign-in of a server is kept, in words; nothing is unlocked.
+
+        Raises:
+            VaultRefused: nowhere: why, and how to get a place.
+        """
+        return await self._store(config).place()
+
+    async def unlock(self) -> None:
+        """Ask for the passphrase of the encrypted file now, should sign-ins be kept there, and not when one is done.
+
+        Raises:
+            VaultRefused: nobody gave it.
+        """
+        if self.keeping == "file":
+            await self._kept.unlock()
 
     def access(self, config: ServerConfig, tap: Tap, ask: Ask | None) -> Credentials | None:
         """The credentials for a connection; None where `applies` says no. Nothing is read or sent yet."""

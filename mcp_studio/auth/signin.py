@@ -80,7 +80,7 @@ class SignIn:
         self.opened = False
         """Whether the page was handed to a browser."""
         self.refusal = ""
-        """Why the page must not be opened, in a sentence, or empty."""
+        """Why the page must not be opened, or empty."""
         self.warnings: tuple[str, ...] = ()
         """What a person should know of the page's address before going there."""
         self._means = means
@@ -257,7 +257,8 @@ class SignIn:
             raise AuthFailed(f"The page for giving permission is not opened: {page.refusal}", hint="Nobody went there.")
         self.started_callback, self._redirects = redirects.listening, redirects
         code = redirects.expect(expected)
-        opening = asyncio.create_task(self.open_page())
+        # Step by step a person opens it.
+        opening = asyncio.create_task(asyncio.sleep(0, False) if self.step_by_step else self.open_page())
         try:
             return await self._asked("browser", code, "Nobody came back from the browser")
         finally:

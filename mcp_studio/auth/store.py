@@ -24,6 +24,8 @@ FILE = "sign-ins.json"
 _PATIENCE = 60.0
 """Seconds that somebody else may be renewing: more than a few requests take."""
 _PAUSE = 0.05
+_TRIED = "tried"
+"""A name that nothing else is kept under."""
 
 
 class GrantStore:
@@ -53,6 +55,19 @@ class GrantStore:
             VaultRefused: nowhere, and why.
         """
         return (await beside(self._ready)).place
+
+    async def unlock(self) -> None:
+        """Make sure that something can be kept: whoever has to give a passphrase is asked now.
+
+        Raises:
+            VaultRefused: it cannot.
+        """
+        await beside(self._try)
+
+    def _try(self) -> None:
+        vault = self._ready()
+        vault.set(_TRIED, "1")
+        vault.delete(_TRIED)
 
     def known(self, resource: str, account: str) -> bool:
         """Whether there is a grant, by the file alone: cheap."""

@@ -61,7 +61,7 @@ class Row(NamedTuple):
     text: str
 
 
-TITLE = 24
+TITLE = 26
 """Cells of a step's title; what came out stands beside it."""
 
 
@@ -70,7 +70,9 @@ def rows(steps: Sequence[AuthStep], width: int) -> list[Row]:
     found: list[Row] = []
     room = max(16, width - TITLE - len("✓ ") - len(" 12 »"))
     for step in steps:
-        lines = _wrapped(safe(step.detail, 600), room)
+        # Why a step failed stands below, with what should have been sent.
+        said = "" if step.state == "failed" else f"{step.detail} {step.hint}".strip()
+        lines = _wrapped(safe(said, 900), room)
         found.append(Row(step, 0, lines[0] if lines else ""))
         found += [Row(step, number, line) for number, line in enumerate(lines[1:], 1)]
     return found
@@ -125,7 +127,7 @@ def card(run: SignIn, matter: Matter, key: Key, now: float | None = None) -> lis
             count = describe.plural(len(run.choices), "authorization server")
             return [f"The server names {count}. Which one do you use?\n"]
         case "client":
-            return _client(run, key)
+            return _client(run)
         case "failed" | "cancelled":
             return _ended(run, key)
         case "done":
@@ -213,11 +215,8 @@ def ssh_line(redirect: str, environ: Mapping[str, str]) -> str:
     return f"ssh -N -L {port}:127.0.0.1:{port}{other} {at}{safe(host, 80)}"
 
 
-def _client(run: SignIn, key: Key) -> list[Part]:
-    step = next((step for step in run.steps if step.state == "asking"), None)
-    parts: list[Part] = ["It registers no clients by itself, and none is configured for this server.\n"]
-    if step is not None and step.hint:
-        parts = [safe(step.hint, 600), "\n"]
+def _client(run: SignIn) -> list[Part]:
+    parts: list[Part] = [safe(run.client_reason, 600) or "A client is needed there, and none is configured.", "\n"]
     redirect = safe(run.redirect_uri, 400)
     told = f"Register one there, with this redirect, and type its id here: {redirect}\n" if redirect else ""
     return [*parts, (told, "$quiet")] if told else parts

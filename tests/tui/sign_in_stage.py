@@ -11,6 +11,7 @@ import pytest
 
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, NextRequest
 from mcp_studio.auth.signin import SignIn
+from mcp_studio.auth.watched import TITLES
 from mcp_studio.config.model import Keeping, ServerConfig, Tls
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -19,10 +20,6 @@ from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from tests.tui.stage import Stage, on_stage
 
-TITLES = {
-    "resource": "Protected resource", "issuer": "Authorization server", "client": "Client",
-    "permission": "Your permission", "token": "Token", "stored": "Stored",
-}  # fmt: skip
 URL = "https://auth.example/authorize?response_type=code&client_id=c1&state=s1&code_challenge_method=S256"
 REDIRECT = "http://127.0.0.1:7338/callback"
 NOW = 1_800_000_000.0
@@ -51,7 +48,7 @@ class FakeSignIn(SignIn):
     def __init__(self, server: str = "github", *, step_by_step: bool = False) -> None:
         self.server = server
         self.state = "running"
-        self.steps = tuple(AuthStep(name, title) for name, title in TITLES.items())  # type: ignore[arg-type]
+        self.steps = tuple(AuthStep(name, title) for name, title in TITLES.items())
         self.changed = Signal()
         self.error = None
         self.account = None
@@ -59,6 +56,7 @@ class FakeSignIn(SignIn):
         self.until = 0.0
         self.next_request = None
         self.choices = ()
+        self.client_reason = ""
         self.step_by_step = step_by_step
         self.started_callback = True
         self.opened = False
@@ -129,7 +127,10 @@ class FakeAccounts:
     def keep_in(self, keeping: Keeping) -> None:
         self.keeping, self.refusal = keeping, None
 
-    async def place(self) -> str:
+    async def unlock(self) -> None:
+        self.told.append("unlock")
+
+    async def place(self, config: ServerConfig) -> str:
         if self.refusal is not None:
             raise self.refusal
         places = {"memory": "memory, until the studio ends", "file": "the encrypted file /s"}

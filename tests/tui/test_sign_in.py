@@ -19,20 +19,22 @@ def test_each_step_is_shown_with_its_state_and_its_exchanges(monkeypatch: pytest
             await stage.shows("Sign in to github", "Nothing has been sent yet", "kept in   the Secret Service keyring")
             assert stage.runs == []
             await stage.press("enter")
-            await stage.shows("○ Protected resource", "○ Stored")
+            await stage.shows("○ What protects the server", "○ Where it is kept")
             assert stage.run.step_by_step is False
             stage.run.step(0, "done", "one authorization server: https://auth.example", exchange(1), exchange(2))
             stage.run.step(1, "running", "", exchange(3, purpose="reads\x1b[31m metadata"))
-            await stage.shows("✓ Protected resource", "https://auth.example", "2 ▸", "◐ Authorization server")
+            await stage.shows("✓ What protects the server", "https://auth.example", "2 ▸", "◐ Who gives tokens for it")
             await stage.press("k", "k", "enter")
             await stage.until(lambda: isinstance(stage.app.screen, Exchanges), "exchanges")
-            await stage.shows("Protected resource: 2 exchanges", "grant_type=authorization_code", '"expires_in": 60')
+            await stage.shows(
+                "What protects the server: 2 exchanges", "grant_type=authorization_code", '"expires_in": 60'
+            )
             await stage.press("escape", "j", "enter")
-            await stage.shows("Authorization server: 1 exchange", "reads␛[31m metadata")
+            await stage.shows("Who gives tokens for it: 1 exchange", "reads␛[31m metadata")
             await stage.press("escape", "escape")
             await stage.told("Signing in to github goes on; a on it shows it")
             await stage.press("a")
-            await stage.shows("✓ Protected resource")
+            await stage.shows("✓ What protects the server")
             assert len(stage.runs) == 1
             await stage.press("escape")
             stage.run.to("done", account=account())
@@ -48,7 +50,7 @@ def test_the_browsers_page_is_opened_copied_or_answered_by_hand(monkeypatch: pyt
             await stage.press("o")
             await stage.shows("There is no page yet")
             flow.browser()
-            await stage.shows("14:59 left", "host      auth.example", "⚑ Your permission", "o Open")
+            await stage.shows("14:59 left", "host      auth.example", "⚑ A person's permission", "o Open")
             await stage.press("o")
             await stage.until(lambda: "open" in flow.told, "opened")
             await stage.shows("Your browser has the page")
@@ -117,8 +119,11 @@ def test_one_of_several_authorization_servers_is_chosen_and_a_client_typed(monke
             await stage.shows("names 2 authorization servers", "https://a.example", "b.example⟦U+202E⟧")
             await stage.press("j", "enter")
             assert flow.told == [("choose", "https://b.example\u202e")]
-            flow.step(2, "asking", hint="https://b.example registers no clients.")
-            flow.to("client", redirect_uri="http://127.0.0.1:7338/callback")
+            flow.to(
+                "client",
+                client_reason="https://b.example registers no clients.",
+                redirect_uri="http://127.0.0.1:7338/callback",
+            )
             await stage.shows("registers no clients", "with this redirect")
             await stage.press(*"a b", "enter", "enter")
             await stage.press(*"xs3cret", "enter")

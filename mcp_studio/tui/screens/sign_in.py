@@ -54,7 +54,11 @@ class SignInDialog(SignInView, scope="sign in"):
         if self._matter.refusal:
             self.say(f"Tokens could not be kept: {self._key('sign-in-keep')} chooses where they are.")
             return
+        self.run_worker(self._began(step_by_step), group="begin", exclusive=True)
+
+    async def _began(self, step_by_step: bool) -> None:
         try:
+            await self._signing.unlock()
             run = self._signing.begin(self.server, self.request, step_by_step)
         except StudioError as error:
             self.say(f"{error.message} {error.hint}")

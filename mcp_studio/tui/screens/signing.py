@@ -112,7 +112,8 @@ class Signing:
         keeping = self.accounts.keeping
         warning = WARNINGS.get(keeping, "")
         try:
-            place = await self.accounts.place()
+            config = self._config(matter.server)
+            place = await self.accounts.place(config) if config is not None else ""
         except StudioError as error:
             return matter._replace(kept="", refusal=f"{error.message}\n{error.hint}".strip(), warning=warning)
         return matter._replace(kept=place, refusal="", warning=warning)
@@ -150,6 +151,14 @@ class Signing:
         elif run.state == "failed" and run.error is not None:
             text = f"Signing in to {name} failed: {run.error.message} {key} on it begins anew."
             self._screen.studio_app.say(text, "error")
+
+    async def unlock(self) -> None:
+        """The passphrase of an encrypted file is asked for before anybody is sent to a browser.
+
+        Raises:
+            StudioError: nobody gave it.
+        """
+        await self.accounts.unlock()
 
     def choose_place(self, done: Callable[[], None]) -> None:
         """Another place for tokens, until the studio ends."""
