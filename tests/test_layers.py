@@ -21,7 +21,8 @@ from tests.support import ROOT
 PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
-    "config schema protocol errors signal paths jsontext safetext redact redact_http secret_forms record limits atomic browser urls vault",
+    "config schema protocol errors signal paths jsontext safetext redact redact_http secret_forms record limits atomic"
+    " browser urls vault",
     "transport auth",
     "session catalog trace",
     "call search",
@@ -34,8 +35,8 @@ ROW = {room: row for row, rooms in enumerate(LAYERS) for room in rooms.split()}
 FRONT_ENDS = LAYERS[-1].split()
 ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
-    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 numpy tomlkit pyperclip PIL".split(),
-    *"jsonschema jsonschema_specifications referencing".split(),
+    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 numpy tomlkit".split(),
+    *"pyperclip PIL jsonschema jsonschema_specifications referencing".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
 DEFERRED_STDLIB = "difflib importlib ipaddress urllib resource webbrowser".split()
