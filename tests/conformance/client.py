@@ -3,8 +3,9 @@
     python client.py URL
 
 The suite says through `MCP_CONFORMANCE_…` variables which scenario and protocol version it plays, and hands over what
-a person would have been told besides. All scenarios are played the same way: connect, list, call every tool, read
-every resource, get every prompt. Exits with 0 when nothing of that was lost and no answer was invalid.
+a person would have been told besides. All scenarios are played the same way: connect, sign in where that is asked for,
+list, call every tool, read every resource, get every prompt. Exits with 0 when nothing of that was lost and no answer
+was invalid; or, with the few servers that are not to be trusted, when it did not go on with them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, List, Map, Number, Object, Union
 from mcp_studio.schema.form import build, defaults
 from mcp_studio.studio import Studio
+from tests.conformance import signing
 
 NAME = "server"
 WELL = "ended well"
@@ -40,15 +42,21 @@ RULES = (AnswerRule("accept", kind="elicitation"),)
 """Forms are accepted as they come, with their defaults."""
 LOADS_SKILLS = SCENARIO.startswith("sep-2640-client-verify")
 """Whether somebody wants the skills that are offered; otherwise none of their files is to be read."""
+REFUSED = {
+    *("auth/resource-mismatch", "auth/metadata-issuer-mismatch", "auth/scope-retry-limit"),
+    *(f"auth/iss-{wrong}" for wrong in ("supported-missing", "wrong-issuer", "unexpected", "normalized")),
+}
+"""Scenarios whose servers are not to be trusted, or not to be satisfied: going on with them would be wrong."""
 SCHEMA_OF = {"json_schema_echo": "json_schema_2020_12_tool"}
 """A tool that wants the input schema of another one as its argument `schema`."""
 
 
 def configured(url: str) -> ServerConfig:
     """The server as a person would configure it who knows which version it speaks."""
+    auth = signing.auth(SCENARIO, CONTEXT)
     if VERSION in HANDSHAKE_VERSIONS:
-        return ServerConfig(NAME, url=url, era="legacy", protocol_version=VERSION)
-    return ServerConfig(NAME, url=url)
+        return ServerConfig(NAME, url=url, era="legacy", protocol_version=VERSION, auth=auth)
+    return ServerConfig(NAME, url=url, auth=auth)
 
 
 def stub(field: Field) -> Any:
@@ -81,11 +89,15 @@ class Player:
 
     def __init__(self, studio: Studio) -> None:
         self.studio = studio
+        self.person = signing.Person(studio, NAME)
         self.faults: list[str] = []
 
     async def play(self) -> None:
         """Connect, list, and use all there is."""
         status = await self.studio.manager.settle(NAME)
+        if status.state == "needs_auth":
+            await self.person.sign_in()
+            status = await self.studio.manager.settle(NAME)
         if status.state != "ready":
             raise status.error or StudioError(f"The server is {status.state}.")
         if VERSION and status.version != VERSION:
@@ -137,9 +149,10 @@ class Player:
 async def main(url: str) -> int:
     """Play the scenario at a URL; returns the exit code."""
     server = configured(url)
+    settings = Settings(answers=RULES, secrets="memory")
     with tempfile.TemporaryDirectory() as folder:
         paths = Paths(Path(folder, "config"), Path(folder, "state"), Path(folder, "cache"))
-        async with Studio.open(Config(Settings(answers=RULES), {NAME: server}), paths, can_ask=True) as studio:
+        async with Studio.open(Config(settings, {NAME: server}), paths, can_ask=True) as studio:
             player = Player(studio)
             try:
                 await player.play()
@@ -147,9 +160,10 @@ async def main(url: str) -> int:
                 player.faults.append(f"{error.message} {error.hint}")
     for fault in player.faults:
         print("fault:", fault, file=sys.stderr)
-    if not player.faults:
+    well = bool(player.faults) == (SCENARIO in REFUSED)
+    if well:
         print(WELL)
-    return 1 if player.faults else 0
+    return 0 if well else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The official conformance suite: which scenarios it has for clients, and how they went.
 
-    python -m tests.conformance.suite [--auth] [--jobs N] [--verbose] [REGEX]
+    python -m tests.conformance.suite [--jobs N] [--verbose] [REGEX]
 
 plays every scenario alone on each wire that it applies to, and is stricter than the suite's own way to play them all:
 the client's exit code counts, and a scenario in which nothing was checked has failed.
@@ -24,6 +24,16 @@ from tests.support import ROOT
 
 EXTENSION = "extension"
 """The wire of scenarios about extensions: the suite chooses the version."""
+SINCE_2025_06 = ("2025-06-18", "2025-11-25", "2026-07-28")
+BOTH = ("2025-11-25", "2026-07-28")
+NEWEST = ("2026-07-28",)
+_BOTH = "metadata-default metadata-var1 metadata-var2 metadata-var3 basic-cimd pre-registration scope-step-up "
+_BOTH += "scope-from-www-authenticate scope-from-scopes-supported scope-omitted-when-undefined scope-retry-limit"
+_NEWEST = "resource-mismatch offline-access-scope offline-access-not-supported authorization-server-migration "
+_NEWEST += "iss-supported iss-not-advertised iss-supported-missing iss-wrong-issuer iss-unexpected iss-normalized "
+_NEWEST += "metadata-issuer-mismatch"
+_EXTENSION = "client-credentials-jwt client-credentials-basic enterprise-managed-authorization dpop dpop-nonce "
+_EXTENSION += "wif-jwt-bearer"
 WIRES = {
     "initialize": ("2025-06-18", "2025-11-25"),
     "tools_call": ("2025-06-18", "2025-11-25", "2026-07-28"),
@@ -36,14 +46,18 @@ WIRES = {
     "http-invalid-tool-headers": ("2026-07-28",),
     "json-schema-ref-no-deref": ("2026-07-28",),
     "json-schema-2020-12-preservation": ("2025-11-25", "2026-07-28"),
+    **{f"auth/{name}": BOTH for name in _BOTH.split()},
+    **{f"auth/token-endpoint-auth-{how}": SINCE_2025_06 for how in ("basic", "post", "none")},
+    "auth/2025-03-26-oauth-metadata-backcompat": ("2025-03-26",),
+    "auth/2025-03-26-oauth-endpoint-fallback": ("2025-03-26",),
+    **{f"auth/{name}": NEWEST for name in _NEWEST.split()},
+    **{f"auth/{name}": (EXTENSION,) for name in _EXTENSION.split()},
     "sep-2640-client-no-prefetch": (EXTENSION,),
     "sep-2640-client-verify-digest": (EXTENSION,),
     "sep-2640-client-verify-size": (EXTENSION,),
     "sep-2640-client-verify-frontmatter": (EXTENSION,),
 }
-"""The scenarios that count: all that the suite has for clients, but for those of `LATER`."""
-LATER = "auth/"
-"""Scenarios that do not count yet: they are about signing in, which is not there."""
+"""The scenarios for clients: all that the suite has."""
 ALONE = ("sse-retry",)
 """Scenarios that measure time, and want a quiet machine."""
 CLIENT = Path(__file__).with_name("client.py")
@@ -149,26 +163,21 @@ class Suite:
 def main() -> int:
     """Play what was asked for; returns 1 when something that counts failed."""
     parser = argparse.ArgumentParser(description="Play the official conformance scenarios for clients.")
-    parser.add_argument("--auth", action="store_true", help=f"play those of {LATER} too, for information")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     parser.add_argument("--verbose", action="store_true", help="print all that was said about failures")
     parser.add_argument("only", nargs="?", default="", help="a regular expression for names of scenarios")
     options = parser.parse_args()
     suite = Suite(Path(os.environ.get("MCP_STUDIO_CONFORMANCE") or ROOT / ".ci" / "conformance"))
     cases = [case for case in suite.cases() if re.search(options.only, case.scenario)]
-    later = [case for case in cases if case.scenario.startswith(LATER)]
-    playing = suite.play_all([case for case in cases if options.auth or case not in later], options.jobs)
+    playing = suite.play_all(cases, options.jobs)
     failed = 0
     for case, future in playing.items():
         outcome = future.result()
-        failed += not outcome.ok and case not in later
+        failed += not outcome.ok
         print(f"{'ok  ' if outcome.ok else 'FAIL'} {case} {outcome.passed}/{outcome.checks}", flush=True)
         if options.verbose and not outcome.ok:
             print(outcome.text)
-    counted = len(playing) - (len(later) if options.auth else 0)
-    print(f"{counted - failed} passed, {failed} failed")
-    if options.auth:
-        print(f"for information: {sum(playing[case].result().ok for case in later)} of {len(later)} {LATER} ones pass")
+    print(f"{len(playing) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
