@@ -13,7 +13,7 @@ StudioError                 message, hint, exit code
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 
 class HttpAnswer(NamedTuple):
@@ -38,15 +38,27 @@ class StudioError(Exception):
         message: one sentence; may quote foreign text, so it is sanitized where it is shown.
         hint: what to try, or an empty string.
         http: what HTTP answered, where the failure comes from that.
+        retry_after: seconds after which whoever refused wants to be asked again; 0 when it does not say.
     """
 
     exit_code = 1
     http: HttpAnswer | None = None
+    retry_after = 0.0
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+E = TypeVar("E", bound=StudioError)
+
+
+def renamed(error: StudioError, kind: type[E], hint: str = "") -> E:
+    """The same failure as another kind of error, with the same words but for the hint where one is given."""
+    made = kind(error.message, hint=hint or error.hint)
+    made.http, made.retry_after = error.http, error.retry_after
+    return made
 
 
 class UsageError(StudioError):

@@ -199,8 +199,9 @@ async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
         call.finish(TimedOut(ms=ms(), limit=passed.limit))
         return
     except StudioError as error:
-        # Unreachable, but not lost: the transport found nobody to send it to.
+        # Unreachable, but not lost: the transport found nobody to send it to. Or HTTP turned it away.
         nobody = isinstance(error, Unreachable) and not isinstance(error, ConnectionLost)
+        nobody = nobody or (error.http is not None and error.http.refused)
         call.finish(Lost(ms=ms(), request_id=call.request, error=error, sent=call.sent and not nobody))
         return
     outcome = outcome_of(call.method, reply, ms())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root, ServerConfig
-from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.errors import StudioError, Unreachable, renamed
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.session import late
 from mcp_studio.session.answering import Answerer, Channel
@@ -266,8 +266,8 @@ class Supervisor:
         attempt += 1
         if attempt > self._owner.limits.restarts:
             hint = f"It was tried {attempt} times; start it again by hand once the reason is mended."
-            return await self._give_up(Unreachable(error.message, hint=hint))
-        pause = min(2.0 ** (attempt - 1), self._owner.limits.retry_max)
+            return await self._give_up(renamed(error, Unreachable, hint))
+        pause = min(max(2.0 ** (attempt - 1), error.retry_after), self._owner.limits.retry_max)
         self.set_status(state="retrying", error=error, attempt=attempt, retry_at=time.monotonic() + pause, pid=0)
         self.settled.set()
         await self._sleep(pause)
@@ -290,7 +290,7 @@ class Supervisor:
         """What a child said on standard error or output last often is the reason."""
         stray = self.tap.stray_count
         if stray and isinstance(error, Unreachable) and "within" in error.message:
-            return Unreachable(f"{error.message} It printed {stray} lines that are not MCP.", hint=error.hint)
+            error.message = f"{error.message} It printed {stray} lines that are not MCP."
         return error
 
     def _subject(self) -> str:

@@ -149,7 +149,8 @@ def outcome_line(outcome: CallOutcome, *, told: bool = False) -> tuple[Tone, str
             why = "." if told else f": {safe(error.message, 300)}"
             return "bad", f"{what}{why} Whether the server did the work is unknown."
         case Lost(error=error):
-            return "bad", f"not sent: {safe(error.message, 300)} {safe(error.hint, 200)}".rstrip()
+            what = "not done" if error.http is not None else "not sent"
+            return "bad", f"{what}: {safe(error.message, 300)} {safe(error.hint, 200)}".rstrip()
         case _:
             return "off", type(outcome).__name__
 
@@ -173,7 +174,7 @@ def outcome_note(outcome: CallOutcome) -> str:
             word = "timed out"
         case Lost():
             if not outcome.sent:
-                return "not sent"
+                return "not sent" if outcome.error.http is None else f"HTTP {outcome.error.http.status}"
             word = "lost"
         case _:
             word = ""

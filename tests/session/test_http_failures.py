@@ -1,0 +1,135 @@
+"""What a failure over HTTP does to calls and connections: told with what came, nothing counted as done that was not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp_studio.call.outcome import Lost, Succeeded, TimedOut
+from mcp_studio.config.model import Settings, Timeouts
+from mcp_studio.limits import Limits
+from tests.servers.http_raw import RawServer, Reply, Request
+from tests.servers.http_session import no_get
+from tests.studio_support import call, http, opened
+from tests.support import run, wait_until
+
+OFFER = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+TOOLS = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+
+
+class Server:
+    """A server with sessions that are numbers, which tests end."""
+
+    def __init__(self, on_call: Any = None) -> None:
+        self.session = 0
+        self.on_call = on_call
+
+    async def __call__(self, got: Request, reply: Reply) -> None:
+        """Answer one HTTP request."""
+        method = got.json.get("method") if got.method == "POST" else ""
+        if got.method == "GET":
+            await no_get(got, reply)
+        elif got.method == "DELETE":
+            await reply.body("200 OK", b"")
+        elif method == "initialize":
+            self.session += 1
+            await reply.result({"protocolVersion": "2025-11-25", **OFFER}, f"Mcp-Session-Id: {self.session}")
+        elif got.headers.get("mcp-session-id") != str(self.session):
+            await reply.body("404 Not Found", b"unknown session", kind="text/plain")
+        elif "id" not in got.json:
+            await reply.accepted()
+        elif method == "tools/call" and self.on_call is not None:
+            await self.on_call(got, reply)
+        else:
+            await reply.result(TOOLS if method == "tools/list" else {"content": []})
+
+
+def studio_on(server: RawServer, **about: Any) -> Any:
+    """A studio with this server, quick to try again."""
+    return opened(
+        http(server.url, transport="http", era="legacy", **about), settings=Settings(limits=Limits(retry_max=0.05))
+    )
+
+
+def test_an_expired_session_fails_the_call_and_a_new_one_begins_by_itself() -> None:
+    async def main() -> None:
+        server = Server()
+        async with RawServer(server) as raw, studio_on(raw) as studio:
+            server.session += 1  # As after a restart: what was known before is not known any more.
+            outcome = await call(studio, "t")
+            assert isinstance(outcome, Lost) and not outcome.sent
+            assert "no longer knows the session" in outcome.error.message
+            assert outcome.error.http is not None and outcome.error.http.body == "unknown session"
+            await wait_until(lambda: studio.manager.status("s").state == "ready" and server.session == 3)
+            assert isinstance(await call(studio, "t"), Succeeded)
+
+    run(main())
+
+
+def test_a_call_that_http_turned_away_was_not_done_and_keeps_what_came() -> None:
+    async def main() -> None:
+        async def busy(got: Request, reply: Reply) -> None:
+            token = "Bearer abcdefgh-very-secret"
+            await reply.body("413 Too Large", f"got {token}".encode(), f"X-Echo: {token}", kind="text/plain")
+
+        async with RawServer(Server(busy)) as raw:
+            async with studio_on(raw, headers={"X-Key": "very-secret-value-1"}) as studio:
+                outcome = await call(studio, "t")
+                assert isinstance(outcome, Lost) and not outcome.sent and outcome.error.http is not None
+                assert outcome.error.http.status == 413
+                assert "abcdefgh-very-secret" not in repr(outcome.error.http), "secrets are taken out of what came"
+
+    run(main())
+
+
+def test_a_call_that_ends_in_500_may_have_been_done() -> None:
+    async def main() -> None:
+        async def broken(got: Request, reply: Reply) -> None:
+            await reply.body("500 Oh", b"")
+
+        async with RawServer(Server(broken)) as raw, studio_on(raw) as studio:
+            outcome = await call(studio, "t")
+            assert isinstance(outcome, Lost) and outcome.sent
+
+    run(main())
+
+
+def test_a_call_without_an_answer_says_how_far_it_had_got() -> None:
+    async def main() -> None:
+        async def stalls(got: Request, reply: Reply) -> None:
+            await reply.head("200 OK", "Content-Type: application/json", "Content-Length: 99")
+            await reply.raw(b'{"json')
+            await reply.closed_by_peer()
+
+        async with RawServer(Server(stalls)) as raw, studio_on(raw, timeouts=Timeouts(idle=0.3)) as studio:
+            outcome = await call(studio, "t")
+            assert isinstance(outcome, TimedOut) and "HTTP status 200 came, with 6 bytes" in outcome.limit
+
+    run(main())
+
+
+def test_a_connection_that_does_not_come_about_says_how_far_it_had_got() -> None:
+    async def main() -> None:
+        async def stalls(got: Request, reply: Reply) -> None:
+            await reply.head("200 OK", "Content-Type: application/json", "Content-Length: 99")
+            await reply.closed_by_peer()
+
+        async with RawServer(stalls) as raw, studio_on(raw, timeouts=Timeouts(connect=0.3)) as studio:
+            error = studio.manager.status("s").error
+            assert error is not None and "HTTP status 200 came, with 0 bytes" in error.message
+            assert "by hand" not in error.hint
+
+    run(main())
+
+
+def test_a_server_that_is_busy_for_long_says_until_when() -> None:
+    async def main() -> None:
+        async def busy(got: Request, reply: Reply) -> None:
+            await reply.body("503 Busy", b"maintenance", "Retry-After: 7200", kind="text/plain")
+
+        async with RawServer(busy) as raw, studio_on(raw) as studio:
+            status = studio.manager.status("s")
+            assert status.state == "failed" and status.error is not None
+            assert "asks to wait 120 minutes, until 20" in status.error.hint
+            assert status.error.http is not None and status.error.http.body == "maintenance"
+
+    run(main())
