@@ -126,19 +126,27 @@ def _object(status: int, body: bytes, who: str, secrets: Iterable[str]) -> dict[
     try:
         raw = loads(body, most=64, values=10_000)
     except JsonProblem as problem:
-        if not body.strip():
-            came = "nothing"
-        elif body.lstrip()[:1] == b"<":
-            came = "HTML instead of JSON"
-        else:
-            came = f"no JSON ({without(problem.reason, secrets)})"
-        raise AuthFailed(f"{who} answered with status {status} and {came}.", hint=should, status=status) from None
+        raise _no_json(status, body, who, f"no JSON ({without(problem.reason, secrets)})", should) from None
     except LimitExceeded as problem:
         raise AuthFailed(f"{who} answered with status {status}. {problem.message}", hint=should) from None
     if not isinstance(raw, dict):
         came = said(raw) if not isinstance(raw, str) else "a string"
         raise AuthFailed(f"{who} answered with status {status} and {came}.", hint=should, status=status)
     return mapping(raw)
+
+
+def _no_json(status: int, body: bytes, who: str, came: str, should: str) -> AuthFailed:
+    if status == 429 or status >= 500:
+        busy = "wants fewer requests" if status == 429 else "failed"
+        return AuthFailed(f"{who} {busy} (status {status}).", hint="Try again later.", status=status)
+    if status in (404, 405):
+        place = "token_endpoint in the metadata has to be the address where tokens are given out, by POST."
+        return AuthFailed(f"{who} is none (status {status}).", hint=place, status=status)
+    if not body.strip():
+        came = "nothing"
+    elif body.lstrip()[:1] == b"<":
+        came = "HTML instead of JSON"
+    return AuthFailed(f"{who} answered with status {status} and {came}.", hint=should, status=status)
 
 
 def _refused(status: int, answer: dict[str, Json], who: str, secrets: Iterable[str]) -> AuthFailed:
@@ -154,8 +162,8 @@ def _refused(status: int, answer: dict[str, Json], who: str, secrets: Iterable[s
     told = answer.get("error_description")
     words = f": {said(without(told, secrets))}" if isinstance(told, str) and told else ""
     code = without(error[:80], secrets)
-    page = answer.get("error_uri")
-    more = f" It tells more at {said(without(page, secrets))}." if isinstance(page, str) and page else ""
+    page = str(answer.get("error_uri"))
+    more = f" It tells more at {said(without(page, secrets))}." if page.startswith(("https://", "http://")) else ""
     odd = "" if status >= 400 else f" With an error the status has to be 400, and not {status}."
     return AuthFailed(
         f"{who} refused with {code} (status {status}){words}.",
@@ -201,7 +209,7 @@ def _token(answer: dict[str, Json], name: str, who: str, *, needed: bool = False
     if value is None:
         came = f"is missing in the answer of {_lower(who)}"
     elif not isinstance(value, str):
-        came = f"in the answer of {_lower(who)} is {said(value)}"
+        came = f"in the answer of {_lower(who)} is no string"
     elif len(value) > LONGEST:
         came = f"in the answer of {_lower(who)} has {len(value):,} characters"
     else:
@@ -221,11 +229,16 @@ def _scopes(answer: dict[str, Json], asked: tuple[str, ...], notes: dict[str, st
         return asked
     if isinstance(value, list):
         notes["scope"] = "scope is a list; it has to be one string with spaces between scopes (RFC 6749 3.3)."
-        return scope_words.parse([one for one in items_of(value) if isinstance(one, str)])
+        value = " ".join(one for one in items_of(value) if isinstance(one, str))
     if not isinstance(value, str):
         notes["scope"] = f"scope is {said(value)}; it has to be a string (RFC 6749 3.3), and was left out."
         return asked
-    return scope_words.parse(value)
+    granted = scope_words.parse(value)
+    if less := scope_words.missing(granted, asked):
+        notes["scopes"] = f"Asked for and not granted: {scope_words.text(less)}."
+    elif asked and (more := scope_words.missing(asked, granted)):
+        notes["scopes"] = f"Granted though nobody asked for it: {scope_words.text(more)}."
+    return granted
 
 
 def _expires(answer: dict[str, Json], notes: dict[str, str]) -> float:

@@ -16,6 +16,7 @@ from mcp_studio.auth.failed import AuthFailed, said
 LONGEST = 4_096
 """Characters of one address."""
 _PORTS = {"https": 443, "http": 80, "wss": 443, "ws": 80}
+_WEB = {"ws": "http", "wss": "https"}
 _BARE = re.compile(r"[\x21-\x7e]+\Z")
 _RESOURCE = "/.well-known/oauth-protected-resource"
 _ISSUER = "/.well-known/oauth-authorization-server"
@@ -42,8 +43,8 @@ def origin(url: str) -> Origin:
         AuthFailed: it is no address with a host.
     """
     parts = _split(url, "The address")
-    scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
-    return Origin(scheme, (parts.hostname or "").lower(), parts.port or _PORTS.get(scheme, 0))
+    scheme = _WEB.get(parts.scheme, parts.scheme)
+    return Origin(scheme, _host(parts, url, "The address"), parts.port or _PORTS.get(scheme, 0))
 
 
 def same_origin(one: str, other: str) -> bool:
@@ -86,9 +87,10 @@ def check_url(url: str, server: str, what: str) -> str:
         AuthFailed: it may not.
     """
     parts = _split(url, what)
-    if parts.scheme != "https":
-        if parts.scheme != "http":
-            raise AuthFailed(f"{what} is {said(url)}: that is no web address.", hint="It has to begin with https://.")
+    if parts.scheme not in ("https", "http"):
+        raise AuthFailed(f"{what} is {said(url)}: that is no web address.", hint="It has to begin with https://.")
+    _host(parts, url, what)
+    if parts.scheme == "http":
         if not is_loopback(url):
             raise AuthFailed(
                 f"{what} is {said(url)}: without TLS anybody on the way can read and change what is sent.",
@@ -122,15 +124,19 @@ def _split(url: str, what: str) -> SplitResult:
         _ = parts.port
     except ValueError as problem:
         raise AuthFailed(f"{what} is {said(url)}: {problem}.", hint="It has to be an absolute https:// URL.") from None
-    if not parts.scheme or not parts.hostname:
-        raise AuthFailed(f"{what} is {said(url)}: it names no host.", hint="It has to be an absolute https:// URL.")
     return parts
+
+
+def _host(parts: SplitResult, url: str, what: str) -> str:
+    if not parts.hostname:
+        raise AuthFailed(f"{what} is {said(url)}: it names no host.", hint="It has to be an absolute https:// URL.")
+    return parts.hostname.lower()
 
 
 def canonical(url: str) -> str:
     """A server's address as a resource is called (RFC 8707 2): without query and fragment, host in lower case."""
     parts = _split(url, "The address of the server")
-    scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
+    scheme = _WEB.get(parts.scheme, parts.scheme)
     path = "" if parts.path == "/" else parts.path
     return f"{scheme}://{parts.netloc.rpartition('@')[2].lower()}{path}"
 

@@ -73,7 +73,7 @@ class Fields:
         try:
             return check_url(value, self.server, f"{name} in {self.what}")
         except AuthFailed as problem:
-            self.notes[name] = f"{problem.message} {problem.hint} It was left out."
+            self.notes[name] = f"{problem.message} {problem.hint}"
             return ""
 
     def texts(self, name: str) -> tuple[str, ...] | None:

@@ -141,7 +141,7 @@ def _servers(fields: Fields) -> tuple[str, ...]:
         except AuthFailed as problem:
             if len(servers) == 1:
                 raise
-            fields.notes["authorization_servers"] = f"{problem.message} {problem.hint} It was left out."
+            fields.notes["authorization_servers"] = f"{problem.message} {problem.hint}"
     if not good:
         raise AuthFailed(fields.notes["authorization_servers"])
     return tuple(good)

@@ -11,7 +11,9 @@ from mcp_studio.errors import UsageError
 from mcp_studio.record import record
 
 LONGEST = 16_384
-"""Characters of the query that are read."""
+"""Characters that the query of a redirect may have."""
+_READ = 8 * LONGEST
+"""Characters of one that are looked through for its state."""
 _ONCE = ("code", "state", "iss", "error", "error_description", "error_uri")
 _ERRORS: Mapping[str, str] = {
     "access_denied": "The permission was refused, by the person or by the authorization server",
@@ -51,9 +53,11 @@ def judge(query: str, expected: Expected) -> str:
         NotOurs: it has nothing to do with this flow: no or another `state`, or the flow has its redirect already.
         AuthFailed: it is of this flow, and brings no code that may be used; the flow is over.
     """
-    values = _values(query)
-    if not hmac.compare_digest(values.get("state", "").encode("utf-8", "replace"), expected.state.encode()):
-        came = "another state than was sent" if values.get("state") else "no state"
+    pairs = _pairs(query)
+    states = [value for name, value in pairs if name == "state"]
+    # Whoever knows the state has it from the authorization server: what else is wrong is a failure of that one.
+    if not any(hmac.compare_digest(one.encode("utf-8", "replace"), expected.state.encode()) for one in states[:10]):
+        came = "another state than was sent" if any(states) else "no state"
         raise NotOurs(
             f"A redirect came with {came}: it does not belong to this sign-in.",
             hint="The authorization server has to send `state` back exactly as it got it (RFC 6749 4.1.2).",
@@ -61,6 +65,7 @@ def judge(query: str, expected: Expected) -> str:
     if expected.used:
         raise NotOurs("A second redirect came for a sign-in that had its redirect already.", hint="Sign in again.")
     expected.used = True
+    values = _values(query, pairs)
     _check_issuer(values.get("iss"), expected)
     if "error" in values:
         raise _refused(values)
@@ -73,21 +78,26 @@ def judge(query: str, expected: Expected) -> str:
     return code
 
 
-def _values(query: str) -> dict[str, str]:
-    if len(query) > LONGEST:
-        raise NotOurs(f"A redirect came with {len(query):,} characters.", hint=f"At most {LONGEST:,} are read.")
+def _pairs(query: str) -> list[tuple[str, str]]:
     try:
-        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=100, errors="replace")
+        return parse_qsl(query[:_READ], keep_blank_values=True, max_num_fields=100, errors="replace")
     except ValueError:
         raise NotOurs("A redirect came with more than 100 parameters.", hint="It has a few.") from None
-    values: dict[str, str] = {}
-    for name, value in pairs:
-        if name in values and name in _ONCE:
-            raise NotOurs(
-                f"A redirect came with {name} more than once.",
-                hint="Every parameter has to be there once (RFC 6749 3.1).",
+
+
+def _values(query: str, pairs: list[tuple[str, str]]) -> dict[str, str]:
+    values = dict(pairs)
+    if len(query) > LONGEST:
+        raise AuthFailed(
+            f"The redirect has {len(query):,} characters.",
+            hint=f"The authorization server has to send a code that fits into an address of {LONGEST:,}.",
+        )
+    for name in _ONCE:
+        if sum(found == name for found, _ in pairs) > 1:
+            raise AuthFailed(
+                f"The redirect has {name} more than once.",
+                hint="The authorization server has to send every parameter once (RFC 6749 3.1). The code was not used.",
             )
-        values[name] = value
     return values
 
 
@@ -115,7 +125,7 @@ def _refused(values: Mapping[str, str]) -> AuthFailed:
     page = values.get("error_uri", "")
     return AuthFailed(
         f"{words} ({error[:60]})" + (f": {said(said_so)}." if said_so else "."),
-        hint=f"It tells more at {said(page)}." if page else "",
+        hint=f"It tells more at {said(page)}." if page.startswith(("https://", "http://")) else "",
         error=error[:60],
     )
 

@@ -25,9 +25,9 @@ def read(answer: Json, status: int = 200, **given: object) -> answers.Tokens:
 
 
 def test_tokens_are_read() -> None:
-    found = read({**GOOD, "refresh_token": "rt-secret", "id_token": "a.b.c", "scope": "a b", "extra": 1}, asked=("x",))
+    found = read({**GOOD, "refresh_token": "rt-secret", "id_token": "a.b.c", "scope": "a b", "extra": 1}, asked=("a",))
     assert (found.access_token, found.refresh_token, found.id_token) == (TOKEN, "rt-secret", "a.b.c")
-    assert (found.token_type, found.expires_in, found.scopes, found.notes) == ("Bearer", 3600.0, ("a", "b"), {})
+    assert (found.token_type, found.expires_in, found.scopes) == ("Bearer", 3600.0, ("a", "b"))
     assert found.raw == {"token_type": "Bearer", "expires_in": 3600, "scope": "a b", "extra": 1}
 
 
@@ -115,6 +115,21 @@ def test_a_token_that_no_header_can_carry_is_refused(name: str, value: Json) -> 
     assert TOKEN not in f"{caught.value}{caught.value.hint}" and "ttttt" not in str(caught.value)
 
 
+def test_a_number_in_place_of_a_token_is_not_shown() -> None:
+    with pytest.raises(AuthFailed, match="no string") as caught:
+        read({**GOOD, "access_token": 4711_4711})
+    assert "4711" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "granted, words",
+    [("a", "not granted: b"), ("a b c", "nobody asked for it: c"), ("a b", ""), ("a c", "not granted: b")],
+)
+def test_scopes_that_differ_from_what_was_asked_are_noted(granted: str, words: str) -> None:
+    told = read({**GOOD, "scope": granted}, asked=("a", "b")).notes.get("scopes", "")
+    assert words in told and bool(told) is bool(words)
+
+
 def test_a_missing_token_is_said() -> None:
     with pytest.raises(AuthFailed, match="access_token is missing"):
         read({"token_type": "Bearer"})
@@ -152,7 +167,9 @@ def test_tokens_within_an_error_are_not_shown() -> None:
     [
         (200, b"<html>sign in</html>", "HTML"),
         (200, b"", "nothing"),
-        (502, b"Bad Gateway", "status 502"),
+        (502, b"Bad Gateway", r"failed \(status 502"),
+        (429, b"", "fewer requests"),
+        (404, b"not found", r"is none \(status 404"),
         (200, b"access_token=x&token_type=bearer", "no JSON"),
         (200, b'"text"', "a string"),
         (200, b"[]", "a list"),
