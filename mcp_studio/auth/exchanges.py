@@ -15,6 +15,8 @@ _SECRET = frozenset(
     "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion code"
     " device_code user_code subject_token actor_token code_verifier".split()
 )
+_LONGEST = 64 * 1024
+"""Of a secret that is learned; tokens that are longer are not taken (`answers.LONGEST`)."""
 _DEPTH = 4
 _MANY = 64
 """Secrets that are learned of one answer: a flood of them would make the redactor slow."""
@@ -35,7 +37,7 @@ def secrets_in(body: bytes) -> list[str]:
         found = list(_values(json.loads(body), _DEPTH))
     except (ValueError, RecursionError):
         found = [value for name, value in _form(body) if name in _SECRET]
-    return list(dict.fromkeys(found))[:_MANY]
+    return [one for one in dict.fromkeys(found) if len(one) <= _LONGEST][:_MANY]
 
 
 def _form(body: bytes) -> list[tuple[str, str]]:

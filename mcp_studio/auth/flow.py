@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
-from mcp_studio.auth import granting, pkce, registration, scopes, tokens, unattended
+from mcp_studio.auth import granting, pkce, scopes, tokens, unattended
 from mcp_studio.auth.answers import Tokens
 from mcp_studio.auth.authorize import authorization_url
 from mcp_studio.auth.challenge import Challenge
@@ -23,7 +22,7 @@ from mcp_studio.auth.person import Means, Person
 from mcp_studio.auth.redeem import redeem
 from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
-from mcp_studio.auth.registering import register
+from mcp_studio.auth.registering import who
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
 
@@ -119,6 +118,8 @@ class Flow:
             issuer.for_code(assume_pkce=self._config.auth.assume_pkce)
         place = f", known by {issuer.place}" if issuer.place else ", of which nothing is known: its usual endpoints"
         step.detail = " ".join((f"{issuer.issuer}{place}.", *issuer.notes.values()))
+        if told := granting.elsewhere(issuer):
+            self._person.note(told)
         return issuer
 
     async def _chosen(self, resource: Resource) -> str:
@@ -167,7 +168,9 @@ class Flow:
         try:
             with self._person.step("client") as step:
                 told = await redirects.start(self._config.auth.redirect_host, self._config.auth.redirect_port)
-                client, known, detail = await self._who(issuer, redirects.uri, asked)
+                client, known, detail = await who(
+                    self._means, self._fetcher, self._person, issuer, redirects.uri, asked
+                )
                 step.detail = f"{detail} {told}".strip()
             with self._person.step("permission") as step:
                 pending = self._prepared(issuer, client, redirects.uri, asked, resource.audience)
@@ -176,32 +179,6 @@ class Flow:
         finally:
             await redirects.close()
         return await self._redeemed(issuer, pending, code)
-
-    async def _who(self, issuer: IssuerMetadata, redirect_uri: str, asked: tuple[str, ...]) -> tuple[Client, bool, str]:
-        """The client, whether it was registered before, and what is to be said about it."""
-        auth = self._config.auth
-        choice = registration.choose(
-            issuer,
-            client_id=auth.client_id,
-            client_secret=auth.client_secret,
-            method=auth.method,
-            document=auth.client_metadata_url or self._means.document,
-            known=await self._store.client(issuer.issuer, self.account),
-            redirect_uri=redirect_uri,
-        )
-        if choice.client is not None:
-            return replace(choice.client, redirect_uri=redirect_uri), choice.how == "registered", choice.why
-        if choice.how == "register":
-            client = await register(self._fetcher, issuer, redirect_uri, asked)
-            detail = f"Registered there as {client.client_id}."
-        else:
-            client_id, secret = await self._person.client(choice.why)
-            self._means.redactor.learn(secret)
-            shown = registration.method_for(issuer, secret, auth.method)
-            client = Client(issuer.issuer, client_id, secret, shown, "typed", redirect_uri)
-            detail = "A person named the client."
-        await self._store.save_client(client, self.account)
-        return client, False, detail
 
     def _prepared(
         self, issuer: IssuerMetadata, client: Client, redirect_uri: str, asked: tuple[str, ...], audience: str

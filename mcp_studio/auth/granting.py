@@ -7,6 +7,7 @@ import time
 
 from mcp_studio.auth import assertions, claims, scopes
 from mcp_studio.auth.answers import Tokens
+from mcp_studio.auth.discovery import same_origin
 from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.failed import said
 from mcp_studio.auth.metadata import IssuerMetadata
@@ -53,6 +54,20 @@ def granted(
         revocation_endpoint=issuer.revocation_endpoint,
         dpop_key=dpop.pem if dpop and got.token_type == "DPoP" else "",
         metadata=issuer.raw,
+    )
+
+
+def elsewhere(issuer: IssuerMetadata) -> str:
+    """Which endpoints are not at the origin of the authorization server that vouches for them, in a sentence."""
+    named = {
+        "authorization_endpoint": issuer.authorization_endpoint,
+        "token_endpoint": issuer.token_endpoint,
+        "registration_endpoint": issuer.registration_endpoint,
+        "revocation_endpoint": issuer.revocation_endpoint,
+    }
+    far = [f"{name} {url}" for name, url in named.items() if url and not same_origin(url, issuer.issuer)]
+    return f"On another origin than the authorization server, which its metadata vouches for: {', '.join(far)}." * bool(
+        far
     )
 
 

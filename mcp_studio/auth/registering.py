@@ -1,14 +1,16 @@
-"""Registering a client dynamically: the one exchange (RFC 7591 3)."""
+"""Becoming somebody at an authorization server: what is known, registering dynamically (RFC 7591 3), asking."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mcp_studio.auth import registration
 from mcp_studio.auth.failed import AuthFailed, said, without
 from mcp_studio.auth.fetch import Fetched, Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import Client
+from mcp_studio.auth.person import Means, Person
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import JsonProblem, dumps, loads, mapping
 
@@ -16,6 +18,40 @@ _HINT = (
     "It has to register clients like this one (RFC 7591); or a client that somebody registered by hand can be named: "
     "client_id in the [servers.NAME.auth] table."
 )
+
+
+async def who(
+    means: Means, fetcher: Fetcher, person: Person, issuer: IssuerMetadata, redirect_uri: str, asked: Sequence[str]
+) -> tuple[Client, bool, str]:
+    """Who we are at an authorization server, whether that was so before, and what is to be said about it.
+
+    Raises:
+        AuthFailed: nobody, and why.
+        StudioError: as `Fetcher.send`; or a new client cannot be kept.
+    """
+    auth = means.config.auth
+    choice = registration.choose(
+        issuer,
+        client_id=auth.client_id,
+        client_secret=auth.client_secret,
+        method=auth.method,
+        document=auth.client_metadata_url or means.document,
+        known=await means.store.client(issuer.issuer, auth.account),
+        redirect_uri=redirect_uri,
+    )
+    if choice.client is not None:
+        return replace(choice.client, redirect_uri=redirect_uri), choice.how == "registered", choice.why
+    if choice.how == "register":
+        client = await register(fetcher, issuer, redirect_uri, asked)
+        detail = f"Registered there as {client.client_id}."
+    else:
+        client_id, secret = await person.client(choice.why)
+        means.redactor.learn(secret)
+        shown = registration.method_for(issuer, secret, auth.method)
+        client = Client(issuer.issuer, client_id, secret, shown, "typed", redirect_uri)
+        detail = "A person named the client."
+    await means.store.save_client(client, auth.account)
+    return client, False, detail
 
 
 async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, scopes: Sequence[str]) -> Client:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
+from mcp_studio.auth import claims
 from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.flow import Flow
@@ -53,7 +54,7 @@ class SignIn:
         self.server = means.config.name
         """The name of the server."""
         self.state: SignInState = "running"
-        self._watched = Watched(self._emit)
+        self._watched = Watched(lambda: self.changed.emit(self))
         self.steps: tuple[AuthStep, ...] = self._watched.steps
         """All steps, in order, from the beginning; they change in place."""
         self.changed: Signal[SignIn] = Signal()
@@ -131,9 +132,6 @@ class SignIn:
         self._watched.end(error)
         self.state, self.error, self.until = state, error, 0.0
         self.next_request = None
-        self._emit()
-
-    def _emit(self) -> None:
         self.changed.emit(self)
 
     # Commands of front ends.
@@ -193,7 +191,7 @@ class SignIn:
             self.opened = await self._browser(url) or self.opened
         except StudioError:
             return False
-        self._emit()
+        self.changed.emit(self)
         return self.opened
 
     async def set_aside(self) -> None:
@@ -279,18 +277,18 @@ class SignIn:
         step, seconds = self._watched.current, self._limits.sign_in
         assert step is not None
         self.state, step.state, self.until = state, "asking", time.monotonic() + seconds
-        self._emit()
+        self.changed.emit(self)
         try:
             async with asyncio.timeout(seconds):
                 return await answer
         except TimeoutError:
             raise AuthFailed(
-                f"{otherwise} within {seconds / 60:g} minutes.",
+                f"{otherwise} within {claims.span(seconds)}.",
                 hint="Sign in again; [limits] sign_in is how many seconds are waited.",
             ) from None
         finally:
             self.state, step.state, self.until = "running", "running", 0.0
-            self._emit()
+            self.changed.emit(self)
 
     async def _gate(self, request: NextRequest) -> None:
         if not self.step_by_step:

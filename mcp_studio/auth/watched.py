@@ -38,6 +38,8 @@ class Watched:
         try:
             yield step
         except StudioError as problem:
+            # What was noted meanwhile may be the reason.
+            problem.hint = f"{problem.hint} {step.hint}".strip()
             step.state, step.detail, step.hint = "failed", problem.message, problem.hint
             self._changed()
             raise
