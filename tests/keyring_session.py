@@ -4,7 +4,7 @@
 
     def test_something(own_keyring: KeyringSession, monkeypatch) -> None:
         own_keyring.use(monkeypatch)          # this process; `own_keyring.environ` is for children
-        own_keyring.lock(), .unlock(), .end_daemon(), .start_daemon(), .stored()
+        own_keyring.lock(), .unlock(), .end_daemon(), .start_daemon(), .stored(), .clear()
 
 Tests with it are skipped, with the reason, where gnome-keyring or dbus-daemon are not to be had. `.ci/keyring` gets
 them without changing anything outside the checkout, and names a program in MCP_STUDIO_KEYRING that runs theirs.
@@ -150,6 +150,14 @@ class KeyringSession:
                 said = item.get_attributes()
                 found[said.get("service", ""), said.get("username", "")] = item.get_secret().decode()
         return found
+
+    def clear(self) -> None:
+        """Take all out of it."""
+        import secretstorage
+
+        with contextlib.closing(_connected(self.address)) as connection:
+            for item in secretstorage.get_default_collection(connection).get_all_items():
+                item.delete()
 
     def errors(self) -> str:
         """What the programs said."""
