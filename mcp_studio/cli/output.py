@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
+from mcp_studio.cli.http_words import http_json
 from mcp_studio.errors import InputNeeded, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.redact import Redactor
@@ -108,7 +109,8 @@ class Output:
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": self.redactor.text(error.hint)} if error.hint else {}
-            self.envelope({"ok": False, "error": {**message, **hint, **(detail or {})}})
+            http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
+            self.envelope({"ok": False, "error": {**message, **hint, **http, **(detail or {})}})
         return error.exit_code
 
     def done(self, result: Json = None) -> int:

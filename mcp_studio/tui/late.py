@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcp_studio.catalog.listing import Entry
     from mcp_studio.catalog.ref import EntryKind, Ref
     from mcp_studio.config.model import AnswerRule, ServerConfig, Untrusted
+    from mcp_studio.errors import StudioError
     from mcp_studio.jsontext import Json
     from mcp_studio.schema.examples import Example
     from mcp_studio.session.inbox import Answer, InputRequest
@@ -202,6 +203,13 @@ def open_entry(entry: Entry) -> Opened:
     from mcp_studio.tui.opened import open_entry as make
 
     return make(entry)
+
+
+def http_card(error: StudioError, *, why: bool = False) -> list[str | tuple[str, str]]:
+    """See `http_card.parts`."""
+    from mcp_studio.tui.http_card import parts
+
+    return parts(error, why=why)
 
 
 def result_views() -> ModuleType:

@@ -14,6 +14,7 @@ from mcp_studio.cli import doctor_remote, ended
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.findings import exercise, findings, lines_of
+from mcp_studio.cli.http_words import http_json, http_lines
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
@@ -124,6 +125,7 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
     if status.error is not None:
         by_hand = "Start the command by hand, in that folder, to see what it says." if server.command else ""
         report |= {"error": clean(status.error.message), "try": clean(status.error.hint) or by_hand}
+        report["http"] = http_json(status.error.http, studio.redactor) if status.error.http is not None else None
     report |= {"ending": ended.ending_of(studio, server.name), "stray": ended.stray_of(studio, server.name)}
     return report | {"stderr": list(studio.manager.stderr(server.name)[-_LAST:])}
 
@@ -187,6 +189,8 @@ def _text(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
         yield f"  ✗ {report['error']}"
         if report["try"]:
             yield f"    try: {report['try']}"
+        if report["http"] is not None:
+            yield from http_lines(report["http"])
     if report["stderr"] and not good:
         yield "  standard error ends with"
         yield from (f"    {line}" for line in report["stderr"])

@@ -99,13 +99,21 @@ class ResultPanel(Pane, scope="result"):
         tabs = [Tab("text", "Text"), Tab("structured", "Structured", "Struct"), Tab("raw", "Raw")]
         self.show_tabs(tabs if has_tabs else [], self.tab)
         self.tick()
-        card = self.ending(call) if call is not None and isinstance(outcome, Lost) else None
+        card = self._card(call, outcome) if call is not None and isinstance(outcome, Lost) else None
         self._body.display = has_tabs or card is not None
         self._head.can_focus = not self._body.display
         if has_tabs:
             self._fill(outcome)
         elif card is not None:
             self._show_view("ending", late_trace.mortem_card).put(card)
+
+    def _card(self, call: Call, outcome: Lost) -> Sequence[str | tuple[str, str]] | None:
+        """Why it was lost: what HTTP answered instead of a result, and how the connection ended."""
+        ending = self.ending(call)
+        if outcome.error.http is None:
+            return ending
+        parts = late.http_card(outcome.error, why=outcome.sent)
+        return [*parts, "\n", *ending] if ending else parts
 
     def _keep_focus(self) -> None:
         """What had the focus may be hidden now."""

@@ -14,7 +14,7 @@ from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.tui import changed, describe, findings, late_trace, watched
+from mcp_studio.tui import changed, describe, findings, http_card, late_trace, watched
 from mcp_studio.tui.definition import icons
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.tracing import clock
@@ -89,6 +89,8 @@ class ServerDetails(Dialog[None], scope="dialog"):
             parts.append((f"{self._key('server-sign-in')} in the servers pane signs in.\n", ""))
         if status.error and status.error.hint:
             parts += [safe(status.error.hint, 600), "\n"]
+        if status.error:
+            parts += http_card.parts(status.error)
         return [
             *parts,
             *_problems(ledger.uncovered(status.warnings)),
