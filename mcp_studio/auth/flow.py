@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from mcp_studio.auth import granting, pkce, scopes, tokens, unattended
 from mcp_studio.auth.answers import Tokens
@@ -19,7 +20,7 @@ from mcp_studio.auth.kept import PENDING, Pending
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import AuthStep, Client, Grant
 from mcp_studio.auth.person import Means, Person
-from mcp_studio.auth.redeem import redeem
+from mcp_studio.auth.redeem import redeem, signed
 from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
 from mcp_studio.auth.registering import who
@@ -231,11 +232,11 @@ class Flow:
         with self._person.step("token") as step:
             self._means.redactor.learn(code)
             form = tokens.code_form(code, pending.verifier, pending.redirect_uri, pending.audience)
-            shown = await granting.client_proof(self._config.auth, client, issuer.issuer, issuer.signing_algs)
-            request = tokens.post(issuer.token_endpoint, client, form, assertion=shown)
+            prove = partial(granting.client_proof, self._config.auth, client, issuer.issuer, issuer.signing_algs)
+            make = signed(issuer.token_endpoint, client, form, prove)
             try:
                 got = await redeem(
-                    self._fetcher, request, "token for the code", asked=pending.scopes, dpop=self._dpop, use=self._use
+                    self._fetcher, make, "token for the code", asked=pending.scopes, dpop=self._dpop, use=self._use
                 )
             except AuthFailed as problem:
                 if problem.error == "invalid_client" and client.how in ("registered", "typed"):

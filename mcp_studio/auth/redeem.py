@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
-from mcp_studio.auth import answers
+from mcp_studio.auth import answers, tokens
 from mcp_studio.auth.dpop import Dpop, Use, nonce_wanted
 from mcp_studio.auth.failed import AuthFailed
-from mcp_studio.auth.tokens import TokenRequest
+from mcp_studio.auth.model import Client
+from mcp_studio.auth.tokens import Form, TokenRequest
 from mcp_studio.transport.credentials import HeaderList
 from mcp_studio.transport.tap import Headers
+
+Make = Callable[[], Awaitable[TokenRequest]]
+"""Makes a request anew for each time that it is sent: a client's assertion is good for one (RFC 7523 3)."""
+
+
+def signed(url: str, client: Client, form: Form, prove: Callable[[], Awaitable[str]]) -> Make:
+    """Makes the requests of a client. `prove` gives its assertion, or nothing where it has other ways."""
+
+    async def make() -> TokenRequest:
+        return tokens.post(url, client, form, assertion=await prove())
+
+    return make
 
 
 class Answer(Protocol):
@@ -43,7 +56,7 @@ class Sender(Protocol):
 
 async def redeem(
     sender: Sender,
-    request: TokenRequest,
+    make: Make,
     purpose: str,
     *,
     asked: Iterable[str] = (),
@@ -60,12 +73,15 @@ async def redeem(
         exchange: an assertion is asked for (RFC 8693).
 
     Raises:
+        ConfigError: the client cannot show itself.
         AuthFailed: no tokens, or none of use; `error` is the OAuth error code where one came.
         StudioError: as `Fetcher.send`.
     """
     proven = dpop if use != "no" else None
+    request = await make()
     answer = await _send(sender, request, purpose, proven)
     if proven and proven.seen(request.url, answer.headers) and _nonce(answer):
+        request = await make()
         answer = await _send(sender, request, purpose, proven)
         proven.seen(request.url, answer.headers)
     return answers.read(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from functools import partial
 
 from mcp_studio.auth import granting, tokens
 from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.model import Grant
-from mcp_studio.auth.redeem import redeem
+from mcp_studio.auth.redeem import redeem, signed
 from mcp_studio.config.model import Auth
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import items_of, mapping
@@ -45,11 +46,11 @@ async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
     dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
     offered = items_of(mapping(grant.metadata).get("token_endpoint_auth_signing_alg_values_supported"))
     algorithms = tuple(one for one in offered if isinstance(one, str)) or None
-    shown = await granting.client_proof(auth, grant.client, grant.issuer, algorithms)
+    prove = partial(granting.client_proof, auth, grant.client, grant.issuer, algorithms)
     form = tokens.refresh_form(grant.refresh_token, grant.audience)
-    request = tokens.post(grant.token_endpoint, grant.client, form, assertion=shown)
+    make = signed(grant.token_endpoint, grant.client, form, prove)
     use = "must" if dpop else "no"
-    got = await redeem(fetcher, request, "renewed token", asked=grant.scopes, dpop=dpop, use=use)
+    got = await redeem(fetcher, make, "renewed token", asked=grant.scopes, dpop=dpop, use=use)
     now = time.time()
     return replace(
         grant,

@@ -17,7 +17,7 @@ from mcp_studio.auth.dpop import Dpop, Use
 from mcp_studio.auth.failed import AuthFailed, said
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import Client
-from mcp_studio.auth.redeem import Sender, redeem
+from mcp_studio.auth.redeem import Sender, redeem, signed
 from mcp_studio.config.model import Auth, AuthKind, ServerConfig
 from mcp_studio.errors import ConfigError
 
@@ -79,13 +79,17 @@ async def obtain(
             purpose = "token for the workload"
         case _:
             raise ConfigError(f"`kind` is {said(auth.kind)}: that needs a person.", key="kind")
-    shown = await _assertion(auth, client, issuer)
-    request = tokens.post(issuer.token_endpoint, client, form, assertion=shown)
+    shown = [dict(form).get("assertion", "")]
+
+    async def prove() -> str:
+        shown.append(await _assertion(auth, client, issuer))
+        return shown[-1]
+
     try:
-        got = await redeem(sender, request, purpose, asked=scopes, dpop=dpop, use=use)
+        make = signed(issuer.token_endpoint, client, form, prove)
+        got = await redeem(sender, make, purpose, asked=scopes, dpop=dpop, use=use)
     except AuthFailed as problem:
-        sent = dict(form)
-        raise _explained(problem, sent["grant_type"], sent.get("assertion", "") or shown, issuer) from None
+        raise _explained(problem, dict(form)["grant_type"], shown[0] or shown[-1], issuer) from None
     return Obtained(client, got)
 
 
@@ -136,8 +140,12 @@ async def _identity_grant(
     token = await asyncio.to_thread(assertions.identity_token, auth.idp_id_token)
     method = "client_secret_basic" if auth.idp_client_secret else "none"
     client = Client("", auth.idp_client_id, auth.idp_client_secret, method)
-    request = tokens.post(endpoint, client, tokens.exchange_form(token, issuer.issuer, resource, scopes))
-    got = await redeem(sender, request, "identity assertion from the identity provider", asked=scopes, exchange=True)
+    form = tokens.exchange_form(token, issuer.issuer, resource, scopes)
+
+    async def make() -> tokens.TokenRequest:
+        return tokens.post(endpoint, client, form)
+
+    got = await redeem(sender, make, "identity assertion from the identity provider", asked=scopes, exchange=True)
     if got.issued_token_type not in ("", tokens.ID_JAG):
         raise AuthFailed(
             f"The identity provider gave a token of the type {said(got.issued_token_type)}.",

@@ -256,6 +256,13 @@ def test_a_nonce_that_is_wanted_is_sent_once_more() -> None:
     assert second["htu"] == f"{ISSUER}/token" and second["htm"] == "POST"
 
 
+def test_an_assertion_is_good_for_one_request() -> None:
+    wire = Wire(NONCE, BOUND)
+    obtain(wire, Auth(kind="private_key_jwt", client_id="me", key=pem("P-256")), dpop=Dpop.make(), use="must")
+    first, second = (sent.form["client_assertion"] for sent in wire.sent)
+    assert first != second and second in wire.sent[1].secrets
+
+
 @pytest.mark.parametrize(
     "given",
     [
@@ -282,6 +289,9 @@ def test_a_nonce_is_known_from_the_challenge_too() -> None:
 
 def test_without_use_there_is_no_proof() -> None:
     wire = Wire(GOOD)
-    request = tokens.post(f"{ISSUER}/token", Client(ISSUER, "me"), tokens.refresh_form("r", ""))
-    got = run(redeem(wire, request, "new token", dpop=Dpop.make(), use="no"))
+
+    async def make() -> tokens.TokenRequest:
+        return tokens.post(f"{ISSUER}/token", Client(ISSUER, "me"), tokens.refresh_form("r", ""))
+
+    got = run(redeem(wire, make, "new token", dpop=Dpop.make(), use="no"))
     assert got.token_type == "Bearer" and "DPoP" not in wire.sent[0].headers

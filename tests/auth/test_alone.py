@@ -1,0 +1,114 @@
+"""Servers are signed in to without a person, end to end, against an authorization server of our own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from mcp_studio.transport.credentials import Refused
+from tests.auth.signing import Desk, server
+from tests.auth.test_assertions import pem, private
+from tests.servers.auth_server import AuthServer, World
+from tests.support import run
+
+SECRET = "secret-of-the-client"
+
+
+def public() -> str:
+    return private("P-256").public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+def with_secret(world: World, _folder: Path) -> dict[str, Any]:
+    world.issuer.clients["me"] = {
+        "client_id": "me",
+        "client_secret": SECRET,
+        "token_endpoint_auth_method": "client_secret_basic",
+    }
+    return {"kind": "client_credentials", "client_id": "me", "client_secret": SECRET}
+
+
+def with_key(world: World, folder: Path) -> dict[str, Any]:
+    world.issuer.clients["me"] = {"client_id": "me", "token_endpoint_auth_method": "private_key_jwt"}
+    world.issuer.keys["me"] = public()
+    (folder / "key.pem").write_text(pem("P-256"))
+    return {"kind": "private_key_jwt", "client_id": "me", "key": str(folder / "key.pem")}
+
+
+def enterprise(world: World, folder: Path) -> dict[str, Any]:
+    identity = jwt.encode({"sub": "ada", "exp": int(time.time()) + 600}, pem("P-256"), algorithm="ES256")
+    world.issuer.identity = identity
+    (folder / "id_token").write_text(identity)
+    return {
+        **with_secret(world, folder),
+        "kind": "enterprise",
+        "idp_token_endpoint": f"{world.issuer.url}/idp/token",
+        "idp_client_id": "idp-me",
+        "idp_id_token": str(folder / "id_token"),
+    }
+
+
+def workload(world: World, folder: Path) -> dict[str, Any]:
+    world.issuer.clients["me"] = {"client_id": "me", "token_endpoint_auth_method": "none"}
+    world.issuer.keys["me"] = public()
+    claims = {"iss": "https://platform.example", "aud": world.issuer.url, "exp": int(time.time()) + 600}
+    (folder / "token").write_text(jwt.encode(claims, pem("P-256"), algorithm="ES256"))
+    return {"kind": "workload", "client_id": "me", "assertion": str(folder / "token")}
+
+
+Setup = Callable[[World, Path], dict[str, Any]]
+KINDS: list[Setup] = [with_secret, with_key, enterprise, workload]
+
+
+@pytest.mark.parametrize("setup", KINDS)
+@pytest.mark.parametrize("options", [{}, {"dpop": "required", "nonces": True}], ids=["bearer", "dpop"])
+def test_a_token_comes_without_a_person(setup: Setup, options: dict[str, Any], tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer(**options) as world:
+            desk = Desk(tmp_path)
+            config = server(world.url, **setup(world, tmp_path))
+            signed = await desk.done(config)
+            assert signed.state == "done", (signed.error, signed.error and signed.error.hint)
+            assert signed.account and signed.account.scopes == ("mcp:tools",) and not desk.pages
+            assert signed.account.token_type == ("DPoP" if options else "Bearer")
+            told = str(signed.steps) + str(signed.account)
+            for secret in (
+                *world.secrets(),
+                SECRET,
+                *(request.form.get("assertion", "") for request in world.requests),
+            ):
+                assert not secret or secret not in told
+
+    run(main())
+
+
+@pytest.mark.parametrize("setup", KINDS)
+def test_a_server_that_wants_a_token_gets_one_by_itself(setup: Setup, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk = Desk(tmp_path)
+            access = desk.accounts.access(server(world.url, **setup(world, tmp_path)), desk.tap, None)
+            assert access is not None
+            assert await access.refused(Refused(401, "POST", world.url, [], [], "", 1))
+            (line,) = await access.lines("POST", world.url)
+            assert line[0] == "Authorization" and line[1].startswith("Bearer ") and not desk.pages
+
+    run(main())
+
+
+def test_a_secret_that_is_refused_is_sent_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk = Desk(tmp_path)
+            given = with_secret(world, tmp_path) | {"client_secret": "another-secret-than-that"}
+            signed = await desk.done(server(world.url, **given))
+            assert signed.state == "failed" and signed.error
+            assert "invalid_client" in signed.error.message and "another-secret" not in str(signed.steps)
+            assert sum(request.path == "/token" for request in world.requests) == 1
+
+    run(main())
