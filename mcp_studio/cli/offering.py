@@ -69,15 +69,8 @@ def _kept(chosen: Sequence[Offer], out: Output) -> list[Offer]:
     names: dict[str, str] = {}
     for offer in chosen:
         if offer.value not in names:
-            names[offer.value] = name = _free(offer)
+            names[offer.value] = name = keyring.unused(offer.name, offer.value)
             place = keyring.keep(name, offer.value)
             out.note(f"kept {name} in {place}")
         done.append(offer._replace(name=names[offer.value]))
     return done
-
-
-def _free(offer: Offer) -> str:
-    """Its name, or a further one where the vault has something else under that name, which no list knows of."""
-    vault = keyring.named()
-    names = (offer.name, *(f"{offer.name}-{number}" for number in range(2, 100)))
-    return next((name for name in names if vault.get(name) in (None, offer.value)), f"{offer.name}-100")

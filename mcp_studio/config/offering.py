@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from mcp_studio.config.expand import REFERENCE
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.places import texts, with_texts
 from mcp_studio.redact import MARK, Redactor, is_secret_name
@@ -79,14 +78,6 @@ def placed(server: ServerConfig, chosen: Iterable[Offer]) -> ServerConfig:
     before = dict(texts(entry))
     changed = with_texts(entry, {key: text for key, text in now.items() if text != before[key]})
     return replace(changed, written=None, secrets=())
-
-
-def uses(server: ServerConfig) -> Iterator[tuple[str, str]]:
-    """Which kept secrets an entry refers to: their names, and the keys where."""
-    for key, text in texts(server.written or server):
-        for _, scheme, name, _ in REFERENCE.findall(text) if "${" in text else ():
-            if scheme == "keyring":
-                yield name, key
 
 
 class _Span(NamedTuple):

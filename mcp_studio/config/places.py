@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from mcp_studio.config.expand import REFERENCE
 from mcp_studio.config.model import Auth, ServerConfig, Tls
 
 _PLAIN = ("command", "cwd", "url")
@@ -30,6 +31,14 @@ def texts(server: ServerConfig) -> Iterator[tuple[str, str]]:
             if isinstance(value, str) and value:
                 yield f"{inner}.{item.name}", value
     yield from ((f"auth.scopes[{number}]", scope) for number, scope in enumerate(server.auth.scopes) if scope)
+
+
+def uses(server: ServerConfig) -> Iterator[tuple[str, str]]:
+    """Which kept secrets an entry refers to: their names, and the keys where."""
+    for key, text in texts(server.written or server):
+        for _, scheme, name, _ in REFERENCE.findall(text) if "${" in text else ():
+            if scheme == "keyring":
+                yield name, key
 
 
 def with_texts(server: ServerConfig, changes: Mapping[str, str]) -> ServerConfig:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mcp_studio.atomic import write_atomically
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.places import uses
 from mcp_studio.errors import ConfigError
 
 VERSION = 1
@@ -36,7 +37,10 @@ def cautions(server: ServerConfig) -> list[str]:
         found.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
     places = (("signs in at", auth.issuer), ("sends an identity token to", auth.idp_token_endpoint))
     found += [f"{what} {where}" for what, where in places if where]
-    return [*found, *(["signs in without PKCE being promised"] if auth.assume_pkce else [])]
+    if auth.assume_pkce:
+        found.append("signs in without PKCE being promised")
+    secrets = sorted({name for name, _ in uses(server)})
+    return [*found, f"gets your kept secrets {', '.join(secrets)}"] if secrets else found
 
 
 class TrustStore:

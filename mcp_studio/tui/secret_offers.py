@@ -11,7 +11,7 @@ from mcp_studio.config.offering import Offer, offers, placed
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe, late
 from mcp_studio.vault.beside import beside
-from mcp_studio.vault.keyring import keep, names
+from mcp_studio.vault.keyring import keep, names, unused
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -67,9 +67,12 @@ async def moved(redactor: Redactor, servers: Sequence[ServerConfig]) -> tuple[li
     place = ""
     for server in servers:
         found = offers(server, taken)
+        renamed: dict[str, str] = {}
         for name, value in {one.name: one.value for one in found}.items():
             redactor.learn(value)
-            place = await beside(keep, name, value)
+            renamed[name] = await beside(unused, name, value)
+            place = await beside(keep, renamed[name], value)
+        found = tuple(one._replace(name=renamed[one.name]) for one in found)
         taken |= {one.name for one in found}
         done.append(replace(placed(server, found), source=server.source) if found else server)
     return done, place

@@ -81,6 +81,17 @@ def keep(name: str, value: str) -> str:
     return vault.place
 
 
+def unused(name: str, value: str) -> str:
+    """The name itself, or a further one where something else is kept under it: no list knows of everything.
+
+    Raises:
+        VaultRefused: there is no place for secrets that can be used.
+    """
+    vault = named()
+    further = (name, *(f"{name}-{number}" for number in range(2, 100)))
+    return next((one for one in further if vault.get(one) in (None, value)), f"{name}-100")
+
+
 def remove(name: str) -> bool:
     """Forget the secret of a name, and the name; False where there was none.
 

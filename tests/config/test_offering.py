@@ -8,8 +8,9 @@ import pytest
 
 from mcp_studio.config.expand import expanded
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
-from mcp_studio.config.offering import Offer, offers, placed, uses
-from mcp_studio.config.places import texts, with_texts
+from mcp_studio.config.offering import Offer, offers, placed
+from mcp_studio.config.places import texts, uses, with_texts
+from mcp_studio.config.trust import cautions
 
 REMOTE = ServerConfig(
     "git hub",
@@ -116,3 +117,8 @@ def test_texts_are_changed_by_their_keys_and_no_others() -> None:
         assert with_texts(changed, dict(texts(entry))) == entry
     with pytest.raises(KeyError, match="NONE"):
         with_texts(LOCAL, {"env.NONE": "x"})
+
+
+def test_who_is_asked_about_a_projects_file_is_told_which_secrets_it_gets() -> None:
+    entry = ServerConfig("s", url="https://${keyring:b}.h", headers={"A": "${keyring:a}", "B": "${keyring:a}"})
+    assert cautions(entry) == ["gets your kept secrets a, b"] and cautions(ServerConfig("s", url="https://h")) == []

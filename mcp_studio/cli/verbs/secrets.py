@@ -18,7 +18,7 @@ from mcp_studio.cli.telling import prompt
 from mcp_studio.config.load import written
 from mcp_studio.config.model import Config, Keeping
 from mcp_studio.config.nearest import nearest
-from mcp_studio.config.offering import uses
+from mcp_studio.config.places import uses
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
