@@ -1,4 +1,6 @@
-"""Write the parts of the documentation that the code knows best: keys.md, limits in configuration.md, rules in lint.md.
+"""Write the parts of the documentation that the code knows best.
+
+keys.md, limits in configuration.md, rules in lint.md, what a status means in remote.md:
 
     python docs/generate.py
 
@@ -18,6 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from mcp_studio import limits  # noqa: E402 - found only after the line above
 from mcp_studio.trace.lint.catalogue import RULES  # noqa: E402
+from mcp_studio.transport.http_status import MEANINGS, named  # noqa: E402
 from mcp_studio.tui.actions import table  # noqa: E402
 
 SCOPES = {
@@ -76,6 +79,7 @@ SCOPES = {
     "dialog": "In other dialogs",
 }
 BEGIN, END = "<!-- limits: written by generate.py -->\n", "<!-- end of limits -->"
+BEGIN_MEANINGS, END_MEANINGS = "<!-- meanings: written by generate.py -->\n", "<!-- end of meanings -->"
 BEGIN_RULES, END_RULES = "<!-- rules: written by generate.py -->\n", "<!-- end of rules -->"
 
 
@@ -133,6 +137,15 @@ def lint() -> str:
     return _between("lint.md", BEGIN_RULES, "\n".join(rows) + "\n", END_RULES)
 
 
+def remote() -> str:
+    """The text of remote.md with the meanings of today."""
+    rows = ["| status | the server says that | what to do |", "|---|---|---|"]
+    for status, about in MEANINGS.items():
+        says = f"{about.says}. {about.should}".rstrip()
+        rows.append(f"| {named(status).removeprefix('HTTP status ')} | {says.rstrip('.')} | {about.hint} |")
+    return _between("remote.md", BEGIN_MEANINGS, "\n".join(rows) + "\n", END_MEANINGS)
+
+
 def _between(page: str, begin: str, middle: str, end: str) -> str:
     """A page with what stands between two marks replaced."""
     before, rest = (HERE / page).read_text("utf-8").split(begin)
@@ -144,6 +157,7 @@ def main() -> None:
     (HERE / "keys.md").write_text(keys(), "utf-8")
     (HERE / "configuration.md").write_text(configuration(), "utf-8")
     (HERE / "lint.md").write_text(lint(), "utf-8")
+    (HERE / "remote.md").write_text(remote(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,10 @@ def test_the_limits_are_those_in_force(generate: ModuleType) -> None:
     assert (DOCS / "configuration.md").read_text("utf-8") == generate.configuration(), "run docs/generate.py"
 
 
+def test_what_a_status_means_is_what_errors_say(generate: ModuleType) -> None:
+    assert (DOCS / "remote.md").read_text("utf-8") == generate.remote(), "run docs/generate.py"
+
+
 def test_the_rules_of_the_lint_are_those_in_force(generate: ModuleType) -> None:
     assert (DOCS / "lint.md").read_text("utf-8") == generate.lint(), "run docs/generate.py"
 
