@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.vault.base import PATIENCE, AskPassphrase, Drawer, Vault
 from mcp_studio.vault.memory import MemoryVault
+
+if TYPE_CHECKING:
+    from mcp_studio.vault.names import Names
 
 _memory: dict[Drawer, MemoryVault] = {}
 
@@ -39,6 +43,13 @@ def open_vault(
     from mcp_studio.vault.oskeyring import KeyringVault
 
     return KeyringVault(drawer, patience=patience, lock=state / "keyring.lock")
+
+
+def open_names(state: Path) -> Names:
+    """The names that a person has kept secrets under."""
+    from mcp_studio.vault.names import Names, names_file
+
+    return Names(names_file(state))
 
 
 def forget_memory() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
 from mcp_studio.vault.base import PATIENCE, AskPassphrase, Vault, VaultDamaged, VaultRefused
-from mcp_studio.vault.choose import open_vault
-from mcp_studio.vault.names import Names, check_name, names_file
+from mcp_studio.vault.choose import open_names, open_vault
+
+if TYPE_CHECKING:
+    from mcp_studio.vault.names import Names
 
 LOOKUP_PATIENCE = 30.0
 """Seconds that a keyring may take, maybe asking the person to unlock it, while the studio starts."""
@@ -63,7 +66,7 @@ def named(patience: float = PATIENCE) -> Vault:
 
 def names() -> Names:
     """The names that a person has kept secrets under."""
-    return Names(names_file(_state()))
+    return open_names(_state())
 
 
 def keep(name: str, value: str) -> str:
@@ -72,7 +75,7 @@ def keep(name: str, value: str) -> str:
     Raises:
         ConfigError: the name is none, the secret is empty, or it could not be kept: why, and what else there is.
     """
-    check_name(name)
+    names().check(name)
     if not value:
         raise ConfigError("The secret is empty: it is not kept.")
     vault = named()

@@ -25,19 +25,6 @@ class Named(NamedTuple):
     kept: Keeping
 
 
-def check_name(name: str) -> str:
-    """The name itself, where a reference to it can be written.
-
-    Raises:
-        ConfigError: it is none for `${keyring:NAME}`.
-    """
-    if not _GOOD.fullmatch(name):
-        raise ConfigError(
-            f"`{name}` is no name for a secret.", hint="Letters, digits and . _ - @ make one, up to 100 of them."
-        )
-    return name
-
-
 def names_file(state: Path) -> Path:
     """The file, below the state folder."""
     return state / "secret-names.json"
@@ -52,6 +39,18 @@ class Names:
     def list(self) -> tuple[Named, ...]:
         """All names, in their order."""
         return tuple(Named(name, kept) for name, kept in sorted(self._read().items()))
+
+    def check(self, name: str) -> str:
+        """The name itself, where a reference to it can be written.
+
+        Raises:
+            ConfigError: it is none for `${keyring:NAME}`.
+        """
+        if not _GOOD.fullmatch(name):
+            raise ConfigError(
+                f"`{name}` is no name for a secret.", hint="Letters, digits and . _ - @ make one, up to 100 of them."
+            )
+        return name
 
     def add(self, name: str, kept: Keeping) -> None:
         """Remember a name.

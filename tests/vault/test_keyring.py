@@ -14,7 +14,7 @@ from mcp_studio.vault import keyring
 from mcp_studio.vault.base import VaultDamaged, VaultRefused
 from mcp_studio.vault.choose import open_vault
 from mcp_studio.vault.memory import MemoryVault
-from mcp_studio.vault.names import Names, check_name, names_file
+from mcp_studio.vault.names import Names, names_file
 
 
 class Counting(MemoryVault):
@@ -154,7 +154,7 @@ def test_what_no_reference_could_name_is_no_name(name: str, vault: Counting) -> 
 
 @pytest.mark.parametrize("name", ["a", "github-authorization", "My key 2", "_x.y@z", "schlüssel"])
 def test_names_that_references_can_say(name: str) -> None:
-    assert check_name(name) == name
+    assert keyring.names().check(name) == name
 
 
 def test_nothing_is_not_kept(vault: Counting) -> None:

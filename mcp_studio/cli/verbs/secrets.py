@@ -24,7 +24,6 @@ from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import Vault, VaultRefused
-from mcp_studio.vault.names import check_name
 
 USAGE = "mcp-studio config secrets [list], set NAME [--from-env VARIABLE], or remove NAME"
 _LARGEST = 1 << 20
@@ -115,7 +114,7 @@ def _list(config: Config, out: Output) -> int:
 
 def _set(name: str, config: Config, options: Options, out: Output) -> int:
     """Keep a secret under a name."""
-    check_name(name)
+    keyring.names().check(name)
     if config.settings.secrets == "memory":
         hint = (
             '[secrets] store = "keyring" or "file" in config.toml keeps it. For one run, use an environment variable.'
