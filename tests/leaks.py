@@ -1,0 +1,87 @@
+"""Looks for secrets wherever they could have been left: files, recorded sessions as they are read, processes, texts."""
+
+from __future__ import annotations
+
+import os
+import threading
+import zipfile
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+
+from mcp_studio.secret_forms import SHORTEST, forms
+from tests.test_secrets import everything
+
+Piece = tuple[str, bytes]
+
+
+def whole(secrets: Iterable[str]) -> set[str]:
+    """The secrets, and of JWTs their signatures besides."""
+    known = {secret for secret in secrets if len(secret) >= SHORTEST}
+    return known | {secret.rpartition(".")[2] for secret in known if secret.count(".") == 2}
+
+
+def found(secrets: Iterable[str], pieces: Iterable[Piece]) -> list[str]:
+    """Where any of the secrets stands, in any of its forms."""
+    parts = list(pieces)
+    joined = b"\0".join(data for _, data in parts)
+    bad = [(secret, form) for secret in whole(secrets) for form in set(forms(secret)) if form in joined]
+    return sorted({f"{form!r} in {name}" for _, form in bad for name, data in parts if form in data})
+
+
+def files(folder: Path) -> list[Piece]:
+    """Every file below a folder, and what is in archives."""
+    pieces: list[Piece] = []
+    for file in folder.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            pieces.append((str(file), file.read_bytes()))
+            if zipfile.is_zipfile(file):
+                with zipfile.ZipFile(file) as archive:
+                    pieces += [(f"{file}/{name}", archive.read(name)) for name in archive.namelist()]
+    return pieces
+
+
+def left(home: Path) -> list[Piece]:
+    """Every file below the home of a test, and each body of its recorded sessions."""
+    return [*everything(home), *files(home)]
+
+
+@contextmanager
+def watched(first: Callable[[], int | None]) -> Generator[list[Piece], None, None]:
+    """What the process list tells of a process and all that it starts, looked at again and again."""
+    pieces: dict[tuple[int, str], bytes] = {}
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.wait(0.01):
+            root = first()
+            for pid in _family(root) if root else ():
+                for name in ("cmdline", "environ"):
+                    try:
+                        pieces[pid, name] = Path(f"/proc/{pid}/{name}").read_bytes()
+                    except OSError:
+                        continue
+
+    told: list[Piece] = []
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield told
+    finally:
+        stop.set()
+        thread.join()
+        told += [(f"{name} of {pid}", data) for (pid, name), data in pieces.items()]
+
+
+def _family(root: int) -> set[int]:
+    parents: dict[int, int] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal():
+            try:
+                parents[int(entry)] = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, ValueError, IndexError):
+                continue
+    family = {root}
+    while more := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= more
+    return family

@@ -1,0 +1,215 @@
+"""Tokens, codes, verifiers and secrets of clients are in no file, no screen, no export and no list of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.call.outcome import Succeeded
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Auth, Config, ServerConfig, Settings
+from mcp_studio.errors import StudioError
+from mcp_studio.paths import Paths
+from mcp_studio.studio import Studio
+from mcp_studio.vault import keyring
+from tests import leaks
+from tests.servers.auth_server import AuthServer, World
+from tests.sign_in_kit import Visitor, signed_in, signing, until
+from tests.studio_support import call, http, text
+from tests.support import run, wait_until
+
+PASSPHRASE = "a passphrase of a test, Zq+/x&"
+FILE = Settings(secrets="file")
+
+
+@pytest.fixture
+def passphrase() -> str:
+    """What the encrypted file is opened with."""
+    keyring.ask_with(lambda new: PASSPHRASE)
+    return PASSPHRASE
+
+
+async def whole_life(world: World, studio: Studio) -> None:
+    """All that can be done with a sign-in, as a person does it."""
+    await signed_in(studio)
+    assert "client-" in text(await call(studio, "whoami"))
+    token = await studio.accounts.token(studio.manager.config("s"))
+    await call(studio, "echo", text=f"this is my token: {token}")
+    studio.memory.drafts.put("tool:s:echo", {"text": token})
+    world.expire()
+    assert isinstance(await call(studio, "whoami"), Succeeded)
+    await studio.refresh_token("s")
+    stepping = asyncio.create_task(call(studio, "write_notes", text="x"))
+    await wait_until(lambda: studio.inbox.pending or stepping.done(), what="a question")
+    (question,) = studio.inbox.pending
+    assert question.sign_in is not None
+    assert (await until(question.sign_in())).state == "done"
+    assert isinstance(await stepping, Succeeded)
+    assert (await studio.account("s")) is not None
+    await studio.sign_out("s")
+
+
+@pytest.mark.parametrize(
+    "about", [{}, {"opaque": True, "registered_method": "client_secret_post"}, {"dpop": "required"}]
+)
+def test_a_whole_life_leaves_no_secret_in_any_file(home: Path, passphrase: str, about: dict[str, object]) -> None:
+    async def go() -> set[str]:
+        async with AuthServer(**about) as world:
+            config = Config(FILE, {"s": http(world.url)})
+            async with Studio.open(config, Paths.default(), can_ask=True, origin="test") as studio:
+                studio.accounts.browser = Visitor()
+                await studio.manager.settle("s")
+                await whole_life(world, studio)
+            assert len(world.seen("/token")) >= 4
+            return world.secrets()
+
+    secrets = run(go(), 60)
+    pieces = leaks.left(home)
+    assert len(secrets) > 10
+    assert any(b"code_verifier" in data for name, data in pieces if name.startswith("body")), "it was recorded"
+    assert leaks.found({*secrets, passphrase}, pieces) == []
+    assert leaks.found(secrets, [("a test", f"Bearer {max(secrets)}".encode())]), "what is there would be found"
+
+
+@pytest.mark.parametrize(
+    "name", ["token-echo", "token-500", "token-429", "401-for-ever", "code-wrong", "register-method", "refresh-refused",
+             "type-wrong", "authorize-error-mix-up", "revoke-500", "refresh-empty", "scope-hostile"]
+)  # fmt: skip
+def test_what_goes_wrong_leaves_no_secret_either(name: str, home: Path, passphrase: str) -> None:
+    async def go() -> set[str]:
+        async with AuthServer(name) as world:
+            config = Config(FILE, {"s": http(world.url)})
+            async with Studio.open(config, Paths.default(), can_ask=True, origin="test") as studio:
+                studio.accounts.browser = Visitor()
+                await studio.manager.settle("s")
+                sign_in = await until(studio.sign_in("s"))
+                if sign_in.state == "done":
+                    status = await studio.manager.settle("s")
+                    world.expire()
+                    if status.state == "ready":
+                        await call(studio, "whoami")
+                    for end in (studio.refresh_token, studio.sign_out):
+                        try:
+                            await end("s")
+                        except StudioError as error:
+                            assert leaks.found(world.secrets(), [("error", repr(error.args).encode())]) == []
+            return world.secrets()
+
+    secrets = run(go(), 60)
+    assert leaks.found({*secrets, passphrase}, leaks.left(home)) == []
+
+
+# ---------------------------------------------------------------------------------- what is promised of tokens
+
+
+def test_calls_run_side_by_side_when_signed_in() -> None:
+    async def go() -> None:
+        async with AuthServer() as world, signing(http(world.url)) as (studio, _):
+            await signed_in(studio)
+            begun = time.monotonic()
+            calls = [studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 1}, approved=True) for _ in range(3)]
+            assert [text(await one.wait()) for one in calls] == ["waited"] * 3
+            assert time.monotonic() - begun < 2.5
+
+    run(go())
+
+
+def test_many_calls_with_an_expired_token_refresh_once() -> None:
+    async def go() -> None:
+        async with AuthServer() as world, signing(http(world.url)) as (studio, visitor):
+            await signed_in(studio)
+            world.expire()
+            calls = [studio.call_tool(Ref("tool", "s", "whoami"), {}, approved=True) for _ in range(10)]
+            assert all([isinstance(await one.wait(), Succeeded) for one in calls])
+            assert [one.form["grant_type"] for one in world.seen("/token")] == ["authorization_code", "refresh_token"]
+            assert len(visitor.opened) == 1
+
+    run(go())
+
+
+def test_a_restart_with_an_expired_token_opens_no_browser(home: Path, passphrase: str) -> None:
+    async def go() -> None:
+        async with AuthServer() as world:
+            async with signing(http(world.url), settings=FILE) as (studio, visitor):
+                await signed_in(studio)
+            world.expire()
+            async with signing(http(world.url), settings=FILE) as (studio, visitor):
+                assert studio.manager.status("s").state == "ready"
+                await studio.manager.listed("s")
+                assert isinstance(await call(studio, "whoami"), Succeeded)
+                assert visitor.opened == []
+            assert [one.form["grant_type"] for one in world.seen("/token")] == ["authorization_code", "refresh_token"]
+
+    run(go())
+
+
+def test_a_redirect_to_another_origin_carries_no_token() -> None:
+    async def go() -> None:
+        async with AuthServer() as world, signing(http(world.url)) as (studio, _):
+            await signed_in(studio)
+            world.manner = world.manner._replace(reply={"mcp": MOVED})
+            outcome = await call(studio, "whoami")
+            assert not isinstance(outcome, Succeeded)
+            assert world.seen("", "elsewhere") == []
+
+    from tests.servers.auth_manners_wire import redirect_elsewhere as MOVED
+
+    run(go())
+
+
+def test_one_address_never_gets_the_token_of_another() -> None:
+    """Two resources on one origin, two sign-ins: each request carries the token that was given for its address."""
+
+    async def go() -> None:
+        async with AuthServer() as world:
+            servers = [http(world.url, "one"), http(world.at("/stream"), "two")]
+            async with signing(*servers) as (studio, _):
+                await signed_in(studio, "one")
+                assert studio.manager.status("two").state == "needs_auth"
+                await signed_in(studio, "two")
+                for name in ("one", "two"):
+                    assert isinstance(
+                        await studio.call_tool(Ref("tool", name, "whoami"), {}, approved=True).wait(), Succeeded
+                    )
+            used = {one.path: set[str]() for one in world.seen("", "resource")}
+            for one in world.seen("", "resource"):
+                used[one.path] |= {one.headers["authorization"]} if "authorization" in one.headers else set()
+            assert used["/mcp"] and used["/stream"] and not used["/mcp"] & used["/stream"]
+            assert not any(used[path] for path in used if path.startswith("/.well-known"))
+
+    run(go())
+
+
+def test_a_configured_header_keeps_oauth_away() -> None:
+    async def go() -> None:
+        async with AuthServer() as world:
+            server = http(world.url, headers={"Authorization": "Bearer of-my-own"})
+            async with signing(server) as (studio, visitor):
+                assert studio.manager.status("s").state == "needs_auth"
+                assert visitor.opened == [] and world.seen("/register") == []
+                assert all("well-known" not in one.path for one in world.requests)
+
+    run(go())
+
+
+def test_grants_without_a_person_sign_in_by_themselves() -> None:
+    async def go() -> None:
+        async with AuthServer() as world:
+            world.issuer.clients["robot"] = {
+                "client_id": "robot", "client_secret": "robot-secret-0123456789", "redirect_uris": [],
+                "token_endpoint_auth_method": "client_secret_basic",
+            }  # fmt: skip
+            auth = Auth(kind="client_credentials", client_id="robot", client_secret="robot-secret-0123456789")
+            async with signing(ServerConfig("s", url=world.url, auth=auth)) as (studio, visitor):
+                assert studio.manager.status("s").state == "ready", studio.manager.status("s")
+                await studio.manager.listed("s")
+                assert isinstance(await call(studio, "whoami"), Succeeded)
+                world.expire()
+                assert isinstance(await call(studio, "whoami"), Succeeded)
+                assert visitor.opened == []
+                assert {one.form["grant_type"] for one in world.seen("/token")} == {"client_credentials"}
+
+    run(go())
