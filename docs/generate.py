@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from mcp_studio import limits  # noqa: E402 - found only after the line above
 from mcp_studio.trace.lint.catalogue import RULES  # noqa: E402
-from mcp_studio.transport.http_status import MEANINGS, named  # noqa: E402
+from mcp_studio.transport.http_status import MEANINGS  # noqa: E402
 from mcp_studio.tui.actions import table  # noqa: E402
 
 SCOPES = {
@@ -142,7 +142,7 @@ def remote() -> str:
     rows = ["| status | the server says that | what to do |", "|---|---|---|"]
     for status, about in MEANINGS.items():
         says = f"{about.says}. {about.should}".rstrip()
-        rows.append(f"| {named(status).removeprefix('HTTP status ')} | {says.rstrip('.')} | {about.hint} |")
+        rows.append(f"| {status} | {says.rstrip('.')} | {about.hint} |")
     return _between("remote.md", BEGIN_MEANINGS, "\n".join(rows) + "\n", END_MEANINGS)
 
 

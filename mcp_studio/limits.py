@@ -75,7 +75,7 @@ class Limits:
     retry_min: float = 0.25
     """Smallest reconnect delay that a server may ask for."""
     retry_max: float = 30.0
-    """Largest reconnect delay, and largest pause between restarts."""
+    """Largest reconnect delay, largest pause between restarts, and longest `Retry-After` that is waited for."""
     restarts: int = 5
     """Restarts of a server that keeps ending by itself."""
     check_time: float = 2.0

@@ -124,6 +124,8 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
     url = _address(config)
     route = proxies.route_to(str(url))
     notes: list[str] = []
+    if config.tls.insecure and url.scheme in ("https", "wss"):
+        notes.append("the certificate of this server is not checked: insecure is set")
     name, file = config.name, config.source.file
     # Authorities are loaded only where TLS can come into play; without any, verification refuses everything.
     verify = (

@@ -72,6 +72,7 @@ def test_insecure_accepts_any_certificate_on_every_transport(ca: Authority) -> N
         assert isinstance(await ask(ca.server("127.0.0.9", first=-3, last=-2), table), dict)
         async with RawServer(WsServer(), ca.server()) as ws, opened(url_of(ws), kind=make, tls=table) as line:
             await line.shake_hands()
+            assert "not checked" in line.tap.notes[0]
 
     run(main())
 
