@@ -134,14 +134,14 @@ class Access:
         if grant is not None and grant.access_token != sent:
             return True
         again = refused.tries > 1
+        if again and sent in self._given:
+            raise self._needed(refused, header, self._not_accepted(sent, header))
         if sent and not (again and sent in self._renewed):
             # Asked of the vault too: another process may have a newer one.
             found = await self._renew(sent)
             if found is not None and found.access_token != sent:
                 _remember(self._renewed, found.access_token)
                 return True
-        if again and sent in self._given:
-            raise self._needed(refused, header, self._not_accepted(sent, header))
         old = grant.scopes if grant is not None else ()
         wanted = scopes.union(old, Challenge.find(header).scope) if old else ()
         return await self._anew(refused, sent, header, wanted, self._wanting(sent, header))

@@ -45,7 +45,7 @@ class Callback:
         self._host = host
         self._receive = receive
         self._servers: list[asyncio.Server] = []
-        self._open: dict[asyncio.Task[None], None] = {}
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._over = False
         self.port = 0
 
@@ -62,14 +62,14 @@ class Callback:
             OSError: the port is taken.
         """
         made = Callback(host, receive)
-        server = await asyncio.start_server(made._serve, "127.0.0.1", port, limit=_LONGEST, backlog=_OPEN)
+        server = await asyncio.start_server(made._connected, "127.0.0.1", port, limit=_LONGEST, backlog=_OPEN)
         made._servers.append(server)
         made.port = server.sockets[0].getsockname()[1]
         if host == "localhost":
             # Browsers may try either; where IPv6 is off, they will come by IPv4.
             with suppress(OSError):
                 made._servers.append(
-                    await asyncio.start_server(made._serve, "::1", made.port, limit=_LONGEST, backlog=_OPEN)
+                    await asyncio.start_server(made._connected, "::1", made.port, limit=_LONGEST, backlog=_OPEN)
                 )
         return made
 
@@ -78,6 +78,7 @@ class Callback:
         self._stop()
         tasks = [task for task in self._open if task is not asyncio.current_task()]
         for task in tasks:
+            self._open[task].transport.abort()
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -86,12 +87,19 @@ class Callback:
         for server in self._servers:
             server.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._open[task] = None
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # No coroutine: one that is cancelled before it begins would leave its connection open.
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._open[task] = writer
+        task.add_done_callback(lambda done: self._open.pop(done, None))
         if len(self._open) > _OPEN:
-            next(iter(self._open)).cancel()
+            oldest = next(iter(self._open))
+            self._open[oldest].transport.abort()
+            oldest.cancel()
+        if self._over:
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(_PATIENCE):
                 writer.write(self._answer(await reader.readuntil(b"\r\n\r\n")))
@@ -101,11 +109,10 @@ class Callback:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_LINGER):
                         await reader.read()
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
-            writer.transport.abort()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # Whoever that was has not said anything.
         finally:
-            self._open.pop(task, None)
-            writer.close()
+            writer.transport.abort()
 
     def _answer(self, head: bytes) -> bytes:
         """The response to one request; only the last case has to do with the flow."""
