@@ -15,8 +15,8 @@ from mcp_studio.config.table import Table
 KINDS: tuple[AuthKind, ...] = tuple(kind for kind in get_args(AuthKind) if kind)
 METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 """How a client shows itself at a token endpoint (RFC 7591 2; OpenID Connect Core 9)."""
-ALGORITHMS = ("ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA")
-"""How a private key signs (RFC 7518 3.1, RFC 8037)."""
+ALGORITHMS = ("ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA", "ES256K")
+"""How a private key signs (RFC 7518 3.1, RFC 8037, RFC 8812)."""
 HOSTS = ("127.0.0.1", "localhost")
 """Where a browser is sent back to: this machine, by one of its two names (RFC 8252 7.3, 8.3)."""
 FIELDS = tuple(item.name for item in fields(Auth))
