@@ -19,7 +19,7 @@ import pytest
 from mcp_studio.cli.main import run as main
 from mcp_studio.paths import Paths
 from mcp_studio.vault.file import forget_keys
-from tests.cli.kit import Done, argv, cli, environment
+from tests.cli.kit import RAW, Done, argv, cli, environment
 from tests.keyring_session import KeyringSession, own_keyring
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.support import run
@@ -206,11 +206,20 @@ def test_a_locked_keyring_costs_only_the_servers_that_need_it(kept: KeyringSessi
     configured("".join(needs.format(name) for name in "abc") + '[servers.free]\ncommand = "c"\n')
     kept.lock()
     began = time.monotonic()
-    done = cli("list", "servers")
+    done = cli("config", "show", "--json")
     assert time.monotonic() - began < 10
     kept.unlock()
-    assert done.out == "free  stdio    c\n"
+    assert list(done.json["result"]["servers"]) == ["free"]
     assert done.err.count("The keyring is locked, and nobody has unlocked it.") == 3
+
+
+def test_nobody_is_asked_to_unlock_what_is_not_used(kept: KeyringSession) -> None:
+    configured('[servers.a]\ncommand = "c"\nenv = { T = "${keyring:token}", U = "${NOT_SET}" }\n')
+    kept.lock()
+    done = cli("list", "servers"), cli("call", "echo", "text=hi", "--", *RAW)
+    kept.unlock()
+    assert (done[0].code, done[1].out, done[1].err) == (0, "hi\n", "")
+    assert "keyring" not in done[0].err and "NOT_SET is not set" in done[0].err
 
 
 # What is added
