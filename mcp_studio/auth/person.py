@@ -29,8 +29,8 @@ class Person(Protocol):
         """One of several authorization servers."""
         ...
 
-    async def client(self, why: str) -> tuple[str, str]:
-        """A client id and secret that were registered by hand."""
+    async def client(self, why: str, redirect_uri: str) -> tuple[str, str]:
+        """A client id and secret that were registered by hand, with that redirect."""
         ...
 
     async def permit(self, url: str, expected: Expected, redirects: Redirects) -> str:

@@ -45,7 +45,7 @@ async def who(
         client = await register(fetcher, issuer, redirect_uri, asked)
         detail = f"Registered there as {client.client_id}."
     else:
-        client_id, secret = await person.client(choice.why)
+        client_id, secret = await person.client(choice.why, redirect_uri)
         means.redactor.learn(secret)
         shown = registration.method_for(issuer, secret, auth.method)
         client = Client(issuer.issuer, client_id, secret, shown, "typed", redirect_uri)

@@ -240,9 +240,9 @@ class SignIn:
         self.choices = ()
         return str(chosen)
 
-    async def client(self, why: str) -> tuple[str, str]:
+    async def client(self, why: str, redirect_uri: str) -> tuple[str, str]:
         """A client id and secret that were registered by hand."""
-        self.client_reason = why
+        self.client_reason, self.redirect_uri = why, redirect_uri
         answer: tuple[str, str] = await self._asked("client", self._future(), f"{why} Nobody named a client")
         return answer
 

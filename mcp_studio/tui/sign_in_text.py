@@ -12,8 +12,10 @@ from mcp_studio.auth.model import AuthExchange, AuthStep, StepState
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
+from mcp_studio.tui.exchange_text import set_out
 from mcp_studio.tui.token_text import span
 from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import cut
 from mcp_studio.urls import Page, judge
 
 Part = str | tuple[str, str]
@@ -22,6 +24,8 @@ Key = Callable[[str], str]
 
 _LONGEST = 10_000
 _BODY = 4_000
+_LINES = 12
+"""Of the answer to which a step failed."""
 _SIGNS: Mapping[StepState, tuple[str, str]] = {
     "done": ("ok", "ok"),
     "running": ("half", "warn"),
@@ -61,18 +65,18 @@ class Row(NamedTuple):
     text: str
 
 
-TITLE = 26
+TITLE = 25
 """Cells of a step's title; what came out stands beside it."""
 
 
-def rows(steps: Sequence[AuthStep], width: int) -> list[Row]:
-    """The steps with what came out of them, wrapped to a width."""
+def rows(steps: Sequence[AuthStep], width: int, most: int = 4) -> list[Row]:
+    """The steps with what came out of them, wrapped to a width on at most so many lines each."""
     found: list[Row] = []
     room = max(16, width - TITLE - len("✓ ") - len(" 12 »"))
     for step in steps:
         # Why a step failed stands below, with what should have been sent.
         said = "" if step.state == "failed" else f"{step.detail} {step.hint}".strip()
-        lines = _wrapped(safe(said, 900), room)
+        lines = _wrapped(safe(said, 900), room, most)
         found.append(Row(step, 0, lines[0] if lines else ""))
         found += [Row(step, number, line) for number, line in enumerate(lines[1:], 1)]
     return found
@@ -84,8 +88,10 @@ def sign(step: AuthStep) -> tuple[str, str]:
     return getattr(glyphs(), name), look
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(text, width, max_lines=4, placeholder=glyphs().more, break_on_hyphens=False)
+def _wrapped(text: str, width: int, most: int) -> list[str]:
+    if most == 1:
+        return [cut(text, width, more=glyphs().more)]
+    return wrap(text, width, max_lines=most, placeholder=glyphs().more, break_on_hyphens=False)
 
 
 # The card
@@ -144,7 +150,7 @@ def _paused(run: SignIn, key: Key) -> list[Part]:
     parts += [(safe(following.method, 20), "b $accent"), " ", safe(following.url, _LONGEST), "\n"]
     parts += [(f"{safe(name, 80)}: {safe(value, 1_000)}\n", "$quiet") for name, value in following.headers]
     if following.body:
-        parts += ["\n", safe(following.body, _BODY, lines=True), "\n"]
+        parts += ["\n", safe(set_out(following.body), _BODY, lines=True), "\n"]
     return [*parts, "\n", f"{key('sign-in-next')}  sends it   {key('sign-in-through')}  sends all that follow\n"]
 
 
@@ -175,7 +181,7 @@ def _browser(run: SignIn, matter: Matter, key: Key, now: float) -> list[Part]:
 def _here(run: SignIn, key: Key) -> list[Part]:
     again = " again" if run.opened else ""
     parts: list[Part] = [
-        f"{key('sign-in-browser')}  opens it{again}   {key('sign-in-copy')}  copies the address   "
+        f"{key('sign-in-browser')}  opens it{again}   {key('sign-in-copy')}  copies it   "
         f"{key('sign-in-paste')}  takes the redirect by hand\n"
     ]
     if not run.started_callback:
@@ -260,7 +266,7 @@ def _ended(run: SignIn, key: Key) -> list[Part]:
     if failed is not None and failed.exchanges:
         newest = failed.exchanges[-1]
         parts += ["\n", *_line_of(newest), "\n"]
-        beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:12])
+        beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:_LINES])
         parts += [(f"{beginning}\n", "$quiet")]
         parts += [(f"{key('sign-in-open')} on the step shows all of it.\n", "$quiet")]
     return [*parts, "\n", f"{key('sign-in-again')}  begins anew. Nothing is kept of it.\n"]

@@ -159,7 +159,7 @@ class ServersPanel(Pane, scope="servers"):
         room = width - states - width_of(warned) - len("●  ")
         # Where names would be cut, the transport gives way: it stands in the details too.
         kind = f"{_SHORT.get(row.server.kind, row.server.kind):<5} " if longest + len("stdio ") <= room else ""
-        names = max(6, min(longest, room - len(kind)))
+        names = max(min(6, longest), min(longest, room - len(kind)))
         left: list[Piece] = [sign, (fit(safe(status.server), names, more=signs.more), "")]
         state: list[Piece] = [(f" {kind}", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
         return spread([*left, *state, *warned], [], width)

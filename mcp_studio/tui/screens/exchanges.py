@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
+from textual.widgets import Static
 
 from mcp_studio.auth.model import AuthExchange, AuthStep
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
 from mcp_studio.tui.bindings import refuse
+from mcp_studio.tui.exchange_text import text_of
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.glyphs import glyphs
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
     from mcp_studio.signal import Signal
 
-_PRETTY = 200_000
-"""Characters of a body that is set out on several lines; the text of an exchange is bounded anyway."""
-
 
 class Exchanges(Dialog[None], scope="exchanges"):
     """A list of them, the newest under the cursor, and the whole of the one under it."""
@@ -37,7 +35,9 @@ class Exchanges(Dialog[None], scope="exchanges"):
         self._step = step
         self._changed = changed
         self._end: Callable[[], None] = lambda: None
-        self._list: VirtualList[AuthExchange] = VirtualList(self._draw, key=lambda one: one.number)
+        self._list: VirtualList[AuthExchange] = VirtualList(
+            self._draw, key=lambda one: one.number, empty="Nothing was sent for it."
+        )
         self._view = Findable(TextView())
         self._shown: AuthExchange | None = None
 
@@ -48,6 +48,8 @@ class Exchanges(Dialog[None], scope="exchanges"):
 
     def body(self) -> Iterable[Widget]:
         """The list, and the exchange under its cursor."""
+        if said := " ".join(filter(None, (self._step.detail, self._step.hint))):
+            yield Static(Content(safe(said, 2_000)), classes="said")
         yield self._list
         yield self._view
 
@@ -117,30 +119,3 @@ class Exchanges(Dialog[None], scope="exchanges"):
     def action_close(self) -> None:
         """Leave."""
         self.dismiss(None)
-
-
-def text_of(one: AuthExchange) -> str:
-    """The whole exchange as text; JSON bodies are set out."""
-    status = f"{one.status}" if one.status else "no answer"
-    took = f" after {describe.duration(one.ms)}" if one.ms else ""
-    return (
-        f"{one.purpose}\n\n{glyphs().sent} request\n{_set_out(one.request).rstrip()}\n\n"
-        f"{glyphs().received} {status}{took}\n{_set_out(one.response).rstrip()}\n"
-    )
-
-
-def _set_out(text: str) -> str:
-    """Headers as they are, a JSON body on lines of its own."""
-    if len(text) > _PRETTY:
-        return text
-    head, gap, body = text.replace("\r\n", "\n").partition("\n\n")
-    if not gap:
-        head, body = "", head
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return text
-    if not isinstance(value, (dict, list)):
-        return text
-    laid = json.dumps(value, indent=2, ensure_ascii=False)
-    return f"{head}{gap}{laid}" if gap else laid

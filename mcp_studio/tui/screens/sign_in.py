@@ -45,7 +45,7 @@ class SignInDialog(SignInView, scope="sign in"):
             self._open_step(row)
 
     def _open_step(self, row: Row) -> None:
-        if row.step.exchanges:
+        if row.step.exchanges or row.step.detail:
             self.app.push_screen(late_auth.exchanges(row.step, cast("SignIn", self.run_now).changed))
         else:
             self.say(f"{safe(row.step.title, 60)}: nothing has been sent for it.")

@@ -46,6 +46,8 @@ _KEYS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "done": (("sign-in-later", "Close"), ("sign-in-token", "Token"), _OPEN),
 }
 """What is offered in the border, by state."""
+_TALL = 32
+"""Lines of the screen from which on all of what came out of a step is told in the list."""
 
 
 class SignInView(Dialog[Answer]):
@@ -162,7 +164,8 @@ class SignInView(Dialog[Answer]):
         run, at = self.run_now, self._at
         steps = run.steps if run is not None else ()
         self._list.display = bool(steps)
-        self._list.set_rows(sign_in_text.rows(steps, self._list.row_width or 72))
+        most = 1 if self.size.height < _TALL else 4
+        self._list.set_rows(sign_in_text.rows(steps, self._list.row_width or 72, most))
         parts = sign_in_text.card(run, self._matter, self._key) if run else sign_in_text.before(self._matter, self._key)
         self._card.update(Content.assemble(*parts))
         if run is not None:
@@ -176,6 +179,7 @@ class SignInView(Dialog[Answer]):
         self._state = at
         self._choices.display = at == "choosing"
         self._id.display = self._secret.display = at == "client"
+        self._frame.set_class(at in ("choosing", "client"), "-short")
         self._paste.display = self._paste.display and at == "browser"
         if at != "browser":
             self._paste.value = ""
