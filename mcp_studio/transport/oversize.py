@@ -20,7 +20,7 @@ def size_text(size: int) -> str:
     for unit, name in ((1 << 20, "MB"), (1 << 10, "KB")):
         if size >= unit:
             return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
-    return f"{size} bytes"
+    return f"{size} byte{'' if size == 1 else 's'}"
 
 
 def answer_for(line: Oversize, limit: int) -> bytes | None:

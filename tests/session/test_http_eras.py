@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcp_studio.config.model import Timeouts
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import http, opened
 from tests.support import run
@@ -121,5 +122,32 @@ def test_an_address_that_is_no_server_at_all_says_what_it_answered() -> None:
         async with RawServer(handler) as server, opened(http(server.url)) as studio:
             status = studio.manager.status("s")
             assert status.state == "failed" and "404" in str(status.error) and "Nothing here" in str(status.error)
+
+    run(go())
+
+
+@pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
+def test_a_server_that_is_busy_is_not_asked_again_in_the_other_era(status: str) -> None:
+    async def go() -> None:
+        async def handler(got: Request, reply: Reply) -> None:
+            await reply.body(status, b"", "Retry-After: 600")
+
+        async with RawServer(handler) as server, opened(http(server.url)) as studio:
+            error = studio.manager.status("s").error
+            assert error is not None and error.retry_after == 600 and len(server.requests) == 1
+
+    run(go())
+
+
+def test_an_answer_that_stalls_while_connecting_is_no_fault_of_its_head() -> None:
+    async def go() -> None:
+        async def handler(got: Request, reply: Reply) -> None:
+            await reply.head("200 OK", "Content-Type: application/json", "Content-Length: 99")
+            await reply.closed_by_peer()
+
+        async with RawServer(handler) as server:
+            async with opened(http(server.url, timeouts=Timeouts(connect=0.3))) as studio:
+                assert "HTTP status 200 came" in str(studio.manager.status("s").error)
+                assert not studio.trace.ledger("s").groups()
 
     run(go())

@@ -149,7 +149,7 @@ def test_a_redirect_says_where_it_leads_and_what_to_do() -> None:
         (b"", "it was sent, and nothing came back"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{",
-            "200 came, with 1 bytes",
+            "200 came, with 1 byte of",
         ),
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\n", "200 came, with 9 bytes"),
     ],

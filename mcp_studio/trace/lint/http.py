@@ -74,9 +74,9 @@ class Exchanges:
         return spots
 
     def response(self, response: HttpResponse, requests: Requests) -> list[Spot]:
-        """A response head came in; nothing is demanded of one to a request that was given up."""
+        """A response head came in; nothing is demanded of one to a request that was given up, or of how one ended."""
         exchange = self._known.get(response.exchange)
-        if exchange is None or not response.status:
+        if exchange is None or not response.status or response.error:
             return []
         headers = _lower(response.headers)
         media = headers.get("content-type", "").split(";", 1)[0].strip().lower()
