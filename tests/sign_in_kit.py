@@ -31,7 +31,9 @@ async def get(url: str) -> tuple[int, dict[str, str], bytes]:
         body = await reader.readexactly(int(headers["content-length"])) if "content-length" in headers else b""
         return int(first.split()[1]), headers, body
     finally:
-        writer.close()
+        writer.transport.abort()
+        with suppress(OSError):
+            await writer.wait_closed()
 
 
 class Visitor:
@@ -107,7 +109,13 @@ async def signed_in(studio: Studio, name: str = "s") -> SignIn:
 
 async def connected(studio: Studio, name: str = "s") -> Status:
     """The server's status once it has been connected anew: the studio hears in the same moment that it may be."""
-    async with asyncio.timeout(20):
-        while studio.manager.status(name).state == "needs_auth":
-            await asyncio.sleep(0)
+    changed = asyncio.Event()
+    disconnect = studio.manager.changed.connect(lambda _: changed.set())
+    try:
+        async with asyncio.timeout(20):
+            while studio.manager.status(name).state == "needs_auth":
+                await changed.wait()
+                changed.clear()
+    finally:
+        disconnect()
     return await studio.manager.settle(name)

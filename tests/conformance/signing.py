@@ -70,10 +70,19 @@ class Person:
         await over(signing)
         if signing.error is not None:
             raise signing.error
-        # The studio hears of it in the same moment, and begins to connect.
-        async with asyncio.timeout(LONGEST):
-            while self._studio.manager.status(self._server).state == "needs_auth":
-                await asyncio.sleep(0)
+        await self._connecting()
+
+    async def _connecting(self) -> None:
+        """The studio hears of it in the same moment, and begins to connect."""
+        changed, manager = asyncio.Event(), self._studio.manager
+        disconnect = manager.changed.connect(lambda _: changed.set())
+        try:
+            async with asyncio.timeout(LONGEST):
+                while manager.status(self._server).state == "needs_auth":
+                    await changed.wait()
+                    changed.clear()
+        finally:
+            disconnect()
 
     def _asked(self, question: InputRequest) -> None:
         if question.kind != "sign_in" or question.number in self._answered:

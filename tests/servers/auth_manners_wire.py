@@ -159,11 +159,14 @@ async def callback_junk(world: World, got: Request, reply: Reply) -> bool:
     for junk in JUNK:
         with suppress(OSError, TimeoutError):
             reader, writer = await asyncio.open_connection(target.hostname, target.port)
-            writer.write(
-                junk.replace(b"HOST", target.netloc.encode()).replace(b"STATE", asked.get("state", "").encode())
-            )
-            await writer.drain()
-            async with asyncio.timeout(0.2):
-                world.counts[f"junk answered {(await reader.readline()).decode('latin-1').strip()}"] += 1
-            writer.close()
+            try:
+                found = junk.replace(b"HOST", target.netloc.encode()).replace(b"STATE", asked.get("state", "").encode())
+                writer.write(found)
+                await writer.drain()
+                async with asyncio.timeout(0.1):
+                    world.counts[f"junk answered {(await reader.readline()).decode('latin-1').strip()}"] += 1
+            finally:
+                writer.transport.abort()
+                with suppress(OSError):
+                    await writer.wait_closed()
     return False

@@ -26,7 +26,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import include, path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.servers import auth_mcp  # noqa: E402
+from tests.servers import auth_mcp
 
 SCOPES = {"tools": "Use the tools", "notes": "Read your notes"}
 LOGIN = """<!doctype html><title>Login</title><form method="post">{% csrf_token %}{{ form }}

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from mcp_studio.auth.model import Account
 from mcp_studio.cli import remote, sign_ins, signed_in
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.login import login
@@ -56,28 +57,29 @@ def _status(config: Config, words: list[str], options: Options, out: Output) -> 
 
 
 def _token(config: Config, words: list[str], options: Options, out: Output) -> int:
-    server = _one(config, words, options, out)
-    remote.refuse_own(server)
-    return asyncio.run(_print_token(config, server, options, out))
+    async def show(studio: Studio, server: ServerConfig) -> Json:
+        token = await studio.accounts.token(server, studio.manager.supervisor(server.name).tap)
+        if (account := await studio.accounts.account(server)) is None:
+            raise SignInNeeded(f"Nobody is signed in to {server.name}.", hint=login_command(server))
+        return _print_token(token, account, options, out)
+
+    return _with_studio(config, words, options, out, show)
 
 
-async def _print_token(config: Config, server: ServerConfig, options: Options, out: Output) -> int:
-    accounts = remote.accounts(config, out)
-    token = await accounts.token(server)
-    if (account := await accounts.account(server)) is None:
-        raise SignInNeeded(f"Nobody is signed in to {server.name}.", hint=login_command(server))
+def _print_token(token: str, account: Account, options: Options, out: Output) -> Json:
+    """Print it, or what it says; returns the result."""
     if options.flag("--claims"):
         if not account.claims:
-            raise StudioError(f"The access token of {server.name} says nothing that can be read: it is no JWT.")
+            raise StudioError(f"The access token of {account.server} says nothing that can be read: it is no JWT.")
         out.data(pretty(account.claims))
-        return out.done(account.claims)
+        return account.claims
     if sys.stdout.isatty() and not out.json:
         out.warn("Whoever has this token can use the server in your name; it stands on your screen now.")
     if account.token_type == "DPoP":
         out.warn("It is bound to a key: alone, without a proof made for each request, servers do not accept it.")
     line = f"Authorization: {account.token_type} {token}"
     out.data(line if options.flag("--header") else token)
-    return out.done({"token": token, "header": line, "expires": signed_in.when(account.expires)})
+    return {"token": token, "header": line, "expires": signed_in.when(account.expires)}
 
 
 def _refresh(config: Config, words: list[str], options: Options, out: Output) -> int:
