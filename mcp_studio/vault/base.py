@@ -13,6 +13,8 @@ Drawer = Literal["secrets", "tokens"]
 AskPassphrase = Callable[[bool], str]
 """Asks a person for the passphrase of the encrypted file, in the thread of the caller; True: it is a new one, to be
 typed twice. An empty answer means that nobody gave one."""
+Waiting = Callable[[], None]
+"""Told, in the thread of the caller, that a keyring takes long: somebody may have to unlock it."""
 
 PATIENCE = 60.0
 """Seconds that one call may take: a keyring may be asking the person to unlock it."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.vault.base import PATIENCE, AskPassphrase, Drawer, Vault
+from mcp_studio.vault.base import PATIENCE, AskPassphrase, Drawer, Vault, Waiting
 from mcp_studio.vault.memory import MemoryVault
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def open_vault(
     passphrase: AskPassphrase | None = None,
     drawer: Drawer = "tokens",
     patience: float = PATIENCE,
+    waiting: Waiting | None = None,
 ) -> Vault:
     """The vault of a kind. Looking for a keyring blocks: in a coroutine it belongs into a thread (`vault.beside`).
 
@@ -30,6 +31,7 @@ def open_vault(
         passphrase: asks for the passphrase of the encrypted file, where MCP_STUDIO_PASSPHRASE does not say it.
         drawer: `secrets` is for what `${keyring:NAME}` may name.
         patience: seconds that a keyring may take for one call: it may be asking the person to unlock it.
+        waiting: called where it takes long.
 
     Raises:
         VaultRefused: there is no keyring that can be used: why, and how to get one.
@@ -42,7 +44,7 @@ def open_vault(
         return FileVault(file_in(state), drawer, passphrase)
     from mcp_studio.vault.oskeyring import KeyringVault
 
-    return KeyringVault(drawer, patience=patience, lock=state / "keyring.lock")
+    return KeyringVault(drawer, patience=patience, lock=state / "keyring.lock", waiting=waiting)
 
 
 def open_names(state: Path) -> Names:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_studio.config.model import Keeping
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
-from mcp_studio.vault.base import PATIENCE, AskPassphrase, Vault, VaultDamaged, VaultRefused
+from mcp_studio.vault.base import PATIENCE, AskPassphrase, Vault, VaultDamaged, VaultRefused, Waiting
 from mcp_studio.vault.choose import open_names, open_vault
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class _Store:
         self.keeping: Keeping = "keyring"
         self.state: Path | None = None
         self.ask: AskPassphrase | None = None
+        self.waiting: Waiting | None = None
 
 
 _store = _Store()
@@ -51,6 +52,11 @@ def passphrase() -> AskPassphrase | None:
     return _store.ask
 
 
+def wait_with(waiting: Waiting | None) -> None:
+    """How a person is told that a keyring takes long, and may have to be unlocked."""
+    _store.waiting = waiting
+
+
 def _state() -> Path:
     return _store.state or Paths.default().state
 
@@ -61,7 +67,14 @@ def named(patience: float = PATIENCE) -> Vault:
     Raises:
         VaultRefused: there is none that can be used, and how to get one.
     """
-    return open_vault(_store.keeping, _state(), passphrase=_store.ask, drawer="secrets", patience=patience)
+    return open_vault(
+        _store.keeping,
+        _state(),
+        passphrase=_store.ask,
+        drawer="secrets",
+        patience=patience,
+        waiting=_store.waiting,
+    )
 
 
 def names() -> Names:

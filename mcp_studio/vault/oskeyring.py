@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.vault import backends
-from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged, VaultLocked, VaultRefused
+from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged, VaultLocked, VaultRefused, Waiting
 from mcp_studio.vault.lock import FileLock, LockHeld
 from mcp_studio.vault.secret_service import SecretService
 from mcp_studio.vault.splitting import Split
@@ -24,6 +24,8 @@ from mcp_studio.vault.splitting import Split
 T = TypeVar("T")
 SERVICES: dict[Drawer, str] = {"secrets": "mcp-studio", "tokens": "mcp-studio sign-in"}
 """The service names that our passwords are kept under."""
+_NOTICED = 1.5
+"""Seconds after which a person wonders what is waited for."""
 _IDLE = 1.0
 """Seconds after which a connection that nobody uses is closed."""
 _SAME_NAME = 5
@@ -47,8 +49,11 @@ class _Worker:
         self._running: _Job | None = None
         self._started = False
 
-    def run(self, work: Callable[[], T], patience: float) -> T:
+    def run(self, work: Callable[[], T], patience: float, waiting: Waiting | None = None) -> T:
         """Have it done and wait for it.
+
+        Args:
+            waiting: called where it takes so long that somebody may have to unlock the keyring.
 
         Raises:
             VaultRefused: what the work raised, or it took too long.
@@ -62,6 +67,9 @@ class _Worker:
         if stuck:  # somebody has waited already: now it answers at once or not at all
             patience = min(patience, 0.2)
         self._jobs.put(job)
+        if waiting and not stuck and not job.done.wait(min(_NOTICED, patience)):
+            waiting()
+            patience -= min(_NOTICED, patience)
         if not job.done.wait(patience):
             with self._guard:
                 job.given_up = True
@@ -127,12 +135,20 @@ class KeyringVault:
 
     kind: Keeping = "keyring"
 
-    def __init__(self, drawer: Drawer = "secrets", *, patience: float = PATIENCE, lock: Path | None = None) -> None:
+    def __init__(
+        self,
+        drawer: Drawer = "secrets",
+        *,
+        patience: float = PATIENCE,
+        lock: Path | None = None,
+        waiting: Waiting | None = None,
+    ) -> None:
         """Look for a keyring.
 
         Args:
             patience: seconds that one call may take.
             lock: the file by which processes wait for each other's changes: what is read back is what was written.
+            waiting: called where a call takes long: somebody may have to unlock the keyring.
 
         Raises:
             VaultRefused: why there is none that can be used, and how to get one.
@@ -140,7 +156,8 @@ class KeyringVault:
         self._service = SERVICES[drawer]
         self._patience = patience
         self._lock = lock
-        self.place = _worker.run(_find, patience).known.place
+        self._waiting = waiting
+        self.place = _worker.run(_find, patience, waiting).known.place
 
     def get(self, name: str) -> str | None:
         """The secret, or None where there is none of that name.
@@ -191,7 +208,7 @@ class KeyringVault:
             shelf = _Shelf(found.backend, self._service)
             return work(Split(shelf, found.known.limit) if found.known.limit else shelf)
 
-        return _worker.run(partial(_again, do), self._patience)
+        return _worker.run(partial(_again, do), self._patience, self._waiting)
 
 
 def _again(do: Callable[[], T]) -> T:

@@ -99,8 +99,12 @@ def test_a_keyring_that_is_started_anew_between_two_calls_is_not_noticed(session
     assert vault.get("x") == "kept" and vault.delete("x")
 
 
-def test_a_keyring_that_hangs_is_given_up_and_does_not_hold_up_the_next(session: KeyringSession) -> None:
-    vault = KeyringVault(patience=0.3)
+def test_a_keyring_that_hangs_is_given_up_and_does_not_hold_up_the_next(
+    session: KeyringSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oskeyring, "_NOTICED", 0.1)
+    told: list[str] = []
+    vault = KeyringVault(patience=0.3, waiting=lambda: told.append("waiting"))
     vault.set("x", "kept")
     os.kill(session.daemon, signal.SIGSTOP)
     try:
@@ -114,7 +118,7 @@ def test_a_keyring_that_hangs_is_given_up_and_does_not_hold_up_the_next(session:
     finally:
         os.kill(session.daemon, signal.SIGCONT)
     patient = KeyringVault()
-    assert patient.get("x") == "kept" and patient.delete("x")
+    assert patient.get("x") == "kept" and patient.delete("x") and told == ["waiting"]
 
 
 def test_many_secrets_need_one_connection_that_is_closed_afterwards(
