@@ -11,6 +11,7 @@ from mcp_studio.config.expand import effective, effective_roots
 from mcp_studio.config.model import Root, ServerConfig, Source, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.trust import TrustStore
+from mcp_studio.vault.beside import beside
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -24,7 +25,7 @@ async def save(studio: Studio, server: ServerConfig, old_name: str = "") -> None
     """
     file = studio.paths.config_file
     placed = replace(server, source=Source("user", str(file)), written=None)
-    ready = await asyncio.to_thread(effective, placed)
+    ready = await beside(effective, placed)
     await asyncio.to_thread(lambda: put_server(file, placed, old_name=old_name))
     await studio.put_server(ready, old_name)
 
@@ -70,7 +71,7 @@ async def agree(studio: Studio, file: Untrusted) -> None:
     store = TrustStore(studio.paths.trust_file)
     await asyncio.to_thread(store.agree, file.digest, file.file)
     for server in file.servers:
-        await studio.put_server(await asyncio.to_thread(effective, server))
+        await studio.put_server(await beside(effective, server))
 
 
 async def keep_theme(studio: Studio, name: str) -> None:

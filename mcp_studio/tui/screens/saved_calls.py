@@ -22,6 +22,7 @@ from mcp_studio.tui.aids import away, external
 from mcp_studio.tui.screens.ask_dialog import AskDialog
 from mcp_studio.tui.screens.save_call import SaveCall, Subject
 from mcp_studio.tui.screens.saved_choice import Chosen, SavedChoice
+from mcp_studio.vault.beside import beside
 
 if TYPE_CHECKING:
     from mcp_studio.tui.opened import Opened
@@ -121,7 +122,7 @@ class SavedCalls:
         if not await self._may_use_secrets(saved):
             return
         try:
-            filled = await asyncio.to_thread(fill, saved, values)
+            filled = await beside(fill, saved, values)
         except StudioError as error:
             app.fail(error)
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -28,6 +27,7 @@ from mcp_studio.tui.screens.entry_form import EntryForm
 from mcp_studio.tui.server_files import save
 from mcp_studio.tui.server_form import server_form
 from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.vault.beside import beside
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio, TestReport
@@ -158,7 +158,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
 
     async def _test(self, server: ServerConfig) -> None:
         try:
-            ready = await asyncio.to_thread(effective, server)
+            ready = await beside(effective, server)
         except ConfigError as problem:
             self._tell_problem(problem)
             return
