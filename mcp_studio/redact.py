@@ -55,6 +55,11 @@ _ANCHOR = re.compile(
     rb"k(?:(?<!progresstok)en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"
     rb"|b(?:earer |asic )|phrase|verifier|g(?:h[pousr]_|ithub_pat_|lpat-)|xox[a-z]-|yj[\w-]{9}|://|-----begin"
 )
+_BEGINNING = 48
+"""Characters of a long token that are looked for; what follows them in a text goes with them."""
+_TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
+_TOKEN_REST = re.compile(rb"[\w.~+/=%\\-]*+")
+"""The rest of one, however it is written."""
 _VALUE = rb"((?=[^\s&'\"#;,\\<>]{0,200}?[0-9]|[^\s&'\"#;,\\<>]{20})(?:(?!%26)[^\s&'\"#;,\\<>]){8,}+)"
 """Of a parameter: not a short one or a word, as in `?state=closed`."""
 _REST = re.compile(rb"(?:(?!%26)[^\s&'\"#;,\\<>])*+")
@@ -107,9 +112,10 @@ class Redactor:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._told: dict[bytes, None] = {}
+        self._begun: dict[bytes, None] = {}
         self._sessions = Sessions()
-        self._literals: re.Pattern[bytes] | None = None
-        self._longest = 0
+        self._literals: tuple[tuple[bytes, bool], ...] = ()
+        """What is looked for, and whether that is only the beginning of a long one."""
         given = tuple(names)
         plain = [re.escape(name) for name in given if re.fullmatch(r"[\w.-]+", name)]
         patterns = [name.removeprefix("(?i)") for name in given if not re.fullmatch(r"[\w.-]+", name)]
@@ -126,12 +132,12 @@ class Redactor:
         if scheme.lower() in ("bearer", "basic", "token") and rest:
             return self.learn(rest)
         for value in (secret, *secret.splitlines()):
-            if len(value.strip()) >= SHORTEST:
-                self._told.update(dict.fromkeys(forms(value.strip())))
-        if self._told:
-            ordered = sorted(self._told, key=len, reverse=True)
-            self._literals = re.compile(b"|".join(map(re.escape, ordered)))
-            self._longest = len(ordered[0])
+            value = value.strip()
+            if len(value) > _BEGINNING and _TOKEN.fullmatch(value):
+                self._begun.update(dict.fromkeys(forms(value[:_BEGINNING])))
+            elif len(value) >= SHORTEST:
+                self._told.update(dict.fromkeys(forms(value)))
+        self._literals = (*((one, False) for one in self._told), *((one, True) for one in self._begun))
 
     def is_secret(self, name: str) -> bool:
         """Whether values of this header, key or variable are secret, by its looks or by the settings."""
@@ -139,7 +145,7 @@ class Redactor:
 
     def bytes(self, data: bytes) -> bytes:
         """The same bytes with secrets replaced; JSON stays JSON, and bytes without secrets are the same object."""
-        if len(data) <= _SLICE and self._literals is None:
+        if len(data) <= _SLICE and not self._literals:
             low = data.lower()
             if self._anchor.search(low) is None and not (_may_assign(low) and any(_parameters(low))):
                 return data
@@ -177,11 +183,15 @@ class Redactor:
         return clean_body(self, media_type, body)
 
     def _learned(self, data: bytes) -> Iterator[_Span]:
-        if self._literals is None:
-            return
-        for start in range(0, len(data), _SLICE):
-            for found in self._literals.finditer(data, start, start + _SLICE + self._longest):
-                yield _whole(data, *found.span())
+        # One after the other: a regular expression of as many as tokens make in a day is slow to make and to search.
+        for literal, begins in self._literals:
+            start = data.find(literal)
+            while start >= 0:
+                end = start + len(literal)
+                if begins and (rest := _TOKEN_REST.match(data, end)):
+                    end = rest.end()
+                yield _whole(data, start, end)
+                start = data.find(literal, end)
 
     def _found(self, data: bytes) -> Iterator[_Span]:
         done = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -256,3 +257,31 @@ def test_hostile_repetition_stays_linear(piece: bytes) -> None:
 
     small, large = min(cost(20_000) for _ in range(3)), cost(400_000)
     assert large < 20 * small * 4 + 0.05
+
+
+LONG = "".join(f"{number:x}-Zq_" for number in range(4000))
+
+
+@pytest.mark.parametrize("write", [str, lambda text: quote(text, safe=""), lambda text: json.dumps({"a": text})[1:-1]])
+def test_a_long_token_is_found_wherever_it_stands_and_also_its_beginning_alone(write: Callable[[str], str]) -> None:
+    redactor = Redactor()
+    redactor.learn(LONG)
+    for filling in (0, (1 << 20) - 30, 3 << 20):
+        clean = redactor.text(f"{'x' * filling} {write(LONG)}, and then {write(LONG[:200])}… more")
+        assert "Zq_" not in clean and clean.endswith("… more") and ", and then" in clean
+    assert "Zq" not in redactor.text(f"cut: {LONG[:60]}")
+    encoded = base64.b64encode(f"me:{LONG}".encode()).decode()
+    assert encoded[30:60] not in redactor.text(f"seen {encoded}!")
+
+
+def test_many_long_tokens_are_learned_and_looked_for_in_no_time() -> None:
+    redactor = Redactor()
+    began = time.perf_counter()
+    for number in range(300):
+        redactor.learn(f"{number:04}{LONG}")
+    assert time.perf_counter() - began < 2
+    frame = b"nothing of it in here, " * 50
+    began = time.perf_counter()
+    for _ in range(20):
+        assert redactor.bytes(frame) is frame
+    assert time.perf_counter() - began < 1
