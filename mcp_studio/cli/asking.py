@@ -148,6 +148,8 @@ class Asker:
             asking.cancel()
         if asking not in done:
             await asyncio.wait((asking,))
+            if request.kind == "sign_in" and request.reply.done() and request.reply.result().action == "accept":
+                return  # whoever signed in has seen it
             say("\n(the page is done)" if request.completed else "\n(the question was withdrawn)")
             return
         try:

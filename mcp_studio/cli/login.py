@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.model import Account
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.browser import NONE
@@ -83,11 +84,14 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
     accounts, tap = studio.accounts, studio.manager.supervisor(server.name).tap
     opener = Opener(NONE if options.flag("--no-browser") else studio.config.settings.browser)
     accounts.browser = opener
-    scopes = tuple(scope for text in options.values("--scope") for scope in text.split())
+    await accounts.unlock()  # before a browser, not after it
     if redirect:
         sign_in = accounts.resume(server, tap, redirect)
     else:
+        scopes = await _scopes(accounts, server, options)
         sign_in = accounts.sign_in(server, tap, scopes=scopes, step_by_step=options.flag("--step"))
+    if accounts.keeping == "memory":
+        out.warn("What signing in brings is kept in memory only: it ends with this command.")
     lines = Lines() if can_ask() else None
     guide = Guide(sign_in, out.note, lines, opener, finish=login_command(server))
     try:
@@ -101,10 +105,17 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
     return out.done()
 
 
+async def _scopes(accounts: Accounts, server: ServerConfig, options: Options) -> tuple[str, ...]:
+    """What to ask for besides what the server names: asking for more must not lose what there is."""
+    wanted = [scope for text in options.values("--scope") for scope in text.split()]
+    known = await accounts.account(server) if wanted else None
+    return tuple(dict.fromkeys([*(known.scopes if known else ()), *wanted]))
+
+
 def _tell(account: Account, out: Output) -> None:
     scopes = f" ({' '.join(account.scopes)})" if account.scopes else ""
     out.data(f"Signed in to {account.server} at {account.issuer}{scopes}")
-    out.note(f"  valid {signed_in.validity(account)}; kept in {account.kept}")
+    out.note(f"  valid {signed_in.validity(account)}")
 
 
 def _failed(error: StudioError, sign_in: SignIn, out: Output) -> int:

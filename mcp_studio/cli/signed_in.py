@@ -21,7 +21,8 @@ _UNITS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"
 def span(seconds: float) -> str:
     """A time in its largest unit: `58 minutes`."""
     for size, name in _UNITS:
-        if (count := int(seconds / size)) >= 1:
+        if seconds >= size:
+            count = round(seconds / size)
             return f"{count} {name}" if count == 1 else f"{count} {name}s"
     return "no time"
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from mcp_studio.auth.model import SignInState
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.browser import is_there, open_page
 from mcp_studio.cli import sign_in_asks as asks
@@ -16,6 +17,8 @@ from mcp_studio.cli.sign_in_words import MARKS, exchange_line, page_lines, step_
 from mcp_studio.cli.telling import Left, frame, say
 from mcp_studio.errors import SignInNeeded, StudioError
 
+_ASKING: tuple[SignInState, ...] = ("browser", "paused", "choosing", "client")
+"""States in which something is asked."""
 _PATIENCE = 2.0
 """Seconds for a sign-in to come to its end once it is cancelled."""
 
@@ -63,6 +66,8 @@ class Guide:
         self._asking: asyncio.Task[None] | None = None
         self._failure: StudioError | None = None
         """Why we gave up, where that says more than the sign-in itself."""
+        self._prompted = False
+        """A prompt stands on the terminal that nobody has answered yet."""
         self._told: dict[str, tuple[str, int]] = {}
 
     async def run(self, work: Coroutine[Any, Any, None]) -> None:
@@ -88,13 +93,17 @@ class Guide:
         """
         sign_in, news = self._sign_in, asyncio.Event()
         state, request = "", None
-        news.set()
-        disconnect = sign_in.changed.connect(lambda _: news.set())
+
+        def changed(_: SignIn) -> None:
+            self._tell()  # at once: a thread may be about to ask for a passphrase
+            news.set()
+
+        changed(sign_in)
+        disconnect = sign_in.changed.connect(changed)
         try:
             while not sign_in.over:
                 await news.wait()
                 news.clear()
-                self._tell()
                 # The same request may be about to be sent twice.
                 if sign_in.state != state or sign_in.next_request is not request:
                     state, request = sign_in.state, sign_in.next_request
@@ -103,7 +112,6 @@ class Guide:
         finally:
             disconnect()
             await self._stop()
-        self._tell()
         if sign_in.state != "done":
             raise self._failure or sign_in.error or SignInNeeded(f"Nobody has signed in to {sign_in.server}.")
 
@@ -130,6 +138,7 @@ class Guide:
         sign_in = self._sign_in
         try:
             await self._put()
+            self._prompted = False
         except Left:
             sign_in.cancel()
         except EndOfInput:
@@ -142,6 +151,7 @@ class Guide:
 
     async def _put(self) -> None:
         sign_in, lines = self._sign_in, self._lines
+        self._prompted = lines is not None and sign_in.state in _ASKING
         if sign_in.state == "browser":
             await self._page()
         elif sign_in.state == "paused":
@@ -183,5 +193,6 @@ class Guide:
         if asking is not None and not asking.done():
             asking.cancel()
             await asyncio.wait((asking,))
-            if self._lines is not None:
+            if self._prompted:
+                self._prompted = False
                 say("")

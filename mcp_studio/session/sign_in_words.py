@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
 
+_SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
+"""Of a challenge (RFC 6750 3)."""
 _USER = re.compile(r"[a-z]+://[^/?#]*@")
 
 
@@ -20,18 +22,20 @@ def signs_in(config: ServerConfig) -> bool:
     return bool(config.auth.kind) or not given
 
 
-def command(config: ServerConfig) -> str:
-    """The command line that signs in to a server."""
+def command(config: ServerConfig, challenge: str = "") -> str:
+    """The command line that signs in to a server, with the scopes that a challenge says are missing."""
+    missing = _SCOPE.search(challenge[:4_096]) if "insufficient_scope" in challenge[:4_096] else None
+    scope = f" --scope {shlex.quote(missing[1])}" if missing else ""
     if config.source.origin == "argument":
-        return "mcp-studio auth login --url URL"
-    return f"mcp-studio auth login {shlex.quote(config.name)}"
+        return f"mcp-studio auth login --url URL{scope}"
+    return f"mcp-studio auth login {shlex.quote(config.name)}{scope}"
 
 
 def add_hint(error: StudioError, config: ServerConfig) -> None:
     """Have an error name the command that helps, where signing in would; one that says more stays as it is."""
-    challenged = bool(getattr(error, "challenge", "")) or not error.hint
-    if error.exit_code == 3 and challenged and signs_in(config):
-        error.hint = f"Sign in: {command(config)}"
+    challenge = str(getattr(error, "challenge", ""))
+    if error.exit_code == 3 and (challenge or not error.hint) and signs_in(config):
+        error.hint = f"Sign in: {command(config, challenge)}"
 
 
 def asked_for(scopes: Sequence[str]) -> tuple[str, ...]:

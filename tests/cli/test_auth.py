@@ -12,6 +12,7 @@ import pytest
 
 from mcp_studio.cli import main
 from mcp_studio.paths import Paths
+from mcp_studio.vault.choose import forget_memory
 from tests.cli.kit import Done, ends_at
 from tests.servers.auth_server import World, threaded
 from tests.support import SERVERS
@@ -62,7 +63,7 @@ def test_a_browser_signs_in_and_all_verbs_use_it(world: World, cli: Cli) -> None
     done = cli("auth", "login", "mine")
     assert done.code == 0, done.err
     assert done.out.startswith(f"Signed in to mine at {world.issuer.url}") and "✓" in done.err
-    assert "kept in the encrypted file" in done.err and secrets_in(world, done) == []
+    assert "In the encrypted file" in done.err and secrets_in(world, done) == []
     assert "mine" in (table := cli("auth", "status").out) and "then renewed" in table and world.issuer.url in table
     whole = cli("auth", "status", "mine", "--json")
     assert whole.code == 0 and whole.json["result"]["signedIn"] and whole.json["result"]["scopes"] == ["mcp:tools"]
@@ -145,6 +146,29 @@ def test_more_scopes_that_nobody_can_give_are_exit_3_with_the_page(world: World,
     assert done.code == 3 and "notes%3Aread" in error["url"].replace("notes:read", "notes%3Aread")
     assert cli("auth", "login", "mine", "--redirect", ends_at(error["url"])).code == 0
     assert cli("call", "mine.read_notes").code == 0
+
+
+def test_a_call_that_needs_more_names_the_login_that_gives_it_and_what_there_was_stays(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    cli("auth", "login", "mine", "--scope", "notes:read")
+    done = cli("call", "mine.write_notes", "text=a")
+    assert done.code == 3 and "mcp-studio auth login mine" in done.err
+    assert cli("auth", "login", "mine", "--scope", "notes:write admin").code == 0
+    scopes = cli("auth", "status", "mine", "--json").json["result"]["scopes"]
+    assert set(scopes) == {"mcp:tools", "notes:read", "notes:write", "admin"}
+
+
+def test_what_is_kept_in_memory_is_said_to_end(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    file = Paths.default().config_file
+    file.write_text(file.read_text().replace('"file"', '"memory"'))
+    done = cli("auth", "login", "mine")
+    assert done.code == 0 and "ends with this command" in done.err
+    configured(world)
+    file.write_text(file.read_text().replace('"file"', '"memory"'))
+    forget_memory()
+    refused = cli("auth", "login", "mine")
+    assert refused.code != 0 and "memory" in refused.err and refused.out == "", "nothing can be finished later"
 
 
 def test_a_client_that_has_to_be_named_is_asked_for_by_its_option(cli: Cli) -> None:
