@@ -114,6 +114,7 @@ class Signing:
         if not self._can_ask or supervisor is None or connection is None:
             return False
         connection.waiting.pause()
+        tap.person_asked()
         try:
             asked = self._asked.get(config.name) or self._put(config, supervisor, request)
             return await self._join(asked)
@@ -131,6 +132,7 @@ class Signing:
             )
         )  # fmt: skip
         self._asked[config.name] = asked
+        supervisor.tap.note(f"you are asked to sign in: {request.reason}")
         asked.task = self._spawn(self._answer(config.name, asked))
         return asked
 
@@ -212,14 +214,16 @@ class Signing:
         finally:
             if name in self._running and self._running[name][0] is sign_in:
                 del self._running[name]
+        supervisor = self._supervisor(name)
+        if supervisor is not None:
+            supervisor.tap.note(f"sign-in {sign_in.state}{f': {sign_in.error.message}' if sign_in.error else ''}")
         if sign_in.state == "done":
-            self._done(name)
+            self._done(name, supervisor)
 
-    def _done(self, name: str) -> None:
+    def _done(self, name: str, supervisor: Supervisor | None) -> None:
         """Who waits goes on; a server that is not connected is."""
         if (asked := self._asked.get(name)) is not None:
             asked.question.answer("accept")
-        supervisor = self._supervisor(name)
         if supervisor is not None and supervisor.connection is None and supervisor.status.state != "connecting":
             supervisor.start()
 

@@ -15,7 +15,7 @@ from mcp_studio.protocol.versions import NAMED
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace.by_hand import clean_id, mark
-from mcp_studio.trace.heads import request_text, response_text
+from mcp_studio.trace.http_tap import HttpTap
 from mcp_studio.trace.lines import Lines
 from mcp_studio.trace.lint.finding import worst
 from mcp_studio.trace.lint.ledger import Ledger
@@ -23,7 +23,6 @@ from mcp_studio.trace.lint.linter import Linter
 from mcp_studio.trace.message import LISTEN, Span, WireMessage
 from mcp_studio.trace.rounds import Rounds, asker
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.transport.tap import HttpRequest, HttpResponse
 
 E = TypeVar("E", bound=StudioError)
 _ASKED = 1_000
@@ -32,7 +31,7 @@ _LABEL, _LINE = 1_000, 65_536
 _REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
 
 
-class ServerTap:
+class ServerTap(HttpTap):
     """Implements `transport.tap.Tap` for one server; findings are counted in `ledger`, else with the server's."""
 
     def __init__(
@@ -111,21 +110,6 @@ class ServerTap:
         """A line of standard error."""
         self.stderr_lines.add(self._redactor.text(line.decode("utf-8", "replace")))
         self.store.add(self.server, "in", "stderr", line)
-
-    def http_request(self, request: HttpRequest) -> None:
-        """An HTTP request, secrets redacted; one of signing in says what it is for, and is nothing for the lint."""
-        text = request_text(request, self._redactor)
-        entry = self.store.add(self.server, "out", "http", text, exchange=request.exchange)
-        entry.method, entry.target = request.method, request.purpose
-        if not request.purpose:
-            self._lint.http_request(request)
-
-    def http_response(self, response: HttpResponse) -> None:
-        """An HTTP response, or why there was none."""
-        text = response_text(response, self._redactor)
-        entry = self.store.add(self.server, "in", "http", text, exchange=response.exchange)
-        entry.method, entry.target = text.split(b"\n", 1)[0].decode("utf-8", "replace")[:80], response.purpose
-        self._lint.http_response(entry, response)
 
     def note(self, text: str) -> None:
         """A lifecycle event."""
@@ -250,6 +234,13 @@ class ServerTap:
         else:
             del self._open[identity]
             self.store.settled(span, self._current, self._current.kind != "result")
+
+    def person_asked(self) -> None:
+        """A person is asked to sign in: their time is in that of every request of ours that is open."""
+        for span in self._open.values():
+            if not span.asked:
+                span.asked = True
+                self.store.revised(span.request)
 
     def withdrawn(self, identity: RequestId) -> None:
         """The server no longer wants an answer to what it asked."""

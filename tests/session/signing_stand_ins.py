@@ -30,6 +30,10 @@ class Protected(RawServer):
         super().__init__(self._serve_one)
         self.token = token
 
+    async def __aenter__(self) -> Protected:
+        await super().__aenter__()
+        return self
+
     async def _serve_one(self, request: Request, reply: Reply) -> None:
         if self.token and request.headers.get("authorization") != f"Bearer {self.token}":
             return await reply.body("401 Unauthorized", b"{}", f"WWW-Authenticate: {CHALLENGE}")
@@ -94,6 +98,7 @@ class StandInAccess:
         def sign_in(step_by_step: bool = False) -> StandInSignIn:
             return self._accounts.made(self._config, {"step_by_step": step_by_step})
 
+        self._accounts.refusals += 1  # it is asked in the same moment
         request = SignInRequest(self._config.name, "It wants to know who you are.", ("notes",), CHALLENGE, sign_in)  # type: ignore[arg-type]
         if self._ask is not None and await self._ask(request):
             return True
@@ -112,6 +117,7 @@ class StandIn:
         """Getting the token takes until this is set."""
         self.sign_ins: list[StandInSignIn] = []
         self.told: list[str] = []
+        self.refusals = 0
 
     def access(self, config: ServerConfig, tap: Tap, ask: Ask | None) -> StandInAccess:
         return StandInAccess(self, config, ask)

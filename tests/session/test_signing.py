@@ -68,7 +68,7 @@ def test_calls_that_are_refused_share_one_question_and_go_on_when_somebody_has_s
             async with opened(short, settings=settings) as studio:
                 server.token = TOKEN
                 calls = [studio.call_tool(ECHO, {"text": str(n)}, approved=True) for n in range(3)]
-                await wait_until(lambda: len(server.requests) >= 5)
+                await wait_until(lambda: accounts.refusals == 3)
                 (question,) = studio.inbox.pending
                 assert (question.kind, question.server) == ("sign_in", "s")
                 assert question.reasons == ("It would ask for: notes",) and not studio.inbox.waiting("s")
@@ -80,6 +80,10 @@ def test_calls_that_are_refused_share_one_question_and_go_on_when_somebody_has_s
                 outcomes = [await call.wait() for call in calls]
                 assert all(isinstance(outcome, Succeeded) for outcome in outcomes)
                 assert not studio.inbox.pending and len(accounts.sign_ins) == 1
+                notes = [entry.body.decode() for entry in studio.trace if entry.kind == "note"]
+                assert notes == ["you are asked to sign in: It wants to know who you are.", "sign-in done"]
+                spans = [entry.span for entry in studio.trace if entry.method == "tools/call" and entry.span]
+                assert all(span.asked for span in spans), "a person's time is in them"
 
     run(go())
 
@@ -122,13 +126,13 @@ def test_who_declines_or_is_not_there_has_a_call_that_failed_and_a_connection_th
 
 
 def test_the_question_goes_with_the_last_call_that_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_in_place(monkeypatch)
+    accounts = put_in_place(monkeypatch)
 
     async def go() -> None:
         async with Protected() as server, opened(http(server.url)) as studio:
             server.token = TOKEN
             calls = [studio.call_tool(ECHO, {"text": "x"}, approved=True) for _ in range(2)]
-            await wait_until(lambda: studio.inbox.pending and len(server.requests) >= 4)
+            await wait_until(lambda: accounts.refusals == 2)
             calls[0].cancel()
             await calls[0].wait()
             assert studio.inbox.pending
