@@ -24,6 +24,7 @@ from mcp_studio.config import tls as certificates
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import ConfigError
+from mcp_studio.jsontext import Json
 from mcp_studio.paths import home
 from mcp_studio.redact import is_secret_name
 from mcp_studio.vault.keyring import lookup
@@ -127,6 +128,8 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
         env={name: expander.text(value, f"env.{name}") for name, value in server.env.items()},
         cwd=_located(_user(expander.text(server.cwd, "cwd"), environ), folder),
         url=expander.text(server.url, "url"),
+        capabilities=_deep(server.capabilities, expander, "capabilities"),
+        client_info=_deep(server.client_info, expander, "client_info"),
         roots=_roots(server.roots, expander, folder, environ),
         headers={name: expander.text(value, f"headers.{name}") for name, value in server.headers.items()},
         auth=_auth(server.auth, expander, folder, environ),
@@ -134,6 +137,30 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
         written=server,
     )
     return replace(done, secrets=tuple(dict.fromkeys((*expander.secrets, *secret_places(done)))))
+
+
+def _deep(value: Json, expander: Expander, key: str) -> Json:
+    """JSON with the references in its texts replaced; its own object where it has none."""
+    found = dict(json_texts(value, key))
+    if not any("$" in text for text in found.values()):
+        return value
+    if isinstance(value, dict):
+        return {name: _deep(item, expander, f"{key}.{name}") for name, item in value.items()}
+    if isinstance(value, list):
+        return [_deep(item, expander, f"{key}[{number}]") for number, item in enumerate(value)]
+    return expander.text(value, key) if isinstance(value, str) else value
+
+
+def json_texts(value: Json, key: str) -> Iterator[tuple[str, str]]:
+    """The texts inside JSON, each with its key below `key`: `capabilities.experimental.x[0]`."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from json_texts(item, f"{key}.{name}")
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from json_texts(item, f"{key}[{number}]")
 
 
 def _auth(auth: Auth, expander: Expander, folder: str, environ: Mapping[str, str]) -> Auth:

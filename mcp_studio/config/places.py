@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from mcp_studio.config.expand import REFERENCE
+from mcp_studio.config.expand import REFERENCE, json_texts
 from mcp_studio.config.model import Auth, ServerConfig, Tls
 
 _PLAIN = ("command", "cwd", "url")
@@ -35,7 +35,9 @@ def texts(server: ServerConfig) -> Iterator[tuple[str, str]]:
 
 def uses(server: ServerConfig) -> Iterator[tuple[str, str]]:
     """Which kept secrets an entry refers to: their names, and the keys where."""
-    for key, text in texts(server.written or server):
+    entry = server.written or server
+    objects = (*json_texts(entry.capabilities, "capabilities"), *json_texts(entry.client_info, "client_info"))
+    for key, text in (*texts(entry), *objects):
         for _, scheme, name, _ in REFERENCE.findall(text) if "${" in text else ():
             if scheme == "keyring":
                 yield name, key

@@ -110,3 +110,15 @@ def test_the_workspace_of_a_file_in_a_dot_folder_is_around_it(tmp_path: Path) ->
     for file, folder in ((tmp_path / ".vscode" / "mcp.json", tmp_path), (tmp_path / "x.toml", tmp_path)):
         server = ServerConfig("s", command="${workspaceFolder}/x", source=Source("file", str(file)))
         assert effective(server).command == f"{folder}/x"
+
+
+def test_references_are_replaced_inside_declared_capabilities_and_who_we_say_to_be() -> None:
+    capabilities = {"experimental": {"x": [1, None, "a ${keyring:github}", "$${x}"]}, "roots": {}}
+    entry = ServerConfig("s", command="c", capabilities=capabilities, client_info={"name": "${A}", "version": "1"})
+    done = expanded(entry, {"A": "me"}, keyring, "/w")
+    assert done.capabilities == {"experimental": {"x": [1, None, "a gh-secret-1", "${x}"]}, "roots": {}}
+    assert done.client_info == {"name": "me", "version": "1"} and "gh-secret-1" in done.secrets
+    assert done.written is entry and expanded(ServerConfig("s", command="c"), {}, keyring).capabilities is None
+    with pytest.raises(ConfigError) as raised:
+        expanded(entry, {}, keyring)
+    assert raised.value.key == "client_info.name"

@@ -105,9 +105,14 @@ def test_the_key_of_a_client_is_offered_where_it_is_not_the_name_of_a_file() -> 
 
 def test_it_is_known_where_kept_secrets_are_used() -> None:
     entry = ServerConfig(
-        "s", command="c", args=("--a=${keyring:one}${keyring:two}", "$${keyring:three}"), env={"B": "${keyring:one}"}
+        "s",
+        command="c",
+        args=("--a=${keyring:one}${keyring:two}", "$${keyring:three}"),
+        env={"B": "${keyring:one}"},
+        capabilities={"experimental": {"x": ["y", "${keyring:deep}"]}},
     )
-    assert list(uses(entry)) == [("one", "args[0]"), ("two", "args[0]"), ("one", "env.B")]
+    found = [("one", "args[0]"), ("two", "args[0]"), ("one", "env.B"), ("deep", "capabilities.experimental.x[1]")]
+    assert list(uses(entry)) == found
 
 
 def test_texts_are_changed_by_their_keys_and_no_others() -> None:
