@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,13 @@ class Desk:
         sign_in = self.accounts.sign_in(config, self.tap, **how)  # type: ignore[arg-type]
         await sign_in.run()
         return sign_in
+
+    async def age(self, config: ServerConfig) -> None:
+        """The token that is kept expired a second ago."""
+        store, (known,) = self.accounts._kept, await self.accounts.accounts()
+        grant = await store.load(known.resource, known.account)
+        assert grant is not None
+        await store.save(replace(grant, expires=time.time() - 1), config.name)
 
 
 async def visit(url: str) -> str:

@@ -32,6 +32,7 @@ class Caller:
         self.asked: list[SignInRequest] = []
         self._desk = desk
         self._agrees = agrees
+        self._opening = asyncio.Lock()
         self.access = desk.accounts.access(config, desk.tap, None if agrees is None else self._ask)
         self.edge = Edge(config, desk.limits, desk.tap, self.access)
 
@@ -61,7 +62,8 @@ class Caller:
             ("Mcp-Method", "tools/call"),
             ("Mcp-Name", tool),
         ]
-        await self.edge.open()
+        async with self._opening:
+            await self.edge.open()
         async with self.edge.exchange("POST", headers, body, head=10) as answer:
             await answer.read(1 << 20)
             return answer.status
@@ -100,14 +102,14 @@ def test_after_a_restart_an_expired_token_is_renewed_without_a_browser(tmp_path:
 
     async def main() -> None:
         vault = MemoryVault()
-        async with AuthServer(lifetime=0.2) as world:
+        async with AuthServer() as world:
             first = Desk(tmp_path, vault)
             assert (await first.done(server(world.url))).state == "done"
-            await asyncio.sleep(0.25)
+            await first.age(server(world.url))
+            world.expire()
             before = len(world.requests)
             again = Desk(tmp_path, vault)
             caller = Caller(again, server(world.url))
-            world.options.lifetime = 60
             assert await caller.call() == 200
             await caller.edge.close(1)
             assert [one.path for one in world.requests[before:]] == ["/token", "/mcp"]
