@@ -5,7 +5,6 @@ Everything here reads files and signs: to be called in a thread.
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import time
@@ -160,8 +159,7 @@ def read(value: str, name: str) -> str:
         raise ConfigError(f"`{name}` is missing.", key=name, hint="Set it in the [servers.NAME.auth] table.")
     if "-----BEGIN" in value or _JWT.match(value.strip()):
         return value.replace("\\n", "\n") if "\n" not in value else value
-    # What is neither may still be a secret that is damaged: it is quoted only where it looks like a path.
-    path = f" {value}" if len(value) <= 200 and (os.sep in value or value[:1] in "~.") and " " not in value else ""
+    path = f" {value}" if _is_path(value) else ""
     try:
         with Path(value).expanduser().open("rb") as file:
             data = file.read(LARGEST + 1)
@@ -171,3 +169,8 @@ def read(value: str, name: str) -> str:
     if len(data) > LARGEST:
         raise ConfigError(f"The file{path} that `{name}` names is larger than {LARGEST // 1024} KB.", key=name)
     return data.decode("utf-8", "replace")
+
+
+def _is_path(value: str) -> bool:
+    """Whether a value that cannot be read may be quoted: a damaged secret may not, and has longer parts than paths."""
+    return len(value) <= 200 and " " not in value and all(len(part) <= 40 for part in Path(value).parts)

@@ -64,7 +64,8 @@ BAD_KEYS = {
     "nothing": ("", "ES256", "missing"),
     "no PEM": ("-----BEGIN PRIVATE KEY-----\nSECRETSECRET\n-----END PRIVATE KEY-----", "ES256", "no private key"),
     "no file": ("/nowhere/key.pem", "ES256", "/nowhere/key.pem"),
-    "a damaged secret": ("MIGHAgEAMBMGSECRETSECRET", "ES256", "cannot be read"),
+    "a damaged secret": ("MIGHAgEAMBMGSECRETSECRETSECRETSECRETSECRETSECRET", "ES256", "cannot be read"),
+    "a damaged secret, taken for a file": (f"/home/me/eyJhbGciOi{'SECRET' * 8}", "ES256", "cannot be read"),
     "an unknown algorithm": (pem("P-256"), "HS256", "HS256"),
     "an RSA key": (pem("RSA"), "ES256", "RS256"),
     "another curve": (pem("P-384"), "ES256", "ES384"),
@@ -97,7 +98,7 @@ def test_the_jwt_of_a_workload_is_read_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["", "/nowhere/token", "eyJhbGciOiJub25lIn0.SECRET", "SECRET" * 30, "~nobody-here/x\0"]
+    "value", ["", "/nowhere/token", f"eyJhbGciOiJub25lIn0.{'SECRET' * 4}", "SECRET" * 30, "~nobody-here/x\0"]
 )
 def test_what_is_no_jwt_is_said_without_it(value: str) -> None:
     with pytest.raises(ConfigError) as caught:
