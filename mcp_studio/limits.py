@@ -13,7 +13,7 @@ class Limits:
     """One value per bound; every field can be set in `[limits]` of config.toml."""
 
     connect: float = 15.0
-    """Connecting, all phases together."""
+    """Connecting, all phases together; getting a token for it without a person is not counted."""
     probe: float = 1.0
     """Waiting for `server/discover` on stdio before the handshake of the older era is tried."""
     call_idle: float = 60.0

@@ -263,6 +263,7 @@ class Studio(SignIns):
         began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True)
         alone = replace(self.config, servers={trial.name: trial})
         async with Studio.open(alone, self.paths, can_ask=False) as studio:
+            studio.signing.share(self.signing)
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)
             listing, ms = studio.catalog.listing, (asyncio.get_running_loop().time() - began) * 1000

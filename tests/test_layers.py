@@ -237,5 +237,6 @@ def test_connecting_listing_and_calling_on_stdio_import_nothing_heavy() -> None:
         [sys.executable, "-c", CONNECT, *server], capture_output=True, text=True, timeout=60, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
-    found = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
-    assert found & {*DEFERRED, *TEXT_OUTPUT, "anyio"} == set()
+    names = json.loads(done.stdout.splitlines()[-1])
+    assert {name.split(".")[0] for name in names} & {*DEFERRED, *TEXT_OUTPUT, "anyio"} == set()
+    assert not [name for name in names if name.startswith("mcp_studio.auth")], "nobody signs in to a program"

@@ -67,8 +67,13 @@ class Signing:
         self._spawn = spawn
         self._manager: ConnectionManager | None = None
         self._accounts: Accounts | None = None
+        self._other: Signing | None = None
         self._running: dict[str, tuple[SignIn, ServerConfig]] = {}
         self._asked: dict[str, _Asked] = {}
+
+    def share(self, other: Signing) -> None:
+        """Use the sign-ins of another studio: what is kept in its memory alone is good here too."""
+        self._other = other
 
     def attach(self, manager: ConnectionManager) -> None:
         """These are the servers. A sign-in ends with its server, and when that is another one from now on."""
@@ -79,9 +84,16 @@ class Signing:
     @property
     def accounts(self) -> Accounts:
         """What is known of sign-ins, and all that can be done with them."""
+        if self._other is not None:
+            return self._other.accounts
         if self._accounts is None:
             self._accounts = late.accounts(self._settings, self._paths, self._redactor)
         return self._accounts
+
+    @property
+    def _unused(self) -> bool:
+        """Whether nobody has had to do with sign-ins since the studio began."""
+        return self._other._unused if self._other is not None else self._accounts is None
 
     def running(self, server: str) -> SignIn | None:
         """The sign-in that is under way."""
@@ -103,7 +115,7 @@ class Signing:
 
         def pointless() -> bool:
             """Nobody has ever signed in here, and the entry has no grant that needs nobody."""
-            return self._accounts is None and config.auth.kind in _PERSONAL and not self._index.exists()
+            return self._unused and config.auth.kind in _PERSONAL and not self._index.exists()
 
         return make(config, limits, tap, Signer(load, pointless, clock), spoken)
 
