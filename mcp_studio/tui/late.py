@@ -130,9 +130,9 @@ def question(request: InputRequest, asking: Asking) -> ModalScreen[Answer]:
 
         return Page(request, asking)
     if request.kind == "sign_in":
-        from mcp_studio.tui.screens.sign_in import SignInDialog
+        from mcp_studio.tui import late_auth
 
-        return SignInDialog(asking.signing, request.server, request)
+        return late_auth.sign_in(asking.signing, request.server, request, asking.signing.running(request.server))
     if request.kind == "sampling":
         from mcp_studio.tui.screens.sampling import Sampling
 

@@ -11,6 +11,7 @@ from mcp_studio.config.expand import effective, effective_roots
 from mcp_studio.config.model import Root, ServerConfig, Source, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.trust import TrustStore
+from mcp_studio.vault import keyring
 from mcp_studio.vault.beside import beside
 
 if TYPE_CHECKING:
@@ -72,6 +73,18 @@ async def agree(studio: Studio, file: Untrusted) -> None:
     await asyncio.to_thread(store.agree, file.digest, file.file)
     for server in file.servers:
         await studio.put_server(await beside(effective, server))
+
+
+async def keep_secrets_in_file(studio: Studio) -> str:
+    """Keep tokens and secrets in an encrypted file from now on, also after the next start; says where that stands.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    file = studio.paths.config_file
+    await asyncio.to_thread(set_value, file, ("secrets", "store"), "file")
+    keyring.use("file", studio.paths.state)
+    return str(file)
 
 
 async def keep_theme(studio: Studio, name: str) -> None:

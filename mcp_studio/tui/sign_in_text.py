@@ -105,12 +105,10 @@ def before(matter: Matter, key: Key) -> list[Part]:
     if matter.scopes:
         parts += [("asks for  ", "$quiet"), safe(" ".join(matter.scopes), 600), "\n"]
     if matter.refusal:
-        parts += [
-            ("\n" if parts else "", ""),
-            (f"{glyphs().bad} {safe(matter.refusal, 600, lines=True)}\n", "$state-failed"),
-        ]
-        parts += [f"{key('sign-in-keep')}  chooses where else the tokens are kept.\n"]
-        return parts
+        message, _, hint = matter.refusal.partition("\n")
+        parts += [("\n" if parts else "", ""), (f"{glyphs().bad} {safe(message, 600)}\n", "$state-failed")]
+        parts.append(f"{safe(hint, 800, lines=True)}\n\n" if hint else "\n")
+        return [*parts, f"{key('sign-in-keep')}  chooses where else the tokens are kept.\n"]
     if matter.kept:
         parts += [("kept in   ", "$quiet"), safe(matter.kept, 300), "\n"]
     if matter.warning:

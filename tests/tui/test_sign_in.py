@@ -6,6 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.exchanges import Exchanges
 from mcp_studio.tui.screens.sign_in import SignInDialog
 from tests.tui.sign_in_stage import URL, account, exchange, following, remote, signing
@@ -161,6 +162,8 @@ def test_without_a_usable_keyring_another_place_is_chosen_before_anything_is_sen
 ) -> None:
     async def main() -> None:
         async with signing(monkeypatch, remote(insecure=True), size=(80, 24)) as stage:
+            used: list[str] = []
+            monkeypatch.setattr("mcp_studio.vault.keyring.use", lambda keeping, _: used.append(keeping))
             stage.accounts.refusal = ConfigError("There is no keyring here.", hint="Install gnome-keyring.")
             await stage.shows("! insecure: no", "! 1 insecure")
             await stage.press("1", "a")
@@ -168,13 +171,20 @@ def test_without_a_usable_keyring_another_place_is_chosen_before_anything_is_sen
             await stage.press("enter")
             assert stage.runs == []
             await stage.press("k")
-            await stage.shows("Where tokens are kept in this session")
+            await stage.shows("Where tokens are kept", "Memory, this time")
             await stage.press("j", "enter")
             await stage.shows("kept in   memory", "Tokens are kept in memory only")
             assert stage.accounts.keeping == "memory"
+            await stage.press("k", "j", "enter")
+            await stage.shows("kept in   the encrypted file", "encrypted file, not in the keyring")
+            assert 'store = "file"' in Paths.default().config_file.read_text()
+            assert used == ["file"]
+            await stage.press("k", "k", "enter")
+            await stage.shows("kept in   memory")
             await stage.press("enter")
             await stage.until(lambda: stage.runs, "a sign-in")
             stage.run.to("done", account=account(kept="memory, until the studio ends"))
             await stage.shows("! Tokens are kept in memory only")
+        assert "unlock" in stage.accounts.told
 
     run(main())

@@ -135,7 +135,8 @@ class ServersPanel(Pane, scope="servers"):
         for server in self._servers:
             rows.append(_Row(server, "", 0))
             if server.insecure:
-                rows.append(_Row(server, f"{glyphs().warning} {describe.INSECURE}", 100, "bad"))
+                lines = wrap(f"{glyphs().warning} {describe.INSECURE}", width, subsequent_indent="  ")
+                rows += [_Row(server, line, 100 + number, "bad") for number, line in enumerate(lines)]
             status = server.status
             failed = status.error is not None and status.state in ("failed", "retrying", "needs_auth")
             if reason := safe(status.error.message, 400) if failed and status.error else safe(server.ended, 200):

@@ -102,7 +102,10 @@ class SignInDialog(SignInView, scope="sign in"):
             self.say(f"There is no browser here. {self._key('sign-in-copy')} copies the address, to open it elsewhere.")
 
     def action_copy(self) -> None:
-        """Copy the page's address."""
+        """Copy the page's address; the redirect, where a client has to be registered with it."""
+        if self.run_now is not None and self.run_now.state == "client":
+            cast("StudioApp", self.app).copy(self.run_now.redirect_uri)
+            return
         if (run := self._in("browser", _NO_PAGE)) is not None:
             cast("StudioApp", self.app).copy(run.authorization_url)
 

@@ -41,6 +41,7 @@ _KEYS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "choosing": (("sign-in-open", "Choose"), _STOP, _LATER),
     "client": (("sign-in-open", "Use it"), ("sign-in-later", "Leave the field")),
+    "client, elsewhere": (("sign-in-copy", "Copy the redirect"), _OPEN, _STOP, _LATER),
     "failed": (("sign-in-again", "Again"), _OPEN, ("sign-in-later", "Close")),
     "cancelled": (("sign-in-again", "Again"), _OPEN, ("sign-in-later", "Close")),
     "done": (("sign-in-later", "Close"), ("sign-in-token", "Token"), _OPEN),
@@ -196,9 +197,15 @@ class SignInView(Dialog[Answer]):
     def keys_line(self) -> Content:
         """Only what can be done now."""
         parts: list[str | tuple[str, str]] = []
-        for action, word in _KEYS[self._at]:
+        typing = isinstance(self.focused, Input)
+        at = "client, elsewhere" if self._at == "client" and not typing else self._at
+        for action, word in _KEYS[at]:
             parts += ["   " if parts else "", (self._key(action), "b $primary"), f" {word}"]
         return Content.assemble(*parts)
+
+    def on_descendant_focus(self) -> None:
+        """Letters are typed into a field, and act elsewhere."""
+        self.query_one("#box").border_subtitle = self.keys_line()
 
     def _draw(self, row: Row, width: int, selected: bool) -> Line:
         indent = " " * (sign_in_text.TITLE + 2)

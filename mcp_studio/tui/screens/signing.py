@@ -26,8 +26,8 @@ _NO_TOKENS = {
 }
 _PLACES: tuple[tuple[Keeping, str], ...] = (
     ("keyring", "The keyring of the system"),
-    ("memory", "Memory: tokens are forgotten when the studio ends"),
-    ("file", "A file that only you can read, encrypted under a passphrase"),
+    ("memory", "Memory, this time: forgotten when the studio ends"),
+    ("file", "An encrypted file from now on: asks for a passphrase"),
 )
 WARNINGS: dict[Keeping, str] = {
     "memory": "Tokens are kept in memory only: after the next start you have to sign in anew.",
@@ -161,13 +161,23 @@ class Signing:
         await self.accounts.unlock()
 
     def choose_place(self, done: Callable[[], None]) -> None:
-        """Another place for tokens, until the studio ends."""
+        """Another place for tokens: memory until the studio ends, or a file for good."""
 
         def chosen(keeping: str | None) -> None:
             for known, _ in _PLACES:
                 if keeping == known:
-                    self.accounts.keep_in(known)
-                    done()
+                    self._screen.run_worker(self._keep_in(known, done), group="keep", exclusive=True)
 
-        heading = "Where tokens are kept in this session"
+        heading = "Where tokens are kept"
         self._screen.app.push_screen(late.choose(heading, _PLACES, self.accounts.keeping), chosen)
+
+    async def _keep_in(self, keeping: Keeping, done: Callable[[], None]) -> None:
+        if keeping == "file" and self.studio.config.settings.secrets != "file":
+            try:
+                file = await late.server_files().keep_secrets_in_file(self.studio)
+            except StudioError as error:
+                self._screen.studio_app.fail(error)
+                return
+            self._screen.studio_app.say(f'{file} says so now: [secrets] store = "file".')
+        self.accounts.keep_in(keeping)
+        done()

@@ -58,6 +58,13 @@ class TokenView(Dialog[None], scope="token"):
         yield self._view
         yield self._note
 
+    def keys_line(self) -> Content:
+        """Only what can be done now."""
+        if self._account is not None or not self._read:
+            return super().keys_line()
+        close = (self._key("token-close"), "b $primary"), " Close"
+        return Content.assemble((self._key("token-sign-in"), "b $primary"), " Sign in   ", *close)
+
     def on_mount(self) -> None:
         """Read what is known; the time goes on."""
         self._view.display = False
@@ -87,6 +94,7 @@ class TokenView(Dialog[None], scope="token"):
         claims = token_text.all_claims(account) if account is not None else {}
         changed = not self._read or self._account is None or token_text.all_claims(self._account) != claims
         self._account, self._read = account, True
+        self.query_one("#box").border_subtitle = self.keys_line()
         if changed:
             self._view.display = bool(claims)
             self._view.view.set_json(dumps(claims))
