@@ -62,7 +62,7 @@ def test_over_ssh_the_address_is_pasted_after_a_wrong_one(world: World, terminal
     url = page(screen)
     assert "ssh -N -L 7338:127.0.0.1:7338 ada@192.0.2.9" in re.sub(r"\b\d{5}\b", "7338", screen.text())
     screen.press(b"http://127.0.0.1:7338/callback?code=x&state=y\n")
-    screen.until("does not belong to this")
+    screen.until("does not belong to this|not the address that")
     screen.press(ends_at(url).encode() + b"\n")
     assert finish(screen) == 0
     assert "Signed in to mine" in screen.text()
