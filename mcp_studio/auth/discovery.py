@@ -44,7 +44,8 @@ def origin(url: str) -> Origin:
     """
     parts = _split(url, "The address")
     scheme = _WEB.get(parts.scheme, parts.scheme)
-    return Origin(scheme, _host(parts, url, "The address"), parts.port or _PORTS.get(scheme, 0))
+    port = _PORTS.get(scheme, 0) if parts.port is None else parts.port
+    return Origin(scheme, _host(parts, url, "The address"), port)
 
 
 def same_origin(one: str, other: str) -> bool:
@@ -148,8 +149,9 @@ def resource_urls(challenge: Challenge, url: str) -> tuple[str, ...]:
     there, the well-known place with the server's path, then the one without (RFC 9728 3.1).
     """
     named = "" if resource_place_problem(challenge, url) else challenge.resource_metadata
-    base, path = str(origin(url)), urlsplit(url).path.rstrip("/")
-    places = (named, f"{base}{_RESOURCE}{path}", f"{base}{_RESOURCE}")
+    base, path = f"{origin(url)}{_RESOURCE}", urlsplit(url).path
+    # A slash at the end belongs to the path; many servers know themselves without it.
+    places = (named, f"{base}{path}" if path.strip("/") else "", f"{base}{path.rstrip('/')}", base)
     return tuple(dict.fromkeys(place for place in places if place))
 
 

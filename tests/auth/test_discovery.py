@@ -21,7 +21,8 @@ LOCAL = "http://localhost:3000/mcp"
     "named, url, places",
     [
         ("", "https://h/mcp", [f"https://h{PRM}/mcp", f"https://h{PRM}"]),
-        ("", "https://h/a/b/?x=1#y", [f"https://h{PRM}/a/b", f"https://h{PRM}"]),
+        ("", "https://h/a/b?x=1#y", [f"https://h{PRM}/a/b", f"https://h{PRM}"]),
+        ("", "https://h/a/b/", [f"https://h{PRM}/a/b/", f"https://h{PRM}/a/b", f"https://h{PRM}"]),
         ("", "https://h", [f"https://h{PRM}"]),
         ("", "https://h:443/", [f"https://h{PRM}"]),
         ("", "https://[::1]:8443/mcp", [f"https://[::1]:8443{PRM}/mcp", f"https://[::1]:8443{PRM}"]),
@@ -131,6 +132,7 @@ def test_origins_are_compared_with_their_default_ports() -> None:
     assert discovery.same_origin("wss://h/a", "https://h/a")
     assert not discovery.same_origin("https://h/a", "http://h/a")
     assert not discovery.same_origin("https://h/a", "https://h:8443/a")
+    assert not discovery.same_origin("https://h/a", "https://h:0/a")
     assert not discovery.same_origin("https://h/a", "https://h.evil/a")
     assert str(discovery.origin("https://[::1]:443/x")) == "https://[::1]"
 
