@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from functools import partial
+from urllib.parse import parse_qsl
 
 from mcp_studio.auth import granting, pkce, scopes, tokens, unattended
 from mcp_studio.auth.answers import Tokens
@@ -25,7 +26,6 @@ from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
 from mcp_studio.auth.registering import who
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import UsageError
 
 
 def resource_of(config: ServerConfig) -> str:
@@ -51,6 +51,8 @@ class Flow:
         self.account = means.config.auth.account
         self.pending: Pending | None = None
         """What is needed to go on later, while a person is in the browser."""
+        self.aside = False
+        """Whether it was set aside, to go on later."""
         self._dpop: Dpop | None = None
         self._use: Use = "no"
 
@@ -73,12 +75,7 @@ class Flow:
     async def resume(self, redirect_url: str) -> Grant:
         """Go on with what was set aside."""
         with self._person.step("permission") as step:
-            pending = await self._store.take_pending(self.resource, self.account)
-            if pending is None:
-                raise AuthFailed(
-                    "No sign-in of this server waits for its redirect, or it waited for more than 15 minutes.",
-                    hint="Begin anew; each one can be gone on with once.",
-                )
+            pending = await self._waiting(redirect_url)
             issuer = IssuerMetadata.read(
                 pending.metadata,
                 issuer=pending.client.issuer,
@@ -89,17 +86,26 @@ class Flow:
             redirects = Redirects(self._config.name, self._person.note)
             redirects.uri = pending.redirect_uri
             code = redirects.expect(Expected(pending.state, issuer.issuer, issuer.sends_issuer))
-            try:
-                redirects.paste(redirect_url)
-            except UsageError:
-                await self._store.save_pending(pending)  # It was another address: this one may still be given.
-                raise
+            redirects.paste(redirect_url)  # Another address leaves it waiting.
+            if not await self._store.take_pending(pending):
+                raise AuthFailed("This redirect was used before.", hint="Sign in again.")
             step.detail = f"{issuer.issuer} gave it."
             found = await code
         if pending.dpop_key:
             self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key)
             self._use = "must" if pending.dpop_use == "must" else "may"
         return await self._redeemed(issuer, pending, found)
+
+    async def _waiting(self, redirect_url: str) -> Pending:
+        """The sign-in that a redirect belongs to; the newest where it belongs to none."""
+        waiting = await self._store.pending(self.resource, self.account)
+        if not waiting:
+            raise AuthFailed(
+                "No sign-in of this server waits for its redirect, or it waited for more than 15 minutes.",
+                hint="Begin anew; each one can be gone on with once.",
+            )
+        query = dict(parse_qsl("".join(redirect_url.split()).rpartition("?")[2]))
+        return next((one for one in waiting if one.state == query.get("state")), waiting[0])
 
     async def _protects(self, step: AuthStep) -> Resource:
         challenge = self._challenge or await ask_server(self._fetcher, self._config)
@@ -220,7 +226,7 @@ class Flow:
         try:
             return await self._person.permit(pending.authorization_url, expected, redirects)
         except BaseException:
-            if known:
+            if known and not self.aside:
                 # Nobody came back: the page may have said that it does not know us any more.
                 await asyncio.shield(self._store.remove_client(issuer.issuer, self.account))
             raise

@@ -209,6 +209,7 @@ class SignIn:
                 hint='Paste the redirect into this one, or set [secrets] store to "keyring" or "file".',
             )
         await store.save_pending(pending)
+        self._flow.aside = True
         self._stop(SignInNeeded(f"Signing in to {self.server} waits for the address that the browser ends at."))
 
     def cancel(self) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from mcp_studio.auth.index import Index
 from mcp_studio.auth.kept import Damaged, Pending, T, decode, encode, secrets
 from mcp_studio.auth.model import Account, Client, Grant
 from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import JsonProblem, dumps, items_of, loads
 from mcp_studio.vault.base import Vault
 from mcp_studio.vault.beside import beside
 from mcp_studio.vault.lock import FileLock, LockHeld
@@ -24,6 +25,8 @@ FILE = "sign-ins.json"
 _PATIENCE = 60.0
 """Seconds that somebody else may be renewing: more than a few requests take."""
 _PAUSE = 0.05
+_PENDING = 5
+"""Sign-ins of one server that wait for their redirects at a time."""
 _TRIED = "tried"
 """A name that nothing else is kept under."""
 
@@ -126,15 +129,18 @@ class GrantStore:
         return await beside(self._remove_client, issuer, account)
 
     async def save_pending(self, pending: Pending) -> None:
-        """Keep a sign-in that goes on later."""
+        """Keep a sign-in that goes on later, besides a few others that do."""
         self._tell(pending)
-        name = _name("pending", pending.resource, pending.account)
-        await beside(lambda: self._ready().set(name, encode(pending)))
+        await beside(self._put_aside, pending)
 
-    async def take_pending(self, resource: str, account: str) -> Pending | None:
-        """A sign-in that was set aside: it is there once, and not for long."""
-        pending = await beside(self._take, _name("pending", resource, account))
-        return None if pending is None or pending.expired or pending.resource != resource else pending
+    async def pending(self, resource: str, account: str) -> list[Pending]:
+        """The sign-ins that were set aside and not long ago, the newest first."""
+        found = await beside(self._waiting, _name("pending", resource, account))
+        return [one for one in found if (one.resource, one.account) == (resource, account)]
+
+    async def take_pending(self, pending: Pending) -> bool:
+        """Use one of them up; False where somebody has."""
+        return await beside(self._take, pending)
 
     @asynccontextmanager
     async def lock(self, resource: str, account: str = "") -> AsyncGenerator[None, None]:
@@ -217,11 +223,37 @@ class GrantStore:
             self._index.save()
             return True
 
-    def _take(self, name: str) -> Pending | None:
-        with self._changing():
-            found = self._get(Pending, name)
+    def _waiting(self, name: str) -> list[Pending]:
+        found: list[Pending] = []
+        try:
+            texts = items_of(loads(self._ready().get(name) or "[]"))
+        except JsonProblem:
+            return []
+        for text in texts[:_PENDING]:
+            with suppress(Damaged):
+                found.append(decode(Pending, text if isinstance(text, str) else ""))
+        for one in found:
+            self._tell(one)
+        return [one for one in found if not one.expired]
+
+    def _wait(self, name: str, pending: list[Pending]) -> None:
+        if pending:
+            self._ready().set(name, dumps([encode(one) for one in pending[:_PENDING]]).decode())
+        else:
             self._ready().delete(name)
-            return found
+
+    def _put_aside(self, pending: Pending) -> None:
+        name = _name("pending", pending.resource, pending.account)
+        with self._changing():
+            self._wait(name, [pending, *self._waiting(name)])
+
+    def _take(self, pending: Pending) -> bool:
+        name = _name("pending", pending.resource, pending.account)
+        with self._changing():
+            waiting = self._waiting(name)
+            left = [one for one in waiting if one.state != pending.state]
+            self._wait(name, left)
+            return len(left) < len(waiting)
 
     def _changing(self) -> FileLock:
         return FileLock(self._locks / "sign-ins.lock", "the list of sign-ins")

@@ -163,12 +163,21 @@ def test_fields_that_a_later_version_knows_are_no_damage() -> None:
 
 def test_what_was_set_aside_is_there_once_and_not_for_long(tmp_path: Path) -> None:
     async def main() -> None:
-        made = store(tmp_path)
+        vault = MemoryVault()
+        made = store(tmp_path, vault)
+        other = replace(PENDING, state="another-state")
         await made.save_pending(PENDING)
-        assert await made.take_pending(PENDING.resource, "") == PENDING
-        assert await made.take_pending(PENDING.resource, "") is None
+        await made.save_pending(other)
+        assert await made.pending(PENDING.resource, "") == [other, PENDING]
+        assert await made.take_pending(PENDING) and not await made.take_pending(PENDING)
         await made.save_pending(replace(PENDING, until=time.time() - 1))
-        assert await made.take_pending(PENDING.resource, "") is None
+        for n in range(9):
+            await made.save_pending(replace(PENDING, state=f"state-{n}"))
+        found = await made.pending(PENDING.resource, "")
+        assert len(found) == 5 and found[0].state == "state-8"
+        for one in found:
+            assert await made.take_pending(one)
+        assert not vault._kept
 
     run(main())
 
