@@ -62,6 +62,7 @@ async def find_resource(fetcher: Fetcher, config: ServerConfig, header: str) -> 
         StudioError: as `Fetcher.send`.
     """
     challenge, url = Challenge.find(header), _http(config.url)
+    named = bool(challenge.resource_metadata)
     notes = [discovery.resource_place_problem(challenge, url)]
     if challenge.resource_metadata and not notes[0] and not discovery.same_origin(challenge.resource_metadata, url):
         notes = [
@@ -79,10 +80,11 @@ async def find_resource(fetcher: Fetcher, config: ServerConfig, header: str) -> 
             return Resource(metadata, " ".join(filter(None, (said_so, *notes))), header)
         notes.append(found.why)
     told = " ".join(filter(None, notes))
-    if challenge.resource_metadata:
+    if named:
         raise AuthFailed(
             f"The server names its metadata, and there is none. {told}",
-            hint="Protected resource metadata (RFC 9728) has to be at the address that WWW-Authenticate names.",
+            hint="Protected resource metadata (RFC 9728) has to be at the address that WWW-Authenticate names, on the "
+            "server's own origin.",
         )
     old = "It says nothing about authorization servers, as servers before 2025-06-18; it is taken for its own."
     return Resource(None, f"{old} {told}".strip(), header)
