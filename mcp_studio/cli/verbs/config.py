@@ -92,6 +92,8 @@ def _show(options: Options, out: Output) -> int:
     changed = {name: value for name, value in limits.items() if value != getattr(base, name)}
     out.data(f"files    {', '.join(config.files) or 'none'}")
     out.data(f"theme    {settings.theme}")
+    if settings.secrets != "keyring":
+        out.data(f"secrets  {settings.secrets}")
     for name, value in changed.items():
         out.data(f"limit    {name} = {value:g}")
     for rule in settings.policy:
@@ -107,6 +109,7 @@ def _show(options: Options, out: Output) -> int:
     out.result = {
         "files": list(config.files),
         "theme": settings.theme,
+        "secrets": settings.secrets,
         "limits": limits,
         "servers": {name: _masked(to_table(server), out) for name, server in config.servers.items()},
         "problems": [str(problem) for problem in config.problems],
