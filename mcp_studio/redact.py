@@ -86,7 +86,7 @@ _CUT = re.compile(rb"(?P<lead>(?<!\\)(?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _RUN = re.compile(rb"\\*\Z")
 _CLOSING = re.compile(rb'(\\*)"')
 _USERINFO = re.compile(rb'[^\s/?#@"\'\\<>]{1,400}(?=@)')
-_BEARER = re.compile(rb"(?i)bearer +(?=\S{0,80}[-0-9._~+/=])([\w.~+/=-]{6,})")
+_BEARER = re.compile(rb"(?i)bearer +(?!\w{1,40}=\\*\")(?=\S{0,80}[-0-9._~+/=])([\w.~+/=-]{6,})")  # no challenge
 _BASIC = re.compile(rb"(?i)basic +([A-Za-z0-9+/]{4,}={0,2})")
 _SHAPES = re.compile(
     # Not inside a word; but an escaped line end or tab of a JSON string may stand before it.

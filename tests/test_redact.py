@@ -285,3 +285,10 @@ def test_many_long_tokens_are_learned_and_looked_for_in_no_time() -> None:
     for _ in range(20):
         assert redactor.bytes(frame) is frame
     assert time.perf_counter() - began < 1
+
+
+def test_what_a_challenge_says_can_be_read() -> None:
+    line = 'Bearer scope="mcp:tools", error="invalid_token", resource_metadata="https://mcp.example/x"'
+    assert Redactor().headers([("WWW-Authenticate", line)]) == (("WWW-Authenticate", line),)
+    assert Redactor().text(json.dumps({"header": line})) == json.dumps({"header": line})
+    assert "abcdef123" not in Redactor().text("Bearer abcdef123==")
