@@ -116,12 +116,16 @@ class FileVault:
             raise VaultRefused(problem.message, file=str(self._file), hint=problem.hint) from None
         except OSError as problem:
             said = problem.strerror or str(problem)
-            raise VaultRefused(f"The encrypted file cannot be written: {said}.", file=str(self._file)) from None
+            raise VaultRefused(
+                f"The encrypted file {self._file} cannot be written: {said}.", file=str(self._file)
+            ) from None
 
     def _read(self) -> bytes:
         """The text of the file; empty where there is none."""
         try:
-            handle = os.open(self._file, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            # A pipe would be waited for.
+            flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+            handle = os.open(self._file, flags)
             with os.fdopen(handle, "rb") as opened:
                 self._private(os.fstat(opened.fileno()), self._file)
                 text = opened.read(LARGEST + 1)
@@ -130,21 +134,29 @@ class FileVault:
             return b""
         except OSError as problem:
             said = problem.strerror or str(problem)
-            raise VaultRefused(f"The encrypted file cannot be read: {said}.", file=str(self._file)) from None
+            raise VaultRefused(
+                f"The encrypted file {self._file} cannot be read: {said}.", file=str(self._file)
+            ) from None
         if not text or len(text) > LARGEST:
-            raise VaultDamaged(f"It is damaged: it has {len(text):,} bytes.", file=str(self._file), hint=_REPAIR)
+            raise VaultDamaged(
+                f"{self._file} is damaged: it has {len(text):,} bytes.", file=str(self._file), hint=_REPAIR
+            )
         return text
 
     def _private(self, found: os.stat_result, path: Path) -> None:
         if sys.platform == "win32":  # who may read is said by the profile's folder there
             return
         folder = stat.S_ISDIR(found.st_mode)
+        if not folder and not stat.S_ISREG(found.st_mode):
+            raise VaultRefused(f"{path} is no file: it is not used.", file=str(path))
         if found.st_uid != os.geteuid():
-            raise VaultRefused(f"It belongs to somebody else (user {found.st_uid}): it is not used.", file=str(path))
+            raise VaultRefused(
+                f"{path} belongs to somebody else (user {found.st_uid}): it is not used.", file=str(path)
+            )
         if found.st_mode & 0o077:
             right = "700" if folder else "600"
             raise VaultRefused(
-                f"Others may get at it (mode {stat.S_IMODE(found.st_mode):04o}): it is not used.",
+                f"Others may get at {path} (mode {stat.S_IMODE(found.st_mode):04o}): it is not used.",
                 file=str(path),
                 hint=f"chmod {right} {path}",
             )
@@ -159,9 +171,9 @@ class FileVault:
             except PassphraseWrong as problem:
                 self._key.cost = None
                 hint = f"{VARIABLE} may be another's." if os.environ.get(VARIABLE) else "Try again."
-                raise PassphraseWrong(problem.message, file=str(self._file), hint=hint) from None
+                raise PassphraseWrong(f"{self._file}: {problem.message}", file=str(self._file), hint=hint) from None
             except VaultDamaged as problem:
-                raise VaultDamaged(problem.message, file=str(self._file), hint=_REPAIR) from None
+                raise VaultDamaged(f"{self._file}: {problem.message}", file=str(self._file), hint=_REPAIR) from None
 
     def _unlock(self, text: bytes, cost: sealed.Cost) -> None:
         """Make the key of a passphrase that opens the file."""

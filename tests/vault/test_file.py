@@ -74,7 +74,7 @@ def test_nobody_else_may_read_it(home: Path) -> None:
         before = stat.S_IMODE(path.stat().st_mode)
         path.chmod(mode)
         for refused in (lambda: kept.get("x"), lambda: kept.set("x", "z"), lambda: kept.delete("x")):
-            with pytest.raises(VaultRefused, match=f"Others may get at it \\(mode 0{mode:o}\\)") as raised:
+            with pytest.raises(VaultRefused, match=f"Others may get at {path} \\(mode 0{mode:o}\\)") as raised:
                 refused()
             assert raised.value.hint == f"chmod {right} {path}" and raised.value.file == str(path)
         path.chmod(before)
@@ -88,6 +88,14 @@ def test_a_file_of_somebody_else_is_not_used(home: Path) -> None:
     os.chown(file_in(home), 65534, -1)
     with pytest.raises(VaultRefused, match=r"belongs to somebody else \(user 65534\)"):
         kept.get("x")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes there")
+def test_a_pipe_in_its_place_is_not_waited_for(home: Path) -> None:
+    file_in(home).parent.mkdir(mode=0o700, parents=True)
+    os.mkfifo(file_in(home), 0o600)
+    with pytest.raises(VaultRefused, match="is no file"):
+        vault(home).get("x")
 
 
 def test_a_wrong_passphrase_is_asked_for_again_and_then_told(home: Path) -> None:
