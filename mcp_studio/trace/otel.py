@@ -129,3 +129,20 @@ def _read(frame: bytes) -> dict[str, Json]:
         return mapping(loads(frame))
     except (JsonProblem, LimitExceeded):
         return {}
+
+
+def told_of_signing_in(purpose: str, asked: str, came: str) -> Told:
+    """An HTTP exchange of signing in: `asked` and `came` are the first lines of its messages, `came` may be empty."""
+    method, _, url = asked.partition(" ")
+    found: Attributes = {"http.request.method": method, "url.full": url[:_WORDS], "mcp_studio.purpose": purpose}
+    try:
+        parts = urlsplit(url)
+        found["server.address"] = parts.hostname or ""
+        found["server.port"] = parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        pass
+    status = came.partition(" ")[0]
+    if status.isdecimal() and len(status) == 3:
+        found["http.response.status_code"] = int(status)
+        return Told(f"sign-in: {purpose}", True, found, status[0] in "45", came)
+    return Told(f"sign-in: {purpose}", True, found, True, came or "There was no answer.")

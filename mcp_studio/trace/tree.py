@@ -185,7 +185,7 @@ class _Grown:
         columns = self._columns
         row = number - columns.first
         if signs_in(columns, row):
-            answer = _answer_to(columns, row)
+            answer = answer_to(columns, row)
             return [Node(answer, "http")] if answer else []
         if columns.kind[row] != _ASKED:
             return []  # what the server asks comes on the exchange of the call that it asks for
@@ -250,7 +250,7 @@ def _rows(columns: Columns, kind: int, row: int, stop: int) -> Iterator[int]:
         return
 
 
-def _answer_to(columns: Columns, row: int) -> int:
+def answer_to(columns: Columns, row: int) -> int:
     """The number of the answer to a request of signing in; 0 where there is none."""
     stop = min(row + _NEAR, len(columns))
     same = (
@@ -260,7 +260,7 @@ def _answer_to(columns: Columns, row: int) -> int:
     return columns.first + next(same, -columns.first)
 
 
-def _asked_for(columns: Columns, row: int) -> int:
+def asked_for(columns: Columns, row: int) -> int:
     """The number of the request of signing in that a message is the answer to; 0 where it is none."""
     for at in range(row - 1, max(-1, row - _NEAR), -1) if columns.kind[row] == _HEAD_IN else ():
         if columns.exchange[at] == columns.exchange[row] and columns.server[at] == columns.server[row]:
@@ -271,7 +271,7 @@ def _asked_for(columns: Columns, row: int) -> int:
 def _carried(columns: Columns, row: int) -> int:
     """The request that went out, or was answered, on the HTTP exchange of a head; 0 where it is not found."""
     if signs_in(columns, row):
-        return _asked_for(columns, row)
+        return asked_for(columns, row)
     before, after = range(row - 1, max(-1, row - _NEAR), -1), range(row + 1, min(len(columns), row + _NEAR))
     for at in chain(after, before) if columns.kind[row] >> 4 == _OUT else chain(before, after):
         if columns.exchange[at] != columns.exchange[row] or columns.server[at] != columns.server[row]:

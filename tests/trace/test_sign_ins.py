@@ -113,6 +113,24 @@ def test_a_har_has_them_as_exchanges_of_their_own() -> None:
     assert lost["response"]["status"] == 0 and "No connection" in lost["response"]["_error"]
 
 
+def test_a_collector_gets_them_as_spans_of_a_client() -> None:
+    spans = [
+        span
+        for line in exported(signed_in(), "otlp").splitlines()
+        for scope in json.loads(line)["resourceSpans"][0]["scopeSpans"]
+        for span in scope["spans"]
+    ]
+    named = {span["name"]: span for span in spans}
+    assert len(spans) == 3
+    token, lost = named[f"sign-in: {PURPOSE}"], named["sign-in: metadata"]
+    known = {one["key"]: next(iter(one["value"].values())) for one in token["attributes"]}
+    assert known["http.response.status_code"] == "200" and known["url.full"] == "https://as.example/token?tenant=t"
+    assert known["server.address"] == "as.example" and known["mcp_studio.purpose"] == PURPOSE
+    assert token["kind"] == 3 and "status" not in token and lost["status"]["code"] == 2
+    alone = exported(signed_in(), "otlp", [4])
+    assert alone.count(b'"spanId"') == 1, "a request alone is one too"
+
+
 @pytest.mark.parametrize("format", ["har", "jsonl", "bundle", "otlp", "markdown"])
 def test_no_export_has_a_secret_though_an_older_trace_may(format: str) -> None:
     import gzip

@@ -12,6 +12,7 @@ from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.export.spans import Spans
 from mcp_studio.trace.export.writer import Source
 from mcp_studio.trace.message import KINDS
+from mcp_studio.trace.tree import signs_in
 
 BATCH = 500
 """Spans of one line."""
@@ -21,7 +22,7 @@ _REQUEST = KINDS.index("request")
 
 
 class Otlp:
-    """Requests as spans; lines of standard error and the like have no place in it."""
+    """Requests as spans, also those of signing in; lines of standard error and the like have no place in it."""
 
     def begin(self, source: Source, out: IO[bytes]) -> None:
         """Nothing stands before the first line.
@@ -31,7 +32,9 @@ class Otlp:
         """
         columns = source.columns
         ends = (number - columns.first for number in source.numbers)
-        if not any(columns.outcome[row] or columns.kind[row] & 15 == _REQUEST for row in ends):
+        if not any(
+            columns.outcome[row] or columns.kind[row] & 15 == _REQUEST or signs_in(columns, row) for row in ends
+        ):
             raise UsageError("None of it is a request or an answer, and OTLP has spans alone.")
         self._spans = Spans(source)
         self._out = out

@@ -18,9 +18,10 @@ from mcp_studio.protocol.trace_context import Context
 from mcp_studio.trace import columns as bits
 from mcp_studio.trace.export.item import Extra, Item
 from mcp_studio.trace.export.writer import Source
+from mcp_studio.trace.heads import cleaned, read
 from mcp_studio.trace.message import KINDS
-from mcp_studio.trace.otel import Ended, Told, Value, told
-from mcp_studio.trace.tree import parent_of
+from mcp_studio.trace.otel import Ended, Told, Value, told, told_of_signing_in
+from mcp_studio.trace.tree import answer_to, asked_for, parent_of, signs_in
 
 _CLIENT, _SERVER, _ERROR = 3, 2, 2
 _NOTHING = Extra()
@@ -55,6 +56,8 @@ class Spans:
         """The span whose last chosen end an entry is: an answer, or a request whose answer was not chosen."""
         columns = self._source.columns
         row = item.number - columns.first
+        if signs_in(columns, row):
+            return self._signing_in(item)
         if columns.kind[row] & 15 == _REQUEST:
             if not self._source.chosen(item.link):
                 return self._made(item.number, item, item.body)
@@ -93,11 +96,31 @@ class Spans:
             ]
         return span
 
+    def _signing_in(self, item: Item) -> dict[str, Json] | None:
+        """An exchange of signing in, which is a trace of its own: it goes to another server."""
+        columns = self._source.columns
+        number = item.number if item.direction == "out" else asked_for(columns, item.number - columns.first)
+        answer = answer_to(columns, number - columns.first) if number else 0
+        if not number or (answer != item.number and answer and self._source.chosen(answer)):
+            return None
+        asked, came = self._http(number), self._http(answer) if answer else b""
+        known = told_of_signing_in(item.target, read(asked).line, read(came).line)
+        begin = columns.time[number - columns.first]
+        place = self._place(number, b"")
+        return {
+            "traceId": place.own.trace, "spanId": place.own.span, "name": known.name, "kind": _CLIENT,
+            "startTimeUnixNano": _nanos(begin),
+            "endTimeUnixNano": _nanos(max(begin, columns.time[answer - columns.first]) if answer else begin),
+            "attributes": self._attributes(known, item, number),
+            **_further(place, known, {}),
+        }  # fmt: skip
+
     def _attributes(self, known: Told, item: Item, number: int) -> list[Json]:
         mine: dict[str, Value] = {"mcp_studio.server": item.server, "mcp_studio.number": number}
         columns = self._source.columns
         row = number - columns.first
-        mine["mcp_studio.outcome"] = columns.outcome_of(row)
+        if outcome := columns.outcome_of(row):
+            mine["mcp_studio.outcome"] = outcome
         if columns.flags[row] & bits.BY_HAND:
             mine["mcp_studio.by_hand"] = True
         if item.extra.comment:
@@ -111,6 +134,9 @@ class Spans:
             return ""
         found = _SESSION.search(self._body(columns.first + row - 1).decode("utf-8", "replace"))
         return self._source.redactor.headers([("Mcp-Session-Id", found[1])])[0][1] if found else ""
+
+    def _http(self, number: int) -> bytes:
+        return cleaned(self._source.reader.body(number), self._source.redactor)
 
     def _body(self, number: int) -> bytes:
         return self._source.redactor.bytes(self._source.reader.body(number))

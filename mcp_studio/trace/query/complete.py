@@ -118,7 +118,7 @@ def _known(key: str, recording: Recording) -> Iterable[str]:
     columns = recording.columns
     if key == "server":
         return columns.servers.texts[2:]
-    if key not in ("method", "target", *_METHODS):
+    if key not in ("method", "target", "purpose", *_METHODS):
         return ()
     rows = slice(max(0, len(columns) - _SAMPLE), len(columns))
     seen = Counter(zip(columns.kind[rows], columns.method[rows], columns.target[rows], strict=True))
@@ -128,6 +128,8 @@ def _known(key: str, recording: Recording) -> Iterable[str]:
     for (kind, method, target), count in seen.items():
         if key == "method" and kind & 15 != http:
             found[methods[method]] += count
+        elif key == "purpose":
+            found[targets[target] if kind & 15 == http else ""] += count
         elif key != "method" and (not only or methods[method] in only):
             found[targets[target]] += count
     return [value for value, _ in found.most_common() if value]

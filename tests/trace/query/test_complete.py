@@ -20,6 +20,7 @@ RECORDING = Fake(
         entry(4, server="my files", method="resources/read", target="file:///a b"),
         entry(5, server="evil\x1b[2J", method="prompts/get", target='say "hi"'),
         entry(6, "http", server="github", method="200 OK"),
+        entry(7, "http", server="github", method="POST", target="renewed token"),
     ]
 )
 
@@ -38,6 +39,7 @@ def offered(text: str, cursor: int | None = None) -> list[str]:
         ("st b", []),
         ("server:", ["server:github", 'server:"my files"']),
         ("server:FI", ['server:"my files"']),
+        ("purpose:", ['purpose:"renewed token"']),
         ('server:"my f', ['server:"my files"']),
         ("tool:", ["tool:read_file", "tool:create_issue"]),
         ("tool:is", ["tool:create_issue"]),
