@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import threading
-import zipfile
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,14 +30,13 @@ def found(secrets: Iterable[str], pieces: Iterable[Piece]) -> list[str]:
 
 
 def files(folder: Path) -> list[Piece]:
-    """Every file below a folder, and what is in archives."""
+    """Every file below a folder, and what is in those that are compressed."""
     pieces: list[Piece] = []
     for file in folder.rglob("*"):
         if file.is_file() and not file.is_symlink():
-            pieces.append((str(file), file.read_bytes()))
-            if zipfile.is_zipfile(file):
-                with zipfile.ZipFile(file) as archive:
-                    pieces += [(f"{file}/{name}", archive.read(name)) for name in archive.namelist()]
+            pieces.append((str(file), data := file.read_bytes()))
+            if data.startswith(b"\x1f\x8b"):
+                pieces.append((f"what is in {file}", gzip.decompress(data)))
     return pieces
 
 
@@ -49,7 +48,7 @@ def left(home: Path) -> list[Piece]:
 @contextmanager
 def watched(first: Callable[[], int | None]) -> Generator[list[Piece], None, None]:
     """What the process list tells of a process and all that it starts, looked at again and again."""
-    pieces: dict[tuple[int, str], bytes] = {}
+    pieces: set[Piece] = set()
     stop = threading.Event()
 
     def look() -> None:
@@ -58,7 +57,7 @@ def watched(first: Callable[[], int | None]) -> Generator[list[Piece], None, Non
             for pid in _family(root) if root else ():
                 for name in ("cmdline", "environ"):
                     try:
-                        pieces[pid, name] = Path(f"/proc/{pid}/{name}").read_bytes()
+                        pieces.add((f"{name} of {pid}", Path(f"/proc/{pid}/{name}").read_bytes()))
                     except OSError:
                         continue
 
@@ -70,7 +69,7 @@ def watched(first: Callable[[], int | None]) -> Generator[list[Piece], None, Non
     finally:
         stop.set()
         thread.join()
-        told += [(f"{name} of {pid}", data) for (pid, name), data in pieces.items()]
+        told += sorted(pieces)
 
 
 def _family(root: int) -> set[int]:

@@ -11,7 +11,6 @@ from tests.servers.auth_server import threaded
 from tests.sign_in_cli import LONGEST, Person, wait_for
 
 __all__ = ("own_keyring",)
-FORMATS = ("jsonl", "bundle", "har", "otlp", "markdown")
 
 
 def test_processes_that_start_at_once_refresh_once(own_keyring: KeyringSession, home: Path) -> None:
@@ -33,10 +32,8 @@ def test_neither_processes_nor_output_nor_files_tell_a_secret(own_keyring: Keyri
         running: list[int] = []
         with leaks.watched(lambda: running[-1] if running else None) as listed:
             for words in (
-                ("auth", "login", "notes"), ("call", "notes.whoami", "--verbose"), ("auth", "status", "notes"),
-                ("auth", "refresh", "notes"), ("auth", "status", "--json"), ("doctor",), ("list", "tools", "--json"),
-                *(("trace", "last", "--export", kind, "-o", str(home / f"export.{kind}")) for kind in FORMATS),
-                ("trace", "last", "--jsonl"), ("auth", "logout", "notes"), ("call", "notes.whoami"),
+                ("auth", "login", "notes"), ("auth", "refresh", "notes"), ("call", "notes.whoami"),
+                ("auth", "status", "notes", "--json"), ("trace", "last", "--jsonl"), ("auth", "logout", "notes"),
             ):  # fmt: skip
                 process = person.start(*words)
                 running.append(process.pid)

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from mcp_studio.call.copying.formats import IDS, copy_as
+from mcp_studio.call.copying.subject import Subject
 from mcp_studio.call.outcome import Succeeded
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.load import load
 from mcp_studio.config.model import Auth, Config, ServerConfig, Settings
 from mcp_studio.errors import StudioError
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
+from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.vault import keyring
 from tests import leaks
 from tests.servers.auth_server import AuthServer, World
@@ -63,15 +67,56 @@ def test_a_whole_life_leaves_no_secret_in_any_file(home: Path, passphrase: str, 
                 studio.accounts.browser = Visitor()
                 await studio.manager.settle("s")
                 await whole_life(world, studio)
+                for kind, form in FORMATS.items():
+                    await export(studio.trace, None, kind, home / f"export.{form.ending}", studio.redactor)
             assert len(world.seen("/token")) >= 4
             return world.secrets()
 
     secrets = run(go(), 60)
     pieces = leaks.left(home)
     assert len(secrets) > 10
-    assert any(b"code_verifier" in data for name, data in pieces if name.startswith("body")), "it was recorded"
+    for place in ("body", str(home / "export"), "what is in"):
+        assert any(b"code_verifier" in data for name, data in pieces if name.startswith(place)), f"it is in {place}"
     assert leaks.found({*secrets, passphrase}, pieces) == []
     assert leaks.found(secrets, [("a test", f"Bearer {max(secrets)}".encode())]), "what is there would be found"
+
+
+CONFIGURED = """
+[servers.s]
+url = "{url}"
+[servers.s.auth]
+kind = "client_credentials"
+client_id = "robot"
+client_secret = "{secret}"
+"""
+
+
+def test_a_secret_of_a_client_in_the_configuration_is_nowhere_else(home: Path) -> None:
+    secret = "robot-secret-Zq+/x&0123456789"
+
+    async def go() -> list[leaks.Piece]:
+        async with AuthServer() as world:
+            world.issuer.clients["robot"] = {
+                "client_id": "robot", "client_secret": secret, "redirect_uris": [],
+                "token_endpoint_auth_method": "client_secret_basic",
+            }  # fmt: skip
+            paths = Paths.default()
+            paths.config_file.parent.mkdir(parents=True)
+            paths.config_file.write_text(CONFIGURED.format(url=world.url, secret=secret))
+            config = load(paths, home)
+            assert config.problems == ()
+            async with Studio.open(config, paths, can_ask=True, origin="test") as studio:
+                assert (await studio.manager.settle("s")).state == "ready"
+                await studio.manager.listed("s")
+                await call(studio, "echo", text=f"it is {secret}")
+                subject = Subject(Ref("tool", "s", "echo"), {"text": secret}, server=studio.manager.config("s"))
+                copies = [copy_as(subject, form) for form in IDS]
+            assert world.seen("/token")[0].headers["authorization"].startswith("Basic ")
+            return [(f"copied as {one.id}", repr(one).encode()) for one in copies]
+
+    copies = run(go())
+    left = [piece for piece in leaks.left(home) if not piece[0].endswith("config.toml")]
+    assert leaks.found([secret], [*copies, *left]) == []
 
 
 @pytest.mark.parametrize(
