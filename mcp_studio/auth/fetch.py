@@ -154,7 +154,8 @@ class Fetcher:
         check_url(url, purpose, await self._pools.reach())
         lines = _lines(url, method, headers, body)
         clean = tuple(self._redactor.headers(lines))
-        text = self._redactor.text(body.decode("utf-8", "replace"))
+        kind = next((value for name, value in lines if name.lower() == "content-type"), "")
+        text = self._redactor.body(kind, body).decode("utf-8", "replace")
         if self.gate is not None:
             await self.gate(NextRequest(purpose, method, self._redactor.url(url), clean, text))
         number, began = next(_numbers), time.monotonic()
