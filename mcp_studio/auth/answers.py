@@ -60,20 +60,6 @@ class Tokens:
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
     """What is wrong though it can be used, by field."""
 
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """To be told to the redactor before anything else."""
-        return tuple(one for one in (self.access_token, self.refresh_token, self.id_token) if one)
-
-
-def secrets_in(body: bytes) -> tuple[str, ...]:
-    """Every secret in an answer, also in one that cannot be used: what the redactor has to be told first."""
-    try:
-        raw = loads(body, most=64)
-    except (JsonProblem, LimitExceeded):
-        return ()
-    return tuple(value for name, value in mapping(raw).items() if name in SECRETS and isinstance(value, str) and value)
-
 
 def read(
     status: int,

@@ -69,12 +69,6 @@ def is_loopback(url: str) -> bool:
     return found.is_loopback if found else host == "localhost" or host.endswith(".localhost")
 
 
-def is_public(host: str) -> bool:
-    """Whether an IP address is one of the internet: not private, loopback, link-local, multicast or reserved."""
-    found = address(host)
-    return found is not None and found.is_global and not found.is_multicast
-
-
 def check_url(url: str, server: str, what: str) -> str:
     """An address as it came, if it may be used for signing in to `server`.
 

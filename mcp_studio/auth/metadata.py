@@ -179,7 +179,6 @@ class IssuerMetadata:
     """`client_id_metadata_document_supported`."""
     methods: tuple[str, ...] | None = None
     """`token_endpoint_auth_methods_supported`."""
-    revocation_methods: tuple[str, ...] | None = None
     signing_algs: tuple[str, ...] | None = None
     """`token_endpoint_auth_signing_alg_values_supported`."""
     grants: tuple[str, ...] | None = None
@@ -272,7 +271,6 @@ def _issuer(fields: Fields, issuer: str, place: str) -> IssuerMetadata:
         sends_issuer=fields.flag("authorization_response_iss_parameter_supported"),
         reads_documents=fields.flag("client_id_metadata_document_supported"),
         methods=fields.texts("token_endpoint_auth_methods_supported"),
-        revocation_methods=fields.texts("revocation_endpoint_auth_methods_supported"),
         signing_algs=fields.texts("token_endpoint_auth_signing_alg_values_supported"),
         grants=fields.texts("grant_types_supported"),
         dpop_algs=fields.texts("dpop_signing_alg_values_supported"),

@@ -105,7 +105,8 @@ def _check_issuer(iss: str | None, expected: Expected) -> None:
     """The four cases of the specification 2026-07-28 (basic/authorization, authorization response validation)."""
     if iss is None and expected.sends_issuer:
         raise AuthFailed(
-            "The redirect does not say which authorization server it comes from, though this one says that its do.",
+            "The redirect does not say which authorization server it comes from, though this one says that its "
+            "redirects do.",
             hint=f"It has to carry iss={expected.issuer} (RFC 9207 2), as its metadata has "
             "authorization_response_iss_parameter_supported.",
         )

@@ -22,9 +22,8 @@ def jwt(payload: Json, header: Json = None) -> str:
 
 
 def test_claims_are_read() -> None:
-    token = jwt({"sub": "é", "scope": "a"}, {"alg": "none", "typ": "at+jwt"})
+    token = jwt({"sub": "é", "scope": "a"})
     assert claims.payload(token) == {"sub": "é", "scope": "a"}
-    assert claims.header(token)["typ"] == "at+jwt"
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ def test_what_is_no_jwt_says_nothing(token: str) -> None:
 
 @given(st.text(max_size=100))
 def test_any_text_can_be_looked_into(token: str) -> None:
-    assert isinstance(claims.payload(token), dict) and isinstance(claims.header(token), dict)
+    assert isinstance(claims.payload(token), dict)
 
 
 @pytest.mark.parametrize(
