@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,7 +49,7 @@ class Credentials:
 
 
 @pytest.fixture
-def credentials(monkeypatch: pytest.MonkeyPatch) -> Credentials:
+def credentials(monkeypatch: pytest.MonkeyPatch) -> Iterator[Credentials]:
     made = Credentials()
     monkeypatch.setattr(Windows, "win32cred", made, raising=False)
     monkeypatch.setattr(Windows, "pywintypes", SimpleNamespace(error=CredentialError), raising=False)
@@ -56,7 +57,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> Credentials:
     assert known.path.endswith("WinVaultKeyring")
     monkeypatch.setattr(backends, "find", lambda: Found(Windows.WinVaultKeyring(), known, 5.0))
     oskeyring.forget()
-    yield made  # type: ignore[misc]
+    yield made
     oskeyring.forget()
 
 
@@ -76,8 +77,10 @@ def test_values_of_any_size_are_kept_in_parts_and_leave_nothing_behind(credentia
 def test_what_windows_refuses_is_told_in_a_sentence(credentials: Credentials, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(VaultRefused, match=r"The keyring failed: .*bad data"):
         KeyringVault().set("n" * 600, "value")
-    monkeypatch.setattr(
-        credentials, "CredRead", lambda **_: (_ for _ in ()).throw(CredentialError(5, "CredRead", "No"))
-    )
+
+    def refuse(**_: Any) -> None:
+        raise CredentialError(5, "CredRead", "Access is denied.")
+
+    monkeypatch.setattr(credentials, "CredRead", refuse)
     with pytest.raises(VaultRefused, match="The keyring failed"):
         KeyringVault().get("x")
