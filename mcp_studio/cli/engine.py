@@ -94,6 +94,8 @@ async def settled(studio: Studio, name: str, out: Output) -> Status:
     Raises:
         SignInNeeded: nobody is here, but somebody can sign in elsewhere.
     """
+    if studio.manager.config(name).tls.insecure:
+        out.warn(f"{name}: any certificate is accepted (insecure), so anybody on the way can read and change all of it")
     status = await studio.manager.settle(name)
     if status.state == "needs_auth" and out.asker is not None and signs_in(studio.manager.config(name)):
         return await late.sign_in_first(studio, name, status, out.asker, out)

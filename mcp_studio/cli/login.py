@@ -90,6 +90,8 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
     else:
         scopes = await _scopes(accounts, server, options)
         sign_in = accounts.sign_in(server, tap, scopes=scopes, step_by_step=options.flag("--step"))
+    if server.tls.insecure:
+        out.warn("Any certificate is accepted (insecure): whoever is on the way can take the sign-in.")
     if accounts.keeping == "memory":
         out.warn("What signing in brings is kept in memory only: it ends with this command.")
     lines = Lines() if can_ask() else None

@@ -11,6 +11,8 @@ from mcp_studio.cli.telling import frame, leave, prompt, say
 from mcp_studio.errors import SignInNeeded, UsageError
 from mcp_studio.safetext import safe
 
+_SHOWN = 20
+"""Authorization servers that are shown to choose from."""
 _TTY_LINE = 4_000
 """Characters of a line from which on a terminal may have cut it: it takes 4,095 bytes."""
 
@@ -35,13 +37,15 @@ async def choose(sign_in: SignIn, lines: Lines) -> None:
     """Have one of several authorization servers chosen."""
     choices = sign_in.choices
     say(f"{safe(sign_in.server)} names several authorization servers:")
-    for number, issuer in enumerate(choices, 1):
+    for number, issuer in enumerate(choices[:_SHOWN], 1):
         say(f"  {number}  {safe(issuer, 300)}")
+    if len(choices) > _SHOWN:
+        say(f"  and {len(choices) - _SHOWN:,} more, which --issuer URL can name")
     while True:
-        prompt(f"Which one? [1-{len(choices)}, :cancel] ")
+        prompt(f"Which one? [1-{min(len(choices), _SHOWN)}, :cancel] ")
         answer = (await lines.read()).strip()
         leave(answer)
-        if answer.isascii() and answer.isdigit() and 0 < int(answer[:9]) <= len(choices):
+        if answer.isascii() and answer.isdigit() and 0 < int(answer[:9]) <= min(len(choices), _SHOWN):
             sign_in.choose(choices[int(answer) - 1])
             return
 
@@ -88,7 +92,8 @@ async def page(sign_in: SignIn, lines: Lines, *, finish: str) -> None:
 def nobody(sign_in: SignIn) -> SignInNeeded:
     """Why it cannot go on without a person, in the states in which nothing can be set aside for later."""
     if sign_in.state == "choosing":
-        named = ", ".join(sign_in.choices)
+        rest = len(sign_in.choices) - _SHOWN
+        named = ", ".join(sign_in.choices[:_SHOWN]) + (f" and {rest:,} more" if rest > 0 else "")
         return SignInNeeded(
             f"{sign_in.server} names several authorization servers: {named}.", hint="Name one: --issuer URL"
         )

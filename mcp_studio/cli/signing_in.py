@@ -179,8 +179,9 @@ class Guide:
             await asks.page(sign_in, self._lines, finish=self._finish)
 
     async def _set_aside(self) -> None:
+        why = "and the browser did not open the page" if self._opener.there else "and no browser"
         self._failure = SignInAt(
-            f"Nobody is here who could sign in to {self._sign_in.server}: no terminal, and no browser.",
+            f"Nobody is here who could sign in to {self._sign_in.server}: no terminal, {why}.",
             self._sign_in.authorization_url,
             hint="Open the address in a browser; it ends on one that begins with "
             f"{self._sign_in.redirect_uri}. Give that within 15 minutes: {self._finish} --redirect 'ADDRESS'",
