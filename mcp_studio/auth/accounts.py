@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from urllib.parse import urlsplit
 
 from mcp_studio import browser
 from mcp_studio.auth import claims
 from mcp_studio.auth.access import Access, Ask
+from mcp_studio.auth.address import resource_of, tidy, usable
 from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.flow import resource_of
 from mcp_studio.auth.holder import Holder
 from mcp_studio.auth.model import Account, Grant
 from mcp_studio.auth.person import Means
@@ -40,7 +39,7 @@ def applies(config: ServerConfig) -> bool:
     if config.auth.kind:
         return True
     named = any(name.lower() == "authorization" for name in config.headers)
-    return not named and "@" not in urlsplit(config.url).netloc
+    return not named and "@" not in config.url.partition("://")[2].partition("/")[0]
 
 
 class Accounts:
@@ -106,10 +105,10 @@ class Accounts:
 
     def access(self, config: ServerConfig, tap: Tap, ask: Ask | None) -> Credentials | None:
         """The credentials for a connection; None where `applies` says no. Nothing is read or sent yet."""
-        if not applies(config):
+        if not applies(config) or not usable(config):
             return None
         return Access(
-            config,
+            tidy(config),
             self._holder(config),
             self._limits,
             tap,
@@ -150,7 +149,7 @@ class Accounts:
             self._holder(config).put(grant)
             return await self._account(config, grant)
 
-        means = Means(config, self._store(config), self._redactor, self._settings.client_metadata_url)
+        means = Means(tidy(config), self._store(config), self._redactor, self._settings.client_metadata_url)
         return SignIn(
             means,
             self._limits,
@@ -256,7 +255,7 @@ class Accounts:
         return self._holders[key]
 
     def _fetcher(self, config: ServerConfig, tap: Tap) -> Fetcher:
-        return Fetcher(config, self._limits, tap, self._redactor)
+        return Fetcher(tidy(config), self._limits, tap, self._redactor)
 
     async def _existing(self, config: ServerConfig) -> Grant:
         grant = await self._holder(config).current()

@@ -151,7 +151,7 @@ class Fetcher:
         return onward
 
     async def _once(self, purpose: str, method: str, url: str, headers: HeaderList, body: bytes) -> Fetched:
-        check_url(url, purpose, await self._pools.reach())
+        check_url(url, purpose, await self._pools.reach(), plain=self._pools.plain)
         lines = _lines(url, method, headers, body)
         clean = tuple(self._redactor.headers(lines))
         kind = next((value for name, value in lines if name.lower() == "content-type"), "")

@@ -9,11 +9,11 @@ from functools import partial
 from urllib.parse import parse_qsl
 
 from mcp_studio.auth import granting, pkce, scopes, tokens, unattended
+from mcp_studio.auth.address import resource_of
 from mcp_studio.auth.answers import Tokens
 from mcp_studio.auth.authorize import authorization_url
 from mcp_studio.auth.challenge import Challenge
 from mcp_studio.auth.discover import Resource, ask_server, find_issuer, find_own, find_resource
-from mcp_studio.auth.discovery import canonical
 from mcp_studio.auth.dpop import Dpop, Use, use
 from mcp_studio.auth.failed import AuthFailed, said
 from mcp_studio.auth.fetch import Fetcher
@@ -25,12 +25,6 @@ from mcp_studio.auth.redeem import redeem, signed
 from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
 from mcp_studio.auth.registering import who
-from mcp_studio.config.model import ServerConfig
-
-
-def resource_of(config: ServerConfig) -> str:
-    """Under what a server's sign-in is kept."""
-    return canonical(config.url)
 
 
 class Flow:

@@ -38,6 +38,8 @@ class Holder:
         self.note: Note = lambda text: None
         self._dpop: tuple[str, Dpop] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._missing = ""
+        self._unsaved = False
 
     @property
     def known(self) -> bool:
@@ -50,17 +52,20 @@ class Holder:
         Raises:
             VaultRefused: it is there and cannot be read.
         """
-        if self.grant is None and self.store.known(self.resource, self.account):
+        stamp = "" if self.grant is not None else self.store.stamp(self.resource, self.account)
+        if stamp and stamp != self._missing:
             async with self.turn:
                 if self.grant is None:
                     self.grant = await self.store.load(self.resource, self.account)
+                    # A vault that does not have what it should have is not asked for every request.
+                    self._missing = stamp if self.grant is None else ""
                     if self.grant is None and self.store.problem:
                         self.note(self.store.problem)
         return self.grant
 
     def put(self, grant: Grant | None) -> None:
         """What signing in brought, or that there is nothing any more."""
-        self.grant = grant
+        self.grant, self._unsaved = grant, False
 
     async def proofs(self, grant: Grant) -> Dpop | None:
         """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
@@ -113,13 +118,15 @@ class Holder:
                     return await self._refreshed(config, fetcher, found)
 
     async def _newest(self) -> Grant | None:
-        """What the vault has; what we have where it cannot be read, or was never kept."""
+        """What the vault has; what we have where it cannot be read, or could not be kept."""
         try:
             kept = await self.store.load(self.resource, self.account)
         except StudioError as problem:
             self.note(problem.message)
-            kept = None
-        if kept is not None and (self.grant is None or kept.obtained >= self.grant.obtained):
+            return self.grant
+        if kept is None and not self._unsaved and not self.store.known(self.resource, self.account):
+            self.grant = None  # Somebody has signed out, in another process.
+        elif kept is not None and (self.grant is None or kept.obtained >= self.grant.obtained):
             self.grant = kept
         return self.grant
 
@@ -143,6 +150,8 @@ class Holder:
         self.grant = grant
         try:
             await self.store.save(grant, config.name)
+            self._unsaved = False
         except (StudioError, OSError) as problem:
+            self._unsaved = True
             said = problem.message if isinstance(problem, StudioError) else str(problem)
             self.note(f"The renewed token is used, and could not be kept: {said}")

@@ -41,11 +41,12 @@ def on_this_machine(host: str) -> bool:
         return False
 
 
-def check_url(url: str, what: str, reach: Reach) -> None:
+def check_url(url: str, what: str, reach: Reach, *, plain: bool = False) -> None:
     """Whether a request may be sent to an address, by its looks.
 
     Args:
         what: what the request is for, for the sentence.
+        plain: whether http is allowed to this machine, as the MCP server is on it by its very address.
 
     Raises:
         AuthFailed: it is no https address, or one that hides where it leads.
@@ -57,7 +58,7 @@ def check_url(url: str, what: str, reach: Reach) -> None:
         raise AuthFailed(
             f"Nothing can be sent for this ({what}): the address cannot be read.", hint="It should be an https:// URL."
         ) from None
-    if parts.scheme == "http" and on_this_machine(host) and reach == "loopback":
+    if plain and parts.scheme == "http" and on_this_machine(host):
         pass
     elif parts.scheme != "https":
         local = " (http:// only where both are on this machine)" if parts.scheme == "http" else ""

@@ -29,6 +29,8 @@ class Pools:
         self._config = config
         self._others = Tls(ca=config.tls.ca)
         self._host = urlsplit(config.url).hostname or ""
+        self.plain = on_this_machine(self._host)
+        """Whether http may be spoken, on this machine. A name that somebody made lead here is no reason for that."""
         self._seconds = seconds
         self._reach: Reach | None = None
         self._pools: dict[tuple[bool, bool, proxies.Route | None], httpcore2.AsyncConnectionPool] = {}
@@ -36,7 +38,7 @@ class Pools:
     async def reach(self) -> Reach:
         """Where the MCP server is."""
         if self._reach is None:
-            self._reach = "loopback" if on_this_machine(self._host) else await self._far()
+            self._reach = "loopback" if self.plain else await self._far()
         return self._reach
 
     async def _far(self) -> Reach:
@@ -44,11 +46,9 @@ class Pools:
             return "public"  # Names may mean something else to the proxy, or nothing here.
         try:
             async with asyncio.timeout(self._seconds):
-                found = reach_of(await resolve(self._host))
+                return reach_of(await resolve(self._host))
         except (OSError, UnicodeError):  # A TimeoutError is one.
             return "public"
-        # A name that somebody made lead here is no reason to send anything over plain http.
-        return "private" if found == "loopback" else found
 
     async def get(self, url: str, what: str) -> httpcore2.AsyncConnectionPool:
         """A pool for an address that `check_url` has allowed.

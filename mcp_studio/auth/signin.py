@@ -103,7 +103,7 @@ class SignIn:
 
     async def run(self) -> None:
         """Sign in; returns when `over`. Cancelling the task that runs it cancels it."""
-        if self.over:
+        if self.over or self._task is not None:
             return
         self._task = asyncio.create_task(self._work(), name=f"sign in to {self.server}")
         try:
@@ -113,6 +113,8 @@ class SignIn:
                 self._end("cancelled", SignInNeeded(f"Signing in to {self.server} was cancelled."))
                 raise
             self._end("cancelled", self._stopped)
+        finally:  # a mistake of ours leaves nobody waiting
+            self._end("failed", StudioError(f"Signing in to {self.server} broke off."))
 
     async def _work(self) -> None:
         try:
@@ -130,8 +132,7 @@ class SignIn:
         if self.over:
             return
         self._watched.end(error)
-        self.state, self.error, self.until = state, error, 0.0
-        self.next_request = None
+        self.state, self.error, self.until, self.next_request = state, error, 0.0, None
         self.changed.emit(self)
 
     # Commands of front ends.

@@ -76,6 +76,11 @@ class GrantStore:
         """Whether there is a grant, by the file alone: cheap."""
         return (resource, account) in self._index.load().grants
 
+    def stamp(self, resource: str, account: str) -> str:
+        """Changes whenever a process keeps a grant; empty where there is none. Cheap."""
+        found = self._index.load().grants.get((resource, account))
+        return "" if found is None else f"{found.get('obtained')} {found.get('expires')} {found.get('kept')}"
+
     def issuer(self, resource: str, account: str) -> str:
         """The authorization server that gave the grant; empty where there is none."""
         found = self._index.load().grants.get((resource, account), {}).get("issuer")

@@ -1,0 +1,114 @@
+"""Which servers we sign in to, under what, and what becomes of sign-ins that other processes change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcp_studio.auth.accounts import applies
+from mcp_studio.auth.address import resource_of, tidy, usable
+from mcp_studio.config.model import Auth, ServerConfig
+from mcp_studio.errors import SignInNeeded
+from mcp_studio.vault.memory import MemoryVault
+from tests.auth.signing import Desk, server
+from tests.auth.test_access import Caller
+from tests.servers.auth_server import AuthServer
+from tests.support import run
+
+
+def test_oauth_stays_out_where_something_else_is_configured() -> None:
+    plain = ServerConfig("one", url="https://mcp.example/mcp")
+    assert applies(plain)
+    assert not applies(ServerConfig("one", command="x"))
+    assert not applies(replace(plain, auth=Auth(kind="none")))
+    signed = replace(plain, headers={"authorization": "Bearer x"})
+    assert not applies(signed) and applies(replace(signed, auth=Auth(kind="code")))
+    named = replace(plain, url="https://ada:pw@mcp.example/mcp")
+    assert not applies(named) and applies(replace(named, auth=Auth(kind="code")))
+    assert applies(replace(plain, headers={"X-Api-Key": "k"}))
+
+
+@pytest.mark.parametrize(
+    ("url", "resource"),
+    [
+        ("https://MCP.example/Mcp?a=b", "https://mcp.example/Mcp"),
+        ("https://mcp.example/", "https://mcp.example"),
+        ("https://ada:pw@mcp.example/mcp#x", "https://mcp.example/mcp"),
+        ("https://bücher.example/mcp", "https://xn--bcher-kva.example/mcp"),
+        ("wss://mcp.example/ws", "https://mcp.example/ws"),
+    ],
+)
+def test_under_what_a_sign_in_is_kept(url: str, resource: str) -> None:
+    config = ServerConfig("one", url=url)
+    assert usable(config) and resource_of(config) == resource and "@" not in tidy(config).url
+
+
+@pytest.mark.parametrize("url", ["", "http://[", "nonsense", "https://"])
+def test_an_address_that_is_none_is_left_to_whoever_connects(tmp_path: Path, url: str) -> None:
+    desk, config = Desk(tmp_path), ServerConfig("one", url=url, transport="http")
+    assert not usable(config) and desk.accounts.access(config, desk.tap, None) is None
+
+
+def test_who_signs_out_elsewhere_is_signed_out_here(tmp_path: Path) -> None:
+    """And what was taken back does not come back into the vault."""
+
+    async def main() -> None:
+        vault = MemoryVault()
+        async with AuthServer() as world:
+            config = server(world.url)
+            one, two = Desk(tmp_path, vault), Desk(tmp_path, vault)
+            assert (await one.done(config)).state == "done"
+            caller = Caller(one, config, agrees=None)
+            assert await caller.call() == 200
+            await two.accounts.sign_out(config, two.tap)
+            with pytest.raises(SignInNeeded):
+                await caller.call()
+            assert await one.accounts.accounts() == [] and not [name for name in vault._kept if "grant" in name]
+            assert (await two.done(config)).state == "done"
+            assert await caller.call() == 200  # And who signs in there, is signed in here.
+            await caller.edge.close(1)
+
+    run(main())
+
+
+def test_a_vault_that_lost_its_secrets_is_not_asked_each_time(tmp_path: Path) -> None:
+    class Counting(MemoryVault):
+        asked = 0
+
+        def get(self, name: str) -> str | None:
+            self.asked += 1
+            return super().get(name)
+
+    async def main() -> None:
+        vault = Counting()
+        async with AuthServer() as world:
+            config = server(world.url)
+            assert (await Desk(tmp_path, vault).done(config)).state == "done"
+            vault._kept.clear()
+            vault.asked = 0
+            desk = Desk(tmp_path, vault)
+            caller = Caller(desk, config, agrees=None)
+            for _ in range(3):
+                with pytest.raises(SignInNeeded):
+                    await caller.call()
+            assert vault.asked == 1
+            assert (await desk.done(config)).state == "done" and await caller.call() == 200
+            await caller.edge.close(1)
+
+    run(main())
+
+
+def test_two_accounts_at_one_server(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk = Desk(tmp_path)
+            work, home = server(world.url, account="work"), server(world.url, account="home")
+            assert (await desk.done(work)).state == (await desk.done(home)).state == "done"
+            assert await desk.accounts.token(work) != await desk.accounts.token(home)
+            assert {one.account for one in await desk.accounts.accounts()} == {"work", "home"}
+            await desk.accounts.forget(work, client=True)
+            assert [one.account for one in await desk.accounts.accounts()] == ["home"]
+
+    run(main())
