@@ -58,6 +58,8 @@ class Caller:
         self._spawn = spawn
         self._reads = Reads(manager)
         self._sender = Sender(manager, TaskCalls(tasks, manager, limits), limits)
+        self._signing: dict[int, Call] = {}
+        inbox.changed.connect(self._sign_in)
         self._running: dict[int, Call] = {}
 
     @cached_property
@@ -143,6 +145,22 @@ class Caller:
             call.asking = False
             call.changed.emit(call)
         return None if answer.action == "accept" else Denied(rule="you said no")
+
+    def _sign_in(self, question: InputRequest) -> None:
+        """A call that a server refuses waits for a person, or does so no longer."""
+        if question.kind != "sign_in":
+            return
+        waits = question in self._inbox.pending
+        if waits:
+            mine = [call for call in self._running.values() if call.subject == question.subject and not call.asking]
+            self._signing.update({id(call): call for call in mine})
+        else:
+            mine = [call for call in self._signing.values() if call.ref.server == question.server]
+            for call in mine:
+                del self._signing[id(call)]
+        for call in mine:
+            call.asking = waits
+            call.changed.emit(call)
 
     def _tool_view(self, ref: Ref) -> ToolView | None:
         entries = self._catalog.find(ref)

@@ -74,12 +74,14 @@ def test_calls_that_are_refused_share_one_question_and_go_on_when_somebody_has_s
                 assert question.reasons == ("It would ask for: notes",) and not studio.inbox.waiting("s")
                 await asyncio.sleep(0.4)  # longer than the idle limit
                 assert not any(call.outcome for call in calls), "deadlines stand still"
+                assert any(call.asking for call in calls), "it is shown to wait for a person"
                 assert question.sign_in is not None
                 assert question.sign_in() is question.sign_in(step_by_step=True) is studio.sign_in("s")
                 accounts.sign_ins[0].finish()
                 outcomes = [await call.wait() for call in calls]
                 assert all(isinstance(outcome, Succeeded) for outcome in outcomes)
                 assert not studio.inbox.pending and len(accounts.sign_ins) == 1
+                assert not any(call.asking for call in calls)
                 notes = [entry.body.decode() for entry in studio.trace if entry.kind == "note"]
                 assert notes == ["you are asked to sign in: It wants to know who you are.", "sign-in done"]
                 spans = [entry.span for entry in studio.trace if entry.method == "tools/call" and entry.span]
