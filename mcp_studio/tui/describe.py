@@ -20,7 +20,7 @@ from mcp_studio.errors import ConnectionLost
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 
-INSECURE = "insecure: no certificate is checked"
+INSECURE = "insecure: accepts any certificate"
 """What is said of a server whose certificate may be anybody's, wherever it is shown."""
 Tone = Literal["ok", "busy", "bad", "off"]
 """How a state is coloured; the words and glyphs say the same without colour."""

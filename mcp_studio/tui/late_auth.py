@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.signing import Signing
+    from mcp_studio.tui.screens.unlocking import Unlocking
 
 
 def signing(screen: MainScreen) -> Signing:
@@ -52,13 +53,13 @@ def token_view(signing: Signing, server: str) -> ModalScreen[None]:
 def asking_passphrase(app: StudioApp) -> Callable[[bool], str]:
     """What asks for the passphrase of the encrypted file, from any thread but that of the app."""
     loop = asyncio.get_running_loop()
-    made: list[Callable[[bool], str]] = []
+    made: list[Unlocking] = []
 
     def ask(new: bool) -> str:
-        from mcp_studio.tui.screens.unlocking import asking
+        from mcp_studio.tui.screens.unlocking import Unlocking
 
         if not made:
-            made.append(asking(app, loop))
-        return made[0](new)
+            made.append(Unlocking(app, loop))
+        return made[0].ask(new)
 
     return ask

@@ -165,9 +165,9 @@ def test_without_a_usable_keyring_another_place_is_chosen_before_anything_is_sen
             used: list[str] = []
             monkeypatch.setattr("mcp_studio.vault.keyring.use", lambda keeping, _: used.append(keeping))
             stage.accounts.refusal = ConfigError("There is no keyring here.", hint="Install gnome-keyring.")
-            await stage.shows("! insecure: no", "! 1 insecure")
+            await stage.shows("! insecure: accepts", "! 1 insecure")
             await stage.press("1", "a")
-            await stage.shows("There is no keyring here.", "Install gnome-keyring.", "no certificate is checked")
+            await stage.shows("There is no keyring here.", "Install gnome-keyring.", "accepts any certificate")
             await stage.press("enter")
             assert stage.runs == []
             await stage.press("k")

@@ -149,5 +149,10 @@ def test_a_passphrase_is_asked_for_from_any_thread() -> None:
             await stage.shows("That was not the passphrase of the file")
             await stage.press("escape")
             await stage.until(lambda: answers[1:] == [""], "no answer")
+            ask(False)
+            await stage.until(lambda: answers[2:] == [""], "no question again")
+            assert stage.app.screen is stage.main
+            ask(True)
+            await stage.shows("A new passphrase")
 
     run(main())

@@ -70,7 +70,7 @@ def _parts(studio: Studio) -> list[Part]:
     parts += [f"  {name:<7} {getattr(paths, name)}\n" for name in ("config", "state", "cache")]
     parts += [("\nSecrets and tokens\n", "b $accent"), f"  kept in {_KEPT[config.settings.secrets]}\n"]
     insecure = [name for name in studio.manager.names() if studio.manager.config(name).tls.insecure]
-    parts += [(f"  {safe(name, 60)} is insecure: no certificate is checked\n", "$text-error") for name in insecure]
+    parts += [(f"  {safe(name, 60)} is insecure: any certificate is accepted\n", "$text-error") for name in insecure]
     trace = studio.trace
     parts.append(("\nTrace\n", "b $accent"))
     parts.append(f"  {trace.total:,} entries, {len(trace):,} kept, {trace.dropped:,} dropped\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from textual.content import Content
@@ -10,6 +11,7 @@ from textual.widgets import Input, Static
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.screens.typed import Typed
 
 SHORTEST = 8
 """Characters of a new passphrase."""
@@ -27,9 +29,11 @@ class PassphraseDialog(Dialog[str], scope="passphrase"):
         super().__init__()
         self._reason = reason
         self._new = new
-        self._first = Input(password=True, placeholder="passphrase", compact=True, classes="frame")
-        self._second = Input(password=True, placeholder="once more", compact=True, classes="frame")
+        self._first = Typed("passphrase", self._entered, password=True)
+        self._second = Typed("once more", self._entered, password=True)
         self._note = Static(classes="bad")
+        self.gone = asyncio.Event()
+        """Set when it is on the screen no longer."""
 
     def heading(self) -> Content:
         """What it is."""
@@ -48,13 +52,11 @@ class PassphraseDialog(Dialog[str], scope="passphrase"):
 
     def on_mount(self) -> None:
         """Type at once."""
-        self._first.focus()
+        self.set_focus(self._first)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter goes on."""
-        event.stop()
-        if self._new and event.input is self._first:
-            self._second.focus()
+    def _entered(self, line: Input) -> None:
+        if self._new and line is self._first:
+            self.set_focus(self._second)
         else:
             self.action_accept()
 
@@ -68,10 +70,14 @@ class PassphraseDialog(Dialog[str], scope="passphrase"):
         elif self._new and text != self._second.value:
             self._say("The two are not the same.")
             self._second.value = ""
-            self._second.focus()
+            self.set_focus(self._second)
         else:
             self._first.value = self._second.value = ""
             self.dismiss(text)
+
+    def on_unmount(self) -> None:
+        """Whoever wants to ask again may."""
+        self.gone.set()
 
     def action_back(self) -> None:
         """Leave without one."""

@@ -113,23 +113,21 @@ class SignInDialog(SignInView, scope="sign in"):
         """A line for the address that the browser was sent to."""
         if self._in("browser", _NO_PAGE) is not None:
             self._paste.display = True
-            self._paste.focus()
+            self.set_focus(self._paste)
             self.say("")
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def entered(self, line: Input) -> None:
         """Enter in a field: the redirect, or the client."""
-        event.stop()
         run = self.run_now
-        if run is None or not event.value.strip():
+        if run is None or (not line.value.strip() and line is not self._secret):
             return
-        if event.input is self._paste:
+        if line is self._paste:
             # What is wrong stays to be put right.
-            self._try(run.paste, event.value.strip())
-        elif event.input is self._id and not self._secret.value:
-            self._secret.focus()
+            self._try(run.paste, line.value.strip())
+        elif line is self._id and not self._secret.value:
+            self.set_focus(self._secret)
         elif self._id.value.strip():
             self._try(run.give_client, self._id.value.strip(), self._secret.value)
-            self._secret.value = "" if run.state != "client" else self._secret.value
 
     def _try(self, act: Callable[..., None], *values: str) -> None:
         """Do what may be refused; why is told."""
@@ -183,7 +181,7 @@ class SignInDialog(SignInView, scope="sign in"):
         if isinstance(self.focused, Input):
             if self.focused is self._paste:
                 self._paste.display = False
-            self._list.focus()
+            self.set_focus(self._list)
             return
         app, run = cast("StudioApp", self.app), self.run_now
         if run is not None and not run.over:

@@ -15,6 +15,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui import sign_in_text
 from mcp_studio.tui.actions import spell
 from mcp_studio.tui.screens.dialog import Box, Dialog
+from mcp_studio.tui.screens.typed import Typed
 from mcp_studio.tui.sign_in_text import Matter, Row
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, cut, fit, spread
@@ -79,9 +80,9 @@ class SignInView(Dialog[Answer]):
         self._frame = Box(self._card, classes="card")
         self._frame.can_focus = True
         self._choices: VirtualList[str] = VirtualList(self._draw_choice, classes="choices")
-        self._id = Input(placeholder="client id", compact=True, classes="frame")
-        self._secret = Input(placeholder="client secret, if it has one", password=True, compact=True, classes="frame")
-        self._paste = Input(placeholder="http://127.0.0.1:…/callback?code=…", compact=True, classes="frame")
+        self._id = Typed("client id", self.entered)
+        self._secret = Typed("client secret, if it has one", self.entered, password=True)
+        self._paste = Typed("http://127.0.0.1:…/callback?code=…", self.entered)
         self._note = Static(classes="bad note")
 
     @property
@@ -140,6 +141,9 @@ class SignInView(Dialog[Answer]):
         self._end = run.changed.connect(self._heard)
         self._show()
 
+    def entered(self, line: Input) -> None:
+        """Enter in a field."""
+
     def _heard(self, run: SignIn) -> None:
         # Told by a task of the studio, which knows of no screen.
         self.call_later(self._show)
@@ -184,6 +188,8 @@ class SignInView(Dialog[Answer]):
         self._paste.display = self._paste.display and at == "browser"
         if at != "browser":
             self._paste.value = ""
+        if at != "client":
+            self._secret.value = ""
         self._note.update("")
         self._frame.scroll_home(animate=False)
         target = {"choosing": self._choices, "client": self._id}.get(at)

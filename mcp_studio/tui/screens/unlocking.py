@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING
 
@@ -16,32 +15,52 @@ if TYPE_CHECKING:
 
 _SOON = 20.0
 """Seconds after an answer in which being asked again means that it was not the right one."""
+_REST = 10.0
+"""Seconds for which nobody is asked again who gave none, unless they are at something that needs it."""
 
 
-def asking(app: StudioApp, loop: asyncio.AbstractEventLoop) -> Callable[[bool], str]:
-    """A function that asks, for threads other than the one of the app's loop; an empty answer is none."""
-    answered = [0.0]
+class Unlocking:
+    """Asks one question at a time.
 
-    async def ask(new: bool) -> str:
-        done: asyncio.Future[str] = loop.create_future()
+    Args:
+        loop: that of the app.
+    """
 
-        def take(text: str | None) -> None:
-            answered[0] = time.monotonic()
-            if not done.done():
-                done.set_result(text or "")
+    def __init__(self, app: StudioApp, loop: asyncio.AbstractEventLoop) -> None:
+        self._app = app
+        self._loop = loop
+        self._turn = asyncio.Lock()
+        self._given = self._refused = -_REST
 
-        again = not new and time.monotonic() - answered[0] < _SOON
-        dialog = PassphraseDialog(_reason(app, new=new, again=again), new=new)
-        app.call_later(lambda: app.push_screen(dialog, take))
-        return await done
-
-    def from_thread(new: bool) -> str:
+    def ask(self, new: bool) -> str:
+        """The passphrase; empty where nobody gave one. For other threads than that of the app."""
         try:
-            return asyncio.run_coroutine_threadsafe(ask(new), loop).result()
+            return asyncio.run_coroutine_threadsafe(self._ask(new), self._loop).result()
         except (CancelledError, RuntimeError):  # the app has ended meanwhile
             return ""
 
-    return from_thread
+    async def _ask(self, new: bool) -> str:
+        async with self._turn:
+            now, app = time.monotonic(), self._app
+            if not new and now - self._refused < _REST and app.screen is app.main:
+                return ""
+            again = not new and now - self._given < _SOON
+            done: asyncio.Future[str] = self._loop.create_future()
+            dialog = PassphraseDialog(_reason(app, new=new, again=again), new=new)
+
+            def take(text: str | None) -> None:
+                if not done.done():
+                    done.set_result(text or "")
+
+            app.call_later(lambda: app.push_screen(dialog, take))
+            text = await done
+            # Another dialog before this one is gone would come under the screen below it.
+            await dialog.gone.wait()
+            if text:
+                self._given, self._refused = time.monotonic(), -_REST
+            else:
+                self._refused = time.monotonic()
+            return text
 
 
 def _reason(app: StudioApp, *, new: bool, again: bool) -> str:
