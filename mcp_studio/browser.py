@@ -64,11 +64,13 @@ def command(url: str, environ: Mapping[str, str], browser: str = "") -> list[str
 
 
 def _start(argv: list[str]) -> bool:
-    """Start it without our terminal; what fails at once did not open anything."""
+    """Start it without our terminal, and without what is for us alone, such as a passphrase; what fails at once did
+    not open anything.
+    """
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("MCP_STUDIO_")}
+    quiet = subprocess.DEVNULL
     try:
-        started = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+        started = subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, env=environ)
         return started.wait(_PATIENCE) == 0
     except subprocess.TimeoutExpired:
         return True
