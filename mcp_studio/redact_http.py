@@ -5,6 +5,7 @@ from __future__ import annotations
 import binascii
 import json
 import re
+from functools import lru_cache
 from typing import Protocol
 from urllib.parse import unquote_plus
 
@@ -94,6 +95,7 @@ def clean_body(redactor: Cleaner, media_type: str, body: bytes) -> bytes:
     return redactor.bytes(_FIELD.sub(field, body) if form else body)
 
 
+@lru_cache(1_024)
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", unquote_plus(name).lower())
 
