@@ -21,7 +21,7 @@ from mcp_studio.transport.http_errors import (
 from mcp_studio.transport.http_headers import merged, valid_session
 from mcp_studio.transport.http_ids import answered, error_frame, named, readable
 from mcp_studio.transport.http_phases import Standing
-from mcp_studio.transport.http_status import refused, session_lost, told, wrong_type
+from mcp_studio.transport.http_status import endpoint_lost, refused, session_lost, told, wrong_type
 from mcp_studio.transport.http_stream import follow
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire, is_json
 from mcp_studio.transport.tasks import Tasks
@@ -180,6 +180,8 @@ async def _refusal(wire: Wire, out: Outgoing, answer: Answer) -> None:
         raise wire.sign_in(answer, body)
     if wire.session and not out.modern and _session_gone(status, body):
         raise session_lost(answer, place, body)
+    if wire.endpoint is not None and status in (400, 404, 410) and _SESSION.search(body):
+        raise endpoint_lost(answer, place, body)
     if out.kind == "request" and out.id is not None and (frame := error_frame(body, out.id)) is not None:
         wire.tap.received(body, answer.exchange)
         wire.hand_over(frame)

@@ -19,7 +19,7 @@ from mcp_studio.transport import http_post
 from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_answer import Answer
-from mcp_studio.transport.http_errors import HttpLost, HttpUnreachable, excerpt
+from mcp_studio.transport.http_errors import HttpLost, HttpUnreachable, SessionLost, excerpt
 from mcp_studio.transport.http_phases import Standing
 from mcp_studio.transport.http_status import refused, wrong_type
 from mcp_studio.transport.http_wire import Wire, look
@@ -159,6 +159,8 @@ class SseTransport:
         except StudioError as error:
             if self._wire.sink is not None:
                 self._wire.sink.undelivered(out, error)
+            if isinstance(error, SessionLost):
+                self._broke(error)
         finally:
             if out.id is not None and self._posts.get(out.id) is asyncio.current_task():
                 del self._posts[out.id]

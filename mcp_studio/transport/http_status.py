@@ -166,6 +166,18 @@ def session_lost(answer: Said, place: str, body: bytes) -> SessionLost:
     )
 
 
+def endpoint_lost(answer: Said, place: str, body: bytes) -> SessionLost:
+    """The endpoint that an event of HTTP+SSE named is unknown: the session in its address is (2024-11-05)."""
+    said = excerpt(body)
+    quoted = f" It says: {said}" if said and answer.media_type != "text/html" else ""
+    return SessionLost(
+        f"{place} does not know the endpoint for messages that it named itself (HTTP status {answer.status}).{quoted}",
+        hint="Its stream and its messages may reach different instances: what stands before them has to keep a "
+        "session with one.",
+        http=told(answer, body),
+    )
+
+
 def sign_in(answer: Said, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
     """401 or 403: what the server asked for, taken from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
     challenge, status = answer.header("www-authenticate"), answer.status

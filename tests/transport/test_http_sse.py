@@ -13,7 +13,7 @@ import pytest
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import KB, Limits
 from mcp_studio.protocol.outgoing import Outgoing
-from mcp_studio.transport.http_errors import HttpSignIn
+from mcp_studio.transport.http_errors import HttpSignIn, SessionLost
 from mcp_studio.transport.http_sse import SseTransport
 from tests.servers.http_kit import Line, child, notification, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
@@ -366,3 +366,20 @@ def test_nothing_can_be_sent_after_closing() -> None:
         assert not line.box.ends
 
     meet(SseServer(), act)
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "410 Gone"])
+def test_an_endpoint_that_is_not_known_any_more_is_a_lost_session(status: str) -> None:
+    async def main() -> None:
+        async def call(server: SseServer, got: Request, reply: Reply) -> None:
+            await reply.body(status, b"Could not find session", kind="text/plain")
+
+        async with RawServer(SseServer(call=call)) as raw, opened(raw.url, QUICK, SseTransport) as line:
+            await line.shake_hands("2024-11-05")
+            error = await line.ask(request(1))
+            assert isinstance(error, SessionLost) and "Could not find session" in error.message
+            assert "different instances" in error.hint and line.box.ends == [error]
+            with pytest.raises(ConnectionLost):
+                await line.transport.send(request(2))
+
+    run(main())
