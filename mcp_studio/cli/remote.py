@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.auth.accounts import Accounts, applies
 from mcp_studio.auth.discovery import canonical
+from mcp_studio.auth.unattended import KINDS
 from mcp_studio.cli import targets
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -71,6 +72,11 @@ def refuse_own(server: ServerConfig) -> None:
         f"{server.name} is sent credentials that stand in its entry; there is no signing in to it.",
         hint=f"Take them out, or say in [servers.{server.name}.auth] which kind of sign-in to use all the same.",
     )
+
+
+def alone(server: ServerConfig) -> bool:
+    """Whether its tokens are got without a person, whenever one is needed."""
+    return applies(server) and server.auth.kind in KINDS
 
 
 def resource(server: ServerConfig) -> str:

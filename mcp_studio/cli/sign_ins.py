@@ -24,7 +24,7 @@ async def overview(config: Config, out: Output) -> int:
         if not server.url:
             continue
         account = left.get((remote.resource(server), server.auth.account)) if applies(server) else None
-        rows.append(_row(server.name, account, "no" if applies(server) else own(server)))
+        rows.append(_row(server.name, account, own(server) or "no"))
         found.append(facts(server, account))
     known = {(remote.resource(server), server.auth.account) for server in config.servers.values() if server.url}
     for account in (one for key, one in left.items() if key not in known):
@@ -45,24 +45,28 @@ async def whole(config: Config, servers: list[ServerConfig], out: Output) -> int
     for number, server in enumerate(servers):
         account = await accounts.account(server) if applies(server) else None
         found.append(facts(server, account, claims=True))
-        if applies(server) and not (account and signed_in.usable(account)):
+        if not own(server) and not (account and signed_in.usable(account)):
             missing.append(server)
         if number:
             out.data("")
-        what = "nobody is" if applies(server) else own(server)
-        rows = list(signed_in.lines(account)) if account else [("server", server.name), ("signed in", what)]
+        rows = list(signed_in.lines(account)) if account else [("server", server.name)]
+        rows += [] if account else [("signed in", own(server) or "nobody is")]
         for line in table(rows):
             out.data(line)
     result: Json = found[0] if len(found) == 1 else found
     if missing:
         names = ", ".join(server.name for server in missing)
-        error = SignInNeeded(f"Nobody is signed in to {names}.", hint=login_command(missing[0]))
+        error = SignInNeeded(f"Nobody is signed in to {names}.", hint=f"Sign in: {login_command(missing[0])}")
         return out.fail(error, {"result": result})
     return out.done(result)
 
 
 def own(server: ServerConfig) -> str:
-    """Why nobody signs in to a server."""
+    """Why no person signs in to a server; empty where one does."""
+    if remote.alone(server):
+        return f"by itself ({server.auth.kind})"
+    if applies(server):
+        return ""
     return 'never (kind = "none")' if server.auth.kind == "none" else "by a header of its entry"
 
 
@@ -72,12 +76,12 @@ def facts(server: ServerConfig, account: Account | None, *, claims: bool = False
         return signed_in.with_claims(account) if claims else signed_in.facts(account)
     return {
         "server": server.name, "resource": remote.resource(server), "signedIn": False,
-        "how": None if applies(server) else own(server),
+        "how": own(server) or None,
     }  # fmt: skip
 
 
 def _row(name: str, account: Account | None, about: str) -> tuple[str, ...]:
     if account is None:
         return name, about, "", "", ""
-    state = signed_in.validity(account) + ("" if about == "no" else f" ({about})")
-    return name, state, account.issuer, " ".join(account.scopes), account.kept
+    state = signed_in.validity(account) + ("" if about == "no" else f", {about}")
+    return name, state, account.issuer, " ".join(account.scopes), account.kept.partition(" /")[0]

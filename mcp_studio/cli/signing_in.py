@@ -127,7 +127,8 @@ class Guide:
                 self._note(exchange_line(exchange))
                 if self._sign_in.step_by_step and exchange.status:
                     frame(exchange.response)
-            if step.state in MARKS and state != step.state and (step.state != "skipped" or step.detail):
+            put_off = isinstance(self._failure, SignInAt) and step.state == "failed"
+            if step.state in MARKS and state != step.state and (step.detail or step.state != "skipped") and not put_off:
                 self._note(step_line(step))
             self._told[step.name] = (step.state, seen)
 

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,6 +184,19 @@ def test_a_client_that_has_to_be_named_is_asked_for_by_its_option(cli: Cli) -> N
         done = cli("auth", "login", "mine", "--client-id", "me", "--client-secret", "-", given="hush-hush-hush\n")
         assert done.code == 0, done.err
         assert "hush-hush" not in done.out + done.err
+
+
+def test_a_server_that_needs_no_person_has_its_token_whenever_one_is_asked_for(world: World, cli: Cli) -> None:
+    client: dict[str, Any] = {"client_id": "robot", "client_secret": "beep-beep-beep"}
+    method = {"token_endpoint_auth_method": "client_secret_basic", "grant_types": ["client_credentials"]}
+    world.issuer.clients["robot"] = client | method
+    entry = '[servers.mine.auth]\nkind = "client_credentials"\nclient_id = "robot"\nclient_secret = "beep-beep-beep"\n'
+    configured(world, more=entry)
+    assert "by itself (client_credentials)" in cli("auth", "status").out and cli("auth", "status", "mine").code == 0
+    token = cli("auth", "token", "mine", "--quiet")
+    assert token.code == 0 and token.out.strip() in world.issued["access_token"]
+    assert cli("call", "mine.echo", "text=a").out == "a\n"
+    assert "beep" not in (doctor := cli("doctor", "mine")).out + doctor.err
 
 
 def test_one_of_several_authorization_servers_is_named(cli: Cli) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from mcp_studio.auth.model import Account
+from mcp_studio.browser import NONE
 from mcp_studio.cli import remote, sign_ins, signed_in
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.login import login
@@ -15,6 +16,7 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.sign_in_words import login_command
+from mcp_studio.cli.signing_in import Guide, Opener
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
@@ -58,9 +60,14 @@ def _status(config: Config, words: list[str], options: Options, out: Output) -> 
 
 def _token(config: Config, words: list[str], options: Options, out: Output) -> int:
     async def show(studio: Studio, server: ServerConfig) -> Json:
-        token = await studio.accounts.token(server, studio.manager.supervisor(server.name).tap)
+        tap = studio.manager.supervisor(server.name).tap
+        if remote.alone(server):
+            sign_in = studio.accounts.sign_in(server, tap)
+            guide = Guide(sign_in, out.note, None, Opener(NONE), finish=login_command(server))
+            await guide.run(sign_in.run())
+        token = await studio.accounts.token(server, tap)
         if (account := await studio.accounts.account(server)) is None:
-            raise SignInNeeded(f"Nobody is signed in to {server.name}.", hint=login_command(server))
+            raise SignInNeeded(f"Nobody is signed in to {server.name}.", hint=f"Sign in: {login_command(server)}")
         return _print_token(token, account, options, out)
 
     return _with_studio(config, words, options, out, show)
@@ -103,7 +110,11 @@ def _logout(config: Config, words: list[str], options: Options, out: Output) -> 
 def _forget(config: Config, words: list[str], options: Options, out: Output) -> int:
     async def forget(studio: Studio, server: ServerConfig) -> Json:
         client = options.flag("--client")
+        known = await studio.accounts.account(server)
         await studio.accounts.forget(server, client=client)
+        if known is None and not client:
+            out.note(f"Nobody was signed in to {server.name}.")
+            return {"server": server.name, "client": client}
         also = ", and who we are at its authorization server" if client else ""
         out.note(f"forgotten: the sign-in to {server.name}{also}")
         return {"server": server.name, "client": client}
