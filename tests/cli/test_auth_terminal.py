@@ -26,7 +26,7 @@ def world() -> Iterator[World]:
     with threaded() as found:
         file = Paths.default().config_file
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f'[secrets]\nstore = "file"\n[auth]\nbrowser = "none"\n[servers.mine]\nurl = "{found.url}"\n')
+        file.write_text(f'[secrets]\nstore = "memory"\n[auth]\nbrowser = "none"\n[servers.mine]\nurl = "{found.url}"\n')
         yield found
 
 
@@ -110,6 +110,8 @@ def test_who_says_no_has_not_signed_in(world: World, terminal: Start) -> None:
 
 
 def test_a_passphrase_is_made_up_asked_for_and_never_shown(world: World, terminal: Start) -> None:
+    file = Paths.default().config_file
+    file.write_text(file.read_text().replace('"memory"', '"file"'))
     screen = terminal("auth", "login", "mine", "--timeout", "60", passphrase="")
     for typed, then in ((b"short", "too short"), (b"long enough", "again"), (b"other one!", "not the same")):
         screen.until(r"(?:characters or more\)|again): *\n\s*$")
