@@ -19,10 +19,10 @@ _QUERY = frozenset(
 _SESSION = frozenset(("sessionid", "mcpsessionid"))
 """Whoever has one speaks in its session (specification 2025-06-18, basic/transports; HTTP+SSE has it in an address)."""
 _SESSIONS = 10_000
-_MARKED = re.compile(r"‹session [0-9]+›\Z")
-_PAIR = re.compile(r"([?&#;])([^=&#;?]+)=([^&#;]+)")
-_FIELD = re.compile(rb"(\A|&)([^=&]+)=([^&]*)")
-_USER = re.compile(r"(?<=://)[^/?#@\s]*(?=@)")
+_MARKED = r"‹session [0-9]+›\Z"
+_PAIR = r"([?&#;])([^=&#;?]+)=([^&#;]+)"
+_FIELD = rb"(\A|&)([^=&]+)=([^&]*)"
+_USER = r"(?<=://)[^/?#@\s]*(?=@)"
 _PROOF = 16_384
 _FORM = "application/x-www-form-urlencoded"
 
@@ -51,7 +51,7 @@ class Sessions:
 
     def name(self, session: str) -> str:
         """`‹session 2›`."""
-        if _MARKED.match(session):
+        if re.match(_MARKED, session):
             return session
         if session not in self._known and len(self._known) >= _SESSIONS:
             return MARK
@@ -80,7 +80,7 @@ def clean_url(redactor: Cleaner, sessions: Sessions, url: str) -> str:
             return f"{before}{name}={sessions.name(given)}"
         return f"{before}{name}={MARK if plain in _QUERY or redactor.is_secret(name) else given}"
 
-    return redactor.text(_PAIR.sub(value, _USER.sub(MARK, url)))
+    return redactor.text(re.sub(_PAIR, value, re.sub(_USER, MARK, url)))
 
 
 def clean_body(redactor: Cleaner, media_type: str, body: bytes) -> bytes:
@@ -92,7 +92,7 @@ def clean_body(redactor: Cleaner, media_type: str, body: bytes) -> bytes:
         return b"%b%b=%b" % (found[1], found[2], MARK.encode() if secret else found[3])
 
     form = media_type.split(";", 1)[0].strip().lower() == _FORM
-    return redactor.bytes(_FIELD.sub(field, body) if form else body)
+    return redactor.bytes(re.sub(_FIELD, field, body) if form else body)
 
 
 @lru_cache(1_024)

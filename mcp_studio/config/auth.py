@@ -32,10 +32,10 @@ NEEDED: dict[str, tuple[str, ...]] = {
 }
 """What each grant without a person cannot do without."""
 _BARE = Auth()
-_INLINE = re.compile(r"-----BEGIN |eyJ[\w-]*\.[\w-]*\.[\w-]*\Z|\s*\{")
-_SCOPE = re.compile(r"[!#-\[\]-~]+\Z")
-_HTTPS = re.compile(r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{")
-_LOOPBACK = re.compile(r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]*)?\Z")
+_INLINE = r"-----BEGIN |eyJ[\w-]*\.[\w-]*\.[\w-]*\Z|\s*\{"
+_SCOPE = r"[!#-\[\]-~]+\Z"
+_HTTPS = r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{"
+_LOOPBACK = r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]*)?\Z"
 
 
 def read_auth(table: Table) -> Auth:
@@ -72,7 +72,7 @@ def auth_table(auth: Auth) -> dict[str, Any]:
 
 def file_of(value: str) -> str:
     """The file that a `key`, `assertion` or `idp_id_token` is in; empty where the value is the thing itself."""
-    return "" if not value or _INLINE.match(value) else value
+    return "" if not value or re.match(_INLINE, value) else value
 
 
 def secrets_of(auth: Auth) -> list[str]:
@@ -124,7 +124,7 @@ def _addresses(auth: Auth) -> list[tuple[str, str, str]]:
     """Secrets and codes are sent over https; in clear text only within this machine."""
     found: list[tuple[str, str, str]] = []
     for key in ("issuer", "idp_token_endpoint"):
-        if (url := getattr(auth, key)) and not (_HTTPS.match(url) or _LOOPBACK.match(url)):
+        if (url := getattr(auth, key)) and not (re.match(_HTTPS, url) or re.match(_LOOPBACK, url)):
             found.append(
                 (key, f"`{url}` is no https:// address.", "http:// is for this machine: 127.0.0.1, localhost.")
             )
@@ -145,7 +145,7 @@ def _scopes(table: Table) -> tuple[str, ...]:
     """`scopes`: each is a word of its own (RFC 6749 3.3)."""
     scopes = table.take_texts("scopes")
     for number, scope in enumerate(scopes):
-        if not (_SCOPE.match(scope) or "${" in scope):
+        if not (re.match(_SCOPE, scope) or "${" in scope):
             hint = "Write one scope per item." if " " in scope.strip() else ""
             table.problem(f"scopes[{number}]", f"`{scope}` is no scope.", hint)
     return tuple(dict.fromkeys(scopes))
