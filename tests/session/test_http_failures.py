@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import Any
 
 from mcp_studio.call.outcome import Lost, Succeeded, TimedOut
@@ -101,5 +103,28 @@ def test_a_server_that_is_busy_for_long_says_until_when() -> None:
             assert status.state == "failed" and status.error is not None
             assert "asks to wait 120 minutes, until 20" in status.error.hint
             assert status.error.http is not None and status.error.http.body == "maintenance"
+
+    run(main())
+
+
+def test_a_restart_waits_as_long_as_the_server_asks() -> None:
+    async def main() -> None:
+        server, busy = Server(), asyncio.Event()
+
+        async def handler(got: Request, reply: Reply) -> None:
+            if busy.is_set():
+                await reply.body("503 Busy", b"", "Retry-After: 600")
+            else:
+                await server(got, reply)
+
+        async with RawServer(handler) as raw, opened(http(raw.url, transport="http", era="legacy")) as studio:
+            server.session += 1
+            outcome = await call(studio, "t")
+            assert isinstance(outcome, Lost)
+            busy.set()
+            await wait_until(lambda: studio.manager.status("s").attempt == 2)
+            status = studio.manager.status("s")
+            assert status.state == "retrying" and status.retry_at - time.monotonic() > 20
+            assert status.error is not None and status.error.http is not None and status.error.http.status == 503
 
     run(main())

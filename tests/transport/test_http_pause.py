@@ -9,6 +9,8 @@ from email.utils import format_datetime
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcp_studio.config.model import Timeouts
 from mcp_studio.limits import Limits
@@ -42,6 +44,13 @@ def at(seconds: float) -> str:
 @pytest.mark.parametrize("value", ["", "soon", "-3", "1.5", "٣", "Tue, 99 Foo 2026 99:99:99 GMT", "0x10"])
 def test_what_cannot_be_understood_asks_for_nothing(value: str) -> None:
     assert asked(Told(wait=value)) is None
+
+
+@given(st.text(), st.text())
+def test_no_text_makes_an_error(wait: str, date: str) -> None:
+    found = asked(Told(wait=wait, date=date))
+    assert found is None or 0 <= found < 500 * 86_400
+    assert pause_of(Told(wait=at(5), date=date), 1e9) is not None
 
 
 def test_a_number_of_seconds_and_a_date_are_understood() -> None:
