@@ -171,7 +171,7 @@ def _browser(run: SignIn, matter: Matter, key: Key, now: float) -> list[Part]:
     parts += [(f"{glyphs().warning} {safe(one, 400)}\n", "$state-busy") for one in run.warnings if one not in warned]
     if run.refusal and run.refusal not in warned:
         parts.append((f"{glyphs().bad} Not opened: {safe(run.refusal, 400)}\n", "$state-failed"))
-    parts += ["\n", *(_here(run, key) if matter.browser else _elsewhere(run, key)), "\n"]
+    parts += ["\n", *(_here(run, key) if matter.browser or run.opened else _elsewhere(run, key)), "\n"]
     parts += [("redirect  ", "$quiet"), safe(run.redirect_uri, 400), "\n"]
     return [*parts, ("address\n", "$quiet"), safe(page.url, _LONGEST), "\n"]
 

@@ -45,6 +45,9 @@ def test_each_step_is_shown_with_its_state_and_its_exchanges(monkeypatch: pytest
 
 
 def test_the_browsers_page_is_opened_copied_or_answered_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROWSER", "true")
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+
     async def main() -> None:
         async with signing(monkeypatch, size=(80, 24)) as stage:
             flow = await stage.begin()

@@ -16,7 +16,8 @@ from mcp_studio.tui.views.hanging import Hanging
 _WORDS: Mapping[str, str] = {
     "servers": "Servers are started and watched here. {on} is connected, {half} on its way, {off} off, {bad} failed; "
     "{warning} means that it does something wrong: enter tells what. {stray} counts the lines that it printed to "
-    "standard output besides the protocol: s shows them, and why. m tells how it ended.",
+    "standard output besides the protocol: s shows them, and why. m tells how it ended. A server that wants a sign-in "
+    "says so: a signs in, t shows the token that came of it.",
     "catalog": "What all servers offer. r only reads, w writes, ! may destroy: hints from the server, no guarantee. "
     "{half} is remembered from an earlier run and not confirmed yet. {watched} is watched, with the updates since "
     "it was read last. {bad} is malformed, with the reason. {new} new, {changed} changed and {gone} gone are what is "

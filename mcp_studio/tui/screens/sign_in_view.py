@@ -206,6 +206,8 @@ class SignInView(Dialog[Answer]):
         typing = isinstance(self.focused, Input)
         at = "client, elsewhere" if self._at == "client" and not typing else self._at
         for action, word in _KEYS[at]:
+            if action == "sign-in-browser" and not self._matter.browser:
+                continue
             parts += ["   " if parts else "", (self._key(action), "b $primary"), f" {word}"]
         return Content.assemble(*parts)
 
