@@ -179,6 +179,7 @@ class Edge:
             return False
         body = await answer.settle(_REFUSAL, _PATIENCE)
         at.tries += 1
+        at.standing.says = f"HTTP status {answer.status} came, and other credentials are being got or asked for"
         said = Refused(answer.status, at.method, str(answer.url), at.signed, answer.headers, excerpt(body), at.tries)
         try:
             return await access.refused(said)

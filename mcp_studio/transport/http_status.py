@@ -197,7 +197,7 @@ def sign_in(answer: Said, place: str, body: bytes, *, had_credentials: bool) -> 
     else:
         message = f"{place} refuses access: HTTP status 403{asked_for}." + (f" It says: {said}" if said else "")
         if not challenge and not had_credentials:
-            hint = "Servers that guard against DNS rebinding answer so to a host or origin that they do not allow."
+            hint = f"{hint} Servers that guard against DNS rebinding answer so to a host that they do not allow."
     return HttpSignIn(message, hint=hint, http=told(answer, body), challenge=challenge)
 
 
