@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jwt
@@ -13,13 +14,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from mcp_studio.auth import pools
 from mcp_studio.call.outcome import Succeeded
-from mcp_studio.config.model import Auth, ServerConfig, Settings
+from mcp_studio.config.model import Auth, ServerConfig, Settings, Tls
 from mcp_studio.limits import Limits
 from tests.servers.auth_resource import PATHS
 from tests.servers.auth_server import AuthServer, World
 from tests.sign_in_kit import signed_in, signing, until
 from tests.studio_support import call, http, text
 from tests.support import run, wait_until
+from tests.transport.test_edge_tls import certificate
 
 SECRET = "robot-secret-0123456789"
 WAYS: dict[str, dict[str, Any]] = {
@@ -93,6 +95,31 @@ def test_every_transport_signs_in(path: str) -> None:
     async def go() -> None:
         async with AuthServer() as world:
             await use(world, http(world.at(path), transport="sse" if path == "/sse" else ""))
+
+    run(go())
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/ws"])
+def test_over_tls_a_certificate_authority_of_ones_own_is_enough(path: str, tmp_path: Path) -> None:
+    tls, ca = certificate(tmp_path)
+
+    async def go() -> None:
+        async with AuthServer(tls=tls) as world:
+            await use(world, http(world.at(path), tls=Tls(ca=str(ca))))
+
+    run(go())
+
+
+def test_not_checking_a_server_does_not_mean_its_authorization_server(tmp_path: Path) -> None:
+    tls, _ = certificate(tmp_path)
+
+    async def go() -> None:
+        async with AuthServer(tls=tls, issuer_host="localhost") as world:
+            async with signing(http(world.url, tls=Tls(insecure=True))) as (studio, visitor):
+                sign_in = await until(studio.sign_in("s"))
+                assert sign_in.state == "failed" and sign_in.error is not None
+                assert "certificate" in sign_in.error.message
+                assert world.seen("", "issuer1") == [] and visitor.opened == []
 
     run(go())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +26,10 @@ class Options:
 
     host: str = "127.0.0.1"
     """The name of this machine in all addresses: `127.0.0.1` or `localhost`."""
+    issuer_host: str = ""
+    """Another name for those of the authorization servers."""
+    tls: ssl.SSLContext | None = None
+    """For https, of all the servers."""
     issuers: int = 1
     """How many authorization servers there are; the metadata of the resource names them all."""
     issuer_path: str = ""

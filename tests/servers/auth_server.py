@@ -177,17 +177,19 @@ class AuthServer:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> World:
-        world, host = self.world, self.world.options.host
-        first = await self._stack.enter_async_context(RawServer(self._mcp, port=self._port))
-        world.origin = f"http://{host}:{first.port}"
+        world, tls = self.world, self.world.options.tls
+        scheme = "https" if tls else "http"
+        host = f"{scheme}://{world.options.host}"
+        first = await self._stack.enter_async_context(RawServer(self._mcp, tls, self._port))
+        world.origin = f"{host}:{first.port}"
         for issuer in world.issuers:
             if world.options.same_origin:
                 issuer.origin = world.origin
             else:
-                server = await self._stack.enter_async_context(RawServer(self._issuer(issuer)))
-                issuer.origin = f"http://{host}:{server.port}"
-        other = await self._stack.enter_async_context(RawServer(self._elsewhere))
-        world.elsewhere = f"http://{host}:{other.port}"
+                server = await self._stack.enter_async_context(RawServer(self._issuer(issuer), tls))
+                issuer.origin = f"{scheme}://{world.options.issuer_host or world.options.host}:{server.port}"
+        other = await self._stack.enter_async_context(RawServer(self._elsewhere, tls))
+        world.elsewhere = f"{host}:{other.port}"
         return world
 
     async def __aexit__(self, *_: object) -> None:
