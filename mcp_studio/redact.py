@@ -113,7 +113,7 @@ class Redactor:
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._told: dict[bytes, None] = {}
         self._begun: dict[bytes, None] = {}
-        self._sessions = Sessions()
+        self._sessions = Sessions(self.learn)
         self._literals: tuple[tuple[bytes, bool], ...] = ()
         """What is looked for, and whether that is only the beginning of a long one."""
         given = tuple(names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import binascii
 import json
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 from urllib.parse import unquote_plus
@@ -18,7 +19,8 @@ _QUERY = frozenset(
 """Secret as the name of a query parameter or of a field of a form, though not elsewhere."""
 _SESSION = frozenset(("sessionid", "mcpsessionid"))
 """Whoever has one speaks in its session (specification 2025-06-18, basic/transports; HTTP+SSE has it in an address)."""
-_SESSIONS = 10_000
+_SESSIONS, _LEARNED = 10_000, 20
+_ID = r"(?=\D*\d)[\x21-\x7e]{16,200}"
 _MARKED = r"‹session [0-9]+›\Z"
 _PAIR = r"([?&#;])([^=&#;?]+)=([^&#;]+)"
 _FIELD = rb"(\A|&)([^=&]+)=([^&]*)"
@@ -44,10 +46,15 @@ class Cleaner(Protocol):
 
 
 class Sessions:
-    """Names sessions, so that a person sees which are the same."""
+    """Names sessions, so that a person sees which are the same.
 
-    def __init__(self) -> None:
+    Args:
+        learn: told the ids of the first ones, where they look like nothing else: servers repeat them in their errors.
+    """
+
+    def __init__(self, learn: Callable[[str], None]) -> None:
         self._known: dict[str, int] = {}
+        self._learn = learn
 
     def name(self, session: str) -> str:
         """`‹session 2›`."""
@@ -55,7 +62,11 @@ class Sessions:
             return session
         if session not in self._known and len(self._known) >= _SESSIONS:
             return MARK
-        return f"‹session {self._known.setdefault(session, len(self._known) + 1)}›"
+        if session not in self._known:
+            self._known[session] = len(self._known) + 1
+            if len(self._known) <= _LEARNED and re.fullmatch(_ID, session):
+                self._learn(session)
+        return f"‹session {self._known[session]}›"
 
 
 def clean_header(redactor: Cleaner, sessions: Sessions, name: str, value: str) -> str:

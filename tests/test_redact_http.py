@@ -93,6 +93,16 @@ def test_a_session_has_the_same_name_wherever_it_is_met_and_another_has_another(
     assert again[0][1] == "‹session 7›", "a name stays when it is exported"
 
 
+def test_what_a_server_says_of_a_session_does_not_have_its_id() -> None:
+    redactor = Redactor()
+    for session in ("3f2b8c1e-9d41-4a6e-8f55-0c1d2e3f4a5b", "default", "a-session-of-words"):
+        redactor.headers([("Mcp-Session-Id", session)])
+    error = b'{"message":"3f2b8c1e-9d41-4a6e-8f55-0c1d2e3f4a5b is unknown; default is a-session-of-words"}'
+    assert redactor.bytes(error) == '{"message":"‹redacted› is unknown; default is a-session-of-words"}'.encode()
+    ((_, again),) = redactor.headers([("Mcp-Session-Id", "3f2b8c1e-9d41-4a6e-8f55-0c1d2e3f4a5b")])
+    assert again == "‹session 1›"
+
+
 def test_a_flood_of_sessions_is_not_remembered_for_ever() -> None:
     redactor = Redactor()
     names = {redactor.headers([("Mcp-Session-Id", f"s-{n}")])[0][1] for n in range(10_050)}
