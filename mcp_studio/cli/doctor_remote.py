@@ -87,7 +87,8 @@ def lines(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
     elif "problem" in found:
         yield f"  signed in    ✗ {found['problem']}"
     elif "issuer" not in found:
-        yield f"  signed in    nobody is, should it want that: {login_command(server)}"
+        wanted = "" if report["state"] == "needs_auth" else ", should it want that"
+        yield f"  signed in    nobody is{wanted}: {login_command(server)}"
     else:
         scopes = f", scopes {' '.join(found['scopes'])}" if found["scopes"] else ""
         yield f"  signed in    at {found['issuer']}{scopes}"

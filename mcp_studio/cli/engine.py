@@ -12,6 +12,7 @@ from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome, Lost
 from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.lines import restore
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import Unreachable
@@ -66,6 +67,7 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
         with asyncio.Runner() as runner:
             return runner.run(session())
     except (KeyboardInterrupt, asyncio.CancelledError):
+        restore()
         out.interrupted()
         return ended[0] if ended else INTERRUPTED
     finally:

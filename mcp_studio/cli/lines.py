@@ -93,13 +93,24 @@ def silent(fd: int) -> Generator[None]:
     termios.tcsetattr(fd, termios.TCSANOW, quiet)
     try:
         yield
-    finally:
+    except BaseException:
         restore()
+        raise
+    _show_again()
 
 
 def restore() -> None:
-    """Switch it on again: also where a thread still waits for a line while everything ends."""
-    for fd in tuple(_before):
+    """Switch it on again where nobody has ended the line, also while a thread still waits for it."""
+    if _show_again():
+        sys.stderr.write("\n")
+        sys.stderr.flush()
+
+
+def _show_again() -> bool:
+    """Whether any terminal's echo was off."""
+    silenced = tuple(_before)
+    for fd in silenced:
         with suppress(OSError, KeyError, *([termios.error] if termios else [])):
             if termios is not None:
                 termios.tcsetattr(fd, termios.TCSANOW, _before.pop(fd))
+    return bool(silenced)

@@ -30,7 +30,6 @@ def ask(new: bool) -> str:
     try:
         return _new() if new else _known()
     except EOFError:
-        say("")
         return ""
 
 
