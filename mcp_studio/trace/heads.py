@@ -5,10 +5,12 @@ The frames of MCP are entries of their own. What signing in sends and gets stand
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_studio.redact import Redactor
-from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse
+
+if TYPE_CHECKING:  # whoever reads a recording has nothing to do with transports
+    from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse
 
 _GAP = b"\n\n"
 
