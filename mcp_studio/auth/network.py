@@ -20,6 +20,7 @@ from mcp_studio.urls import judge
 
 Reach = Literal["loopback", "private", "public"]
 """Where an MCP server is, and with that how near an authorization server of it may be."""
+_WHERE: dict[Reach, str] = {"loopback": "on this machine", "private": "in a private network", "public": "public"}
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
@@ -79,16 +80,17 @@ def check_address(address: str, host: str, what: str, reach: Reach) -> None:
         AuthFailed: it is nearer to us than the MCP server.
     """
     found = ip_address(address.partition("%")[0])
-    if reach == "loopback" or _is_global(found):
-        return
     near = _embedded(found)
+    # Where the machines of clouds tell their secrets there is no authorization server, however near the MCP server is.
+    if _is_global(found) or (reach == "loopback" and not near.is_link_local):
+        return
     if reach == "private" and near.is_private and not (near.is_loopback or near.is_link_local or near.is_unspecified):
         return
     kind = "of this machine" if near.is_loopback or near.is_unspecified else "of a private network"
     raise AuthFailed(
         f"{host} ({what}) has the address {address}, one {kind}; nothing was sent there, "
-        f"because the MCP server itself is {'in a private network' if reach == 'private' else 'public'}.",
-        hint="A public MCP server should name an authorization server that is public too.",
+        f"because the MCP server itself is {_WHERE[reach]}.",
+        hint="An MCP server should name an authorization server that everybody reaches who reaches the server.",
     )
 
 

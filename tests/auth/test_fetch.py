@@ -155,6 +155,7 @@ def test_what_is_posted_is_never_sent_on() -> None:
         ("https://10.0.0.1/x", "public"),
         ("https://169.254.169.254/latest", "public"),
         ("https://169.254.169.254/latest", "private"),
+        ("https://169.254.169.254/latest", "loopback"),
         ("https://[::1]/x", "public"),
         ("https://[::ffff:127.0.0.1]/x", "public"),
         ("https://[::ffff:10.0.0.1]/x", "public"),

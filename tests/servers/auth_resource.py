@@ -80,7 +80,11 @@ class Resource:
             return False
         if await self.world.takeover("mcp", got, reply):
             return True
-        message = json.loads(got.body) if got.body and got.method == "POST" else {}
+        try:
+            message = json.loads(got.body) if got.body and got.method == "POST" else {}
+        except ValueError:
+            await reply.body("400 Bad Request", b"No JSON.", kind="text/plain")
+            return True
         try:
             token = self._allowed(got, at, message)
         except Wrong as wrong:
