@@ -1,0 +1,60 @@
+"""Signing in as the studio runs it, on the real thing: an authorization server, and what keeps tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from mcp_studio.call.outcome import Succeeded
+from mcp_studio.config.model import Auth, Settings, Timeouts
+from mcp_studio.vault import keyring
+from tests.servers.auth_server import AuthServer
+from tests.sign_in_kit import signed_in, signing
+from tests.studio_support import call, http
+from tests.support import run
+
+FILE = Settings(secrets="file")
+
+
+@pytest.fixture(autouse=True)
+def passphrase() -> Generator[None]:
+    """What the encrypted file is opened with."""
+    keyring.ask_with(lambda new: "a passphrase of a test")
+    yield
+    keyring.ask_with(None)
+
+
+def test_what_another_studio_has_signed_in_to_is_used_when_it_is_tried_again() -> None:
+    async def go() -> None:
+        async with (
+            AuthServer() as world,
+            signing(http(world.url), settings=FILE) as (waiting, visitor),
+            signing(http(world.url), settings=FILE) as (other, _),
+        ):
+            assert waiting.manager.status("s").state == "needs_auth"
+            await signed_in(other)
+            waiting.manager.start("s")
+            assert (await waiting.manager.settle("s")).state == "ready"
+            assert isinstance(await call(waiting, "whoami"), Succeeded)
+            await other.sign_out("s")
+            waiting.manager.restart("s")
+            assert (await waiting.manager.settle("s")).state == "needs_auth"
+            assert visitor.opened == []
+
+    run(go())
+
+
+def test_a_token_that_never_comes_is_said_and_takes_nothing_of_the_time_for_connecting() -> None:
+    async def go() -> None:
+        auth = Auth(kind="client_credentials", client_id="machine", client_secret="machine-secret-1")
+        async with AuthServer("token-silent") as world:
+            config = http(world.url, auth=auth, timeouts=Timeouts(connect=0.2))
+            async with signing(config, sign_in_request=0.6) as (studio, _):
+                status = studio.manager.status("s")
+                assert status.error is not None
+                assert "did not answer within 0.6 seconds" in status.error.message, status.error.message
+                entries = [entry for entry in studio.trace if entry.kind == "http" and entry.target]
+                assert entries[-1].method.startswith("failed: ") and entries[-1].target
+
+    run(go())
