@@ -20,6 +20,7 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.vault import keyring
 from tests import leaks
+from tests.servers.auth_manners_wire import redirect_elsewhere, silent
 from tests.servers.auth_server import AuthServer, World
 from tests.sign_in_kit import Visitor, signed_in, signing, until
 from tests.studio_support import call, http, text
@@ -175,6 +176,22 @@ def test_many_calls_with_an_expired_token_refresh_once() -> None:
     run(go())
 
 
+def test_many_calls_wait_once_for_an_authorization_server_that_is_silent() -> None:
+    async def go() -> None:
+        async with AuthServer() as world, signing(http(world.url), sign_in_request=0.5) as (studio, _):
+            await signed_in(studio)
+            world.manner = world.manner._replace(reply={"token": silent})
+            world.expire()
+            begun = time.monotonic()
+            outcomes = await asyncio.gather(*(call(studio, "whoami") for _ in range(10)))
+            assert time.monotonic() - begun < 3
+            assert not any(isinstance(one, Succeeded) for one in outcomes) and not studio.inbox.pending
+            world.manner = world.manner._replace(reply={})
+            assert isinstance(await call(studio, "whoami"), Succeeded), "it is tried again"
+
+    run(go())
+
+
 def test_a_restart_with_an_expired_token_opens_no_browser(home: Path, passphrase: str) -> None:
     async def go() -> None:
         async with AuthServer() as world:
@@ -195,12 +212,10 @@ def test_a_redirect_to_another_origin_carries_no_token() -> None:
     async def go() -> None:
         async with AuthServer() as world, signing(http(world.url)) as (studio, _):
             await signed_in(studio)
-            world.manner = world.manner._replace(reply={"mcp": MOVED})
+            world.manner = world.manner._replace(reply={"mcp": redirect_elsewhere})
             outcome = await call(studio, "whoami")
             assert not isinstance(outcome, Succeeded)
             assert world.seen("", "elsewhere") == []
-
-    from tests.servers.auth_manners_wire import redirect_elsewhere as MOVED
 
     run(go())
 

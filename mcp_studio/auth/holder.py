@@ -38,6 +38,8 @@ class Holder:
         self.note: Note = lambda text: None
         self._dpop: tuple[str, Dpop] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._renewing: dict[str, asyncio.Task[Grant | None]] = {}
+        """By the token that is to be replaced."""
         self._missing = ""
         self._unsaved = False
 
@@ -85,19 +87,30 @@ class Holder:
     ) -> Grant | None:
         """Another token than `sent`, got by refreshing; None where that takes a person.
 
-        Waits for its turn; whoever got one meanwhile got it for all. With `force` it is refreshed in any case.
+        All who want one for the same token at the same time share what becomes of it, a failure too: an authorization
+        server that does not answer is waited for once. With `force` it is refreshed in any case.
 
         Raises:
             AuthFailed, StudioError: the authorization server cannot be asked right now.
         """
-        return await self.to_its_end(self._renew(config, fetchers, sent, force=force))
+        task = self._renewing.get(sent)
+        if task is None or task.done() or force:
+            task = self._renewing[sent] = self._begun(self._renew(config, fetchers, sent, force=force))
+        try:
+            return await asyncio.shield(task)
+        finally:
+            if task.done() and self._renewing.get(sent) is task:
+                del self._renewing[sent]
 
     async def to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something that others may count on, also when whoever wanted it leaves."""
+        return await asyncio.shield(self._begun(work))
+
+    def _begun(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
-        return await asyncio.shield(task)
+        return task
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
