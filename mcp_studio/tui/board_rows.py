@@ -122,7 +122,7 @@ def _call_row(call: Call, paused: bool, now: float) -> Row:
     words = _progress(progress.done, progress.total, progress.message) if progress else ""
     if (task := call.as_task) is not None and progress is None:
         words = safe(f"task {task.status}  {task.message}".rstrip(), 200)
-    state = "waits for approval" if call.asking else "paused: you are asked" if paused else ""
+    state = "paused: you are asked" if paused else "waits for approval" if call.asking else ""
     detail = f"{call.method} {call.subject}\n{progress.message if progress else ''}"
     return Row(
         "call", ("call", id(call)), safe(call.subject, 80), "  ".join(filter(None, (state, words))),
