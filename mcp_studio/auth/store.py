@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import threading
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 from mcp_studio.auth.index import Index
@@ -46,6 +47,7 @@ class GrantStore:
         self._learn = learn
         self._index = Index(None if memory else state / FILE)
         self._vault: Vault | None = None
+        self._guard = threading.Lock()
         self.lasting = not memory
         """Whether what is kept is there after this process."""
         self.problem = ""
@@ -154,6 +156,9 @@ class GrantStore:
         Raises:
             StudioError: somebody else holds it for too long.
         """
+        if not self.lasting:  # Nobody else has it, and there may be no folder that can be written.
+            yield
+            return
         lock = FileLock(self._locks / f"{_digest(resource, account)}.lock", f"the sign-in at {resource}")
         end = asyncio.get_running_loop().time() + _PATIENCE
         while True:
@@ -260,8 +265,8 @@ class GrantStore:
             self._wait(name, left)
             return len(left) < len(waiting)
 
-    def _changing(self) -> FileLock:
-        return FileLock(self._locks / "sign-ins.lock", "the list of sign-ins")
+    def _changing(self) -> AbstractContextManager[object]:
+        return FileLock(self._locks / "sign-ins.lock", "the list of sign-ins") if self.lasting else self._guard
 
 
 def _digest(*words: str) -> str:

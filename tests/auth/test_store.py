@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -87,7 +88,9 @@ def test_memory_leaves_nothing_on_disk(tmp_path: Path) -> None:
         made = GrantStore(lambda: vault, tmp_path, Redactor().learn, memory=True)
         await made.save(GRANT, "one")
         assert await made.load(GRANT.resource, "work") == GRANT
-        assert written(tmp_path) == ""
+        async with made.lock(GRANT.resource), made.lock(GRANT.resource):
+            pass  # Whoever renews has its turn in this process anyway.
+        assert os.listdir(tmp_path) == []
 
     run(main())
 

@@ -1,0 +1,114 @@
+"""A sign-in that breaks or is cancelled anywhere ends, says why, leaves nothing behind, and can be made anew."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_studio.auth.fetch import Fetched, Fetcher
+from mcp_studio.auth.signin import SignIn
+from mcp_studio.transport.http_errors import HttpLost
+from mcp_studio.vault.base import VaultRefused
+from mcp_studio.vault.memory import MemoryVault
+from tests.auth.signing import Desk, server
+from tests.servers.auth_server import AuthServer
+from tests.support import run
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_any_exchange_can_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool) -> None:
+    """Lost before the request reached the other side, or after: it may have done what it was asked for."""
+    real, left = Fetcher._exchange, [0]
+
+    async def losing(self: Fetcher, *about: Any) -> Fetched:
+        left[0] -= 1
+        if left[0] == 0 and not after:
+            raise HttpLost("cut off")
+        found = await real(self, *about)
+        if left[0] == 0:
+            raise HttpLost("cut off")
+        return found
+
+    monkeypatch.setattr(Fetcher, "_exchange", losing)
+
+    async def main() -> None:
+        async with AuthServer() as world:
+            for number in range(1, 9):
+                desk = Desk(tmp_path / str(number))
+                left[0] = number
+                sign_in = await desk.done(server(world.url))
+                if left[0] > 0:
+                    assert sign_in.state == "done" and number > 5
+                    return
+                # The first request only asks whether there is a challenge: discovery does without.
+                assert sign_in.state == "failed" or number == 1, number
+                if sign_in.state == "failed":
+                    assert sign_in.error and sign_in.error.message == "cut off"
+                    assert await desk.accounts.accounts() == []
+                left[0] = 0
+                assert (await desk.done(server(world.url))).state == "done"
+
+    run(main())
+
+
+def test_it_can_be_cancelled_whenever_something_changes(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer() as world:
+            for number in range(1, 200):
+                desk, seen = Desk(tmp_path / str(number)), [0]
+                sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
+
+                def count(one: SignIn, at: int = number, seen: list[int] = seen) -> None:
+                    seen[0] += 1
+                    if seen[0] == at:
+                        one.cancel()
+
+                sign_in.changed.connect(count)
+                await sign_in.run()
+                if sign_in.state == "done":
+                    assert number > 20
+                    break
+                assert sign_in.state == "cancelled" and sign_in.error
+            else:
+                pytest.fail("it never came through")
+            others = [task for task in asyncio.all_tasks() if task.get_name().startswith("sign in to")]
+            assert others == []
+
+    run(main())
+
+
+def test_a_vault_that_refuses_to_keep_it_says_so(tmp_path: Path) -> None:
+    class Full(MemoryVault):
+        def set(self, name: str, value: str) -> None:
+            if name.startswith("grant"):
+                raise VaultRefused("The keyring is full.", hint="Make room.")
+            super().set(name, value)
+
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk = Desk(tmp_path, Full())
+            sign_in = await desk.done(server(world.url))
+            assert sign_in.state == "failed" and sign_in.steps[5].detail == "The keyring is full."
+            assert await desk.accounts.account(server(world.url)) is None
+
+    run(main())
+
+
+def test_a_mistake_of_ours_leaves_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("mcp_studio.auth.flow.pkce.make", broken)
+
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk = Desk(tmp_path)
+            sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
+            with pytest.raises(ZeroDivisionError):
+                await sign_in.run()
+            assert sign_in.state == "failed" and sign_in.error
+
+    run(main())
