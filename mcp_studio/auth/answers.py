@@ -220,7 +220,9 @@ def _scopes(answer: dict[str, Json], asked: tuple[str, ...], notes: dict[str, st
         notes["scope"] = f"scope is {said(value)}; it has to be a string (RFC 6749 3.3), and was left out."
         return asked
     granted = scope_words.parse(value)
-    if less := scope_words.missing(granted, asked):
+    # Some give the refresh token that it stands for, and do not count it among the scopes.
+    given = (scope_words.OFFLINE,) if answer.get("refresh_token") else ()
+    if less := scope_words.missing((*granted, *given), asked):
         notes["scopes"] = f"Asked for and not granted: {scope_words.text(less)}."
     elif asked and (more := scope_words.missing(asked, granted)):
         notes["scopes"] = f"Granted though nobody asked for it: {scope_words.text(more)}."

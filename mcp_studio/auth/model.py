@@ -77,6 +77,8 @@ class Client:
     """Epoch seconds; 0 is never."""
     registration: Json = None
     """What the authorization server answered, without its secrets."""
+    asked: tuple[str, ...] = ()
+    """The scopes that it was registered for."""
 
 
 @record(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mcp_studio.auth import registration
+from mcp_studio.auth import registration, scopes
 from mcp_studio.auth.failed import AuthFailed, said, without
 from mcp_studio.auth.fetch import Fetched, Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata
@@ -30,19 +30,22 @@ async def who(
         StudioError: as `Fetcher.send`; or a new client cannot be kept.
     """
     auth = means.config.auth
+    known = await means.store.client(issuer.issuer, auth.account)
     choice = registration.choose(
         issuer,
         client_id=auth.client_id,
         client_secret=auth.client_secret,
         method=auth.method,
         document=auth.client_metadata_url or means.document,
-        known=await means.store.client(issuer.issuer, auth.account),
+        known=known,
         redirect_uri=redirect_uri,
+        asked=asked,
     )
     if choice.client is not None:
         return replace(choice.client, redirect_uri=redirect_uri), choice.how == "registered", choice.why
     if choice.how == "register":
-        client = await register(fetcher, issuer, redirect_uri, asked)
+        # Other servers with this authorization server go on with the client that is replaced.
+        client = await register(fetcher, issuer, redirect_uri, scopes.union(known.asked if known else (), asked))
         detail = f"Registered there as {client.client_id}."
     else:
         client_id, secret = await person.client(choice.why, redirect_uri)
@@ -54,14 +57,14 @@ async def who(
     return client, False, detail
 
 
-async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, scopes: Sequence[str]) -> Client:
+async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, wanted: Sequence[str]) -> Client:
     """A new client at an authorization server.
 
     Raises:
         AuthFailed: it does not register us, or as something else than was asked for.
         StudioError: as `Fetcher.send`.
     """
-    asked = registration.request(issuer, redirect_uri, scopes)
+    asked = registration.request(issuer, redirect_uri, wanted)
     headers = [("Content-Type", "application/json")]
     answer = await fetcher.send(
         "registration", "POST", issuer.registration_endpoint, headers=headers, body=dumps(asked)

@@ -51,6 +51,7 @@ def choose(
     document: str = "",
     known: Client | None = None,
     redirect_uri: str = "",
+    asked: Sequence[str] = (),
     now: float | None = None,
 ) -> Choice:
     """The first of the ways that is open.
@@ -60,6 +61,7 @@ def choose(
         document: the URL of our client id metadata document.
         known: what was registered or typed before at this issuer.
         redirect_uri: where the browser is to be sent back to; a client registered for another one is of no use.
+        asked: the scopes that are to be asked for.
 
     Raises:
         AuthFailed: there is a client that cannot show itself in a way that the authorization server takes.
@@ -71,7 +73,7 @@ def choose(
     if metadata.reads_documents and is_document_url(document):
         client = Client(metadata.issuer, document, "", "none", "document", redirect_uri)
         return Choice("document", client, "The authorization server reads client id metadata documents.")
-    if known and known.issuer == metadata.issuer and not problem_with(known, redirect_uri, now):
+    if known and known.issuer == metadata.issuer and not problem_with(known, redirect_uri, asked, now):
         return Choice("registered", known, "A client was registered there before.")
     if metadata.registration_endpoint:
         return Choice("register", None, "The authorization server registers clients dynamically (RFC 7591).")
@@ -82,12 +84,16 @@ def choose(
     return Choice("ask", None, why)
 
 
-def problem_with(client: Client, redirect_uri: str = "", now: float | None = None) -> str:
+def problem_with(client: Client, redirect_uri: str = "", asked: Sequence[str] = (), now: float | None = None) -> str:
     """Why a client that was registered before is of no use any more, in a sentence; empty where it is."""
     if client.secret_expires and client.secret_expires <= (time.time() if now is None else now) + 30:
         return "The secret of the client that was registered before has expired."
     if client.how == "registered" and redirect_uri and not same_redirect(client.redirect_uri, redirect_uri):
         return f"The client that was registered before is sent back to {client.redirect_uri}."
+    if client.how == "registered" and (held := mapping(client.registration).get("scope")) and isinstance(held, str):
+        # It may ask for these alone (RFC 7591 2). What was asked for then and left out would be left out again.
+        if less := scope_words.missing((*scope_words.parse(held), *client.asked, scope_words.OFFLINE), asked):
+            return f"The client that was registered before may not ask for {scope_words.text(less)}."
     return ""
 
 
@@ -184,6 +190,7 @@ def read(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, now: fl
         redirect_uri=str(items_of(asked["redirect_uris"])[0]),
         secret_expires=_expires(answer, secret, time.time() if now is None else now),
         registration={name: value for name, value in answer.items() if name not in SECRET_NAMES},
+        asked=scope_words.parse(str(asked.get("scope", ""))),
     )
 
 

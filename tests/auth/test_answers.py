@@ -130,6 +130,12 @@ def test_scopes_that_differ_from_what_was_asked_are_noted(granted: str, words: s
     assert words in told and bool(told) is bool(words)
 
 
+def test_a_refresh_token_is_what_offline_access_asks_for() -> None:
+    asked = ("tools", "offline_access")
+    assert "offline_access" in read({**GOOD, "scope": "tools"}, asked=asked).notes["scopes"]
+    assert not read({**GOOD, "scope": "tools", "refresh_token": "r"}, asked=asked).notes
+
+
 def test_a_missing_token_is_said() -> None:
     with pytest.raises(AuthFailed, match="access_token is missing"):
         read({"token_type": "Bearer"})

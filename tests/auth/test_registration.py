@@ -77,6 +77,17 @@ def test_the_port_of_a_redirect_on_this_machine_does_not_count() -> None:
     assert not registration.same_redirect("https://a.example/cb", "https://a.example:8443/cb")
 
 
+def test_a_client_that_may_not_ask_for_more_scopes_is_registered_anew() -> None:
+    limited = registered(registration={"scope": "tools"}, asked=("tools",))
+    assert how(metadata(), known=limited, asked=("tools", "offline_access")) == "registered"
+    assert how(metadata(), known=limited, asked=("tools", "notes")) == "register"
+    assert "notes" in registration.problem_with(limited, REDIRECT, ("tools", "notes"))
+    left_out = registered(registration={"scope": "tools"}, asked=("tools", "notes"))
+    assert how(metadata(), known=left_out, asked=("tools", "notes")) == "registered", "it would be left out again"
+    for silent in (registered(), registered(registration={"scope": None}), registered(registration={"scope": 7})):
+        assert how(metadata(), known=silent, asked=("tools", "notes")) == "registered"
+
+
 def test_why_somebody_has_to_be_asked_is_said() -> None:
     choice = registration.choose(metadata(registration_endpoint="http://as.example/register"))
     assert choice.how == "ask" and "without TLS" in choice.why
