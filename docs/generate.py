@@ -68,6 +68,7 @@ SCOPES = {
     "mortem": "How a server ended",
     "stray": "What a server printed besides the protocol",
     "paste": "Pasting into a field",
+    "details": "Details of a server",
     "sign in": "Signing in to a server",
     "exchanges": "The HTTP exchanges of signing in",
     "token": "The token of a server",

@@ -32,7 +32,7 @@ Scope = Literal[
     "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
     "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
     "comment", "difference", "sessions", "path", "export", "replay", "replay choice",
-    "mortem", "stray", "statistics", "load", "sign in", "exchanges", "token", "passphrase",
+    "mortem", "stray", "statistics", "load", "details", "sign in", "exchanges", "token", "passphrase",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -188,6 +188,7 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("example", *aid_keys.EXAMPLE),
     *_scope("json", *aid_keys.JSON),
     *_scope("when", *aid_keys.WHEN),
+    *_scope("details", *auth_keys.DETAILS),
     *_scope("sign in", *auth_keys.SIGN_IN),
     *_scope("exchanges", *auth_keys.EXCHANGES),
     *_scope("token", *auth_keys.TOKEN),

@@ -8,6 +8,12 @@ SERVERS = (
     ("server-sign-in", "a", "sign_in", "Sign in: permission in a browser, each step shown", ""),
     ("server-token", "t", "token", "Its token: scopes, expiry, claims; refresh, sign out, forget", ""),
 )
+DETAILS = (
+    ("details-close", "escape,q", "close", "Close", "Close"),
+    ("details-copy", "y", "copy", "Copy all of it", "Copy"),
+    ("details-sign-in", "a", "sign_in", "Sign in", ""),
+    ("details-token", "t", "token", "Its token", ""),
+)
 SIGN_IN = (
     ("sign-in-open", "enter", "open", "Begin; or open the step's HTTP exchanges; or take the choice", "Open"),
     ("sign-in-browser", "o", "open_page", "Open the page in the browser (again)", "Open page"),

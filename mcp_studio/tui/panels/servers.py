@@ -44,6 +44,8 @@ class Server(NamedTuple):
     """Lines on its standard output that were no protocol."""
     insecure: bool = False
     """Its certificate may be anybody's."""
+    signing: bool = False
+    """Somebody is signing in to it."""
 
 
 class _Row(NamedTuple):
@@ -160,14 +162,17 @@ class ServersPanel(Pane, scope="servers"):
         room = width - states - width_of(warned) - len("●  ")
         # Where names would be cut, the transport gives way: it stands in the details too.
         kind = f"{_SHORT.get(row.server.kind, row.server.kind):<5} " if longest + len("stdio ") <= room else ""
-        names = max(min(6, longest), min(longest, room - len(kind)))
+        least = 6 if room - len(kind) >= 6 else min(6, longest)
+        names = max(least, min(longest, room - len(kind)))
         left: list[Piece] = [sign, (fit(safe(status.server), names, more=signs.more), "")]
         state: list[Piece] = [(f" {kind}", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
         return spread([*left, *state, *warned], [], width)
 
     def _words(self, server: Server) -> str:
         words = describe.state_short(server.status, server.offers, server.unit)
-        return f"{key_for(self, 'server-sign-in')} {words}" if server.status.state == "needs_auth" else words
+        if server.status.state != "needs_auth":
+            return words
+        return f"{key_for(self, 'server-sign-in')} {'signing in' if server.signing else words}"
 
     def _ask(self, what: str) -> None:
         if self.current or what == "add":

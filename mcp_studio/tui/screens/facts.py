@@ -24,8 +24,10 @@ def server_rows(studio: Studio) -> list[Server]:
     for name in studio.manager.names():
         config, status = studio.manager.config(name), studio.manager.status(name)
         wrong = bool(status.warnings) or studio.trace.ledger(name).wrong
-        insecure = config.tls.insecure
-        rows.append(Server(status, config.kind, *_most_telling(studio, name), wrong, insecure=insecure))
+        offers, unit = _most_telling(studio, name)
+        signing = studio.signing.running(name) is not None
+        kind = status.spoken or config.kind
+        rows.append(Server(status, kind, offers, unit, wrong, insecure=config.tls.insecure, signing=signing))
     return rows
 
 

@@ -30,7 +30,7 @@ STDERR_LINES = 200
 """Newest lines shown."""
 
 
-class ServerDetails(Dialog[None], scope="dialog"):
+class ServerDetails(Dialog[None], scope="details"):
     """Shown anew when the server's state changes."""
 
     reads = True
@@ -68,6 +68,15 @@ class ServerDetails(Dialog[None], scope="dialog"):
         """Leave."""
         self.dismiss(None)
 
+    def action_sign_in(self) -> None:
+        """Sign in to it."""
+        self.dismiss(None)
+        cast("StudioApp", self.app).main.serving.signing.open(self._name)
+
+    def action_token(self) -> None:
+        """Show its token."""
+        cast("StudioApp", self.app).main.serving.signing.token(self._name)
+
     def _refresh(self) -> None:
         if self._name not in self._studio.manager.names():
             self.dismiss(None)
@@ -86,7 +95,7 @@ class ServerDetails(Dialog[None], scope="dialog"):
             words = f"{glyphs().warning} {describe.INSECURE}: whoever is on the way can read and change everything\n"
             parts.append((words, "b $text-error"))
         if status.state == "needs_auth":
-            parts.append((f"{self._key('server-sign-in')} in the servers pane signs in.\n", ""))
+            parts.append((f"{self._key('details-sign-in')}  signs in.\n", ""))
         if status.error and status.error.hint:
             parts += [safe(status.error.hint, 600), "\n"]
         if status.error:

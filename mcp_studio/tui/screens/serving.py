@@ -36,6 +36,7 @@ class Serving:
     def show(self) -> None:
         """Show every server as it is now, and what has ended since."""
         rows = server_rows(self._studio)
+        self._told -= {row.status.server for row in rows if row.status.state == "ready"}
         self._tell_of_sign_in({row.status.server for row in rows if row.status.state == "needs_auth"})
         self._screen.servers.show(self.ending.marked(rows))
 
@@ -43,7 +44,7 @@ class Serving:
         for name in sorted(wanting - self._told):
             key = self._app.spell("server-sign-in")
             self._app.say(f"{safe(name, 60)} wants a sign-in: {key} on it in the servers (1).", "warning")
-        self._told = wanting
+        self._told |= wanting
 
     @property
     def _app(self) -> StudioApp:

@@ -140,6 +140,8 @@ class Signing:
 
     def _changed(self, run: SignIn) -> None:
         """What ends while nobody looks at it is told."""
+        if run.over:
+            self._screen.call_later(self._screen.refresh_servers)
         if not run.over or self._runs.get(run.server) is not run:
             return
         shown = self._screen.app.screen
