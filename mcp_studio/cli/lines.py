@@ -51,6 +51,29 @@ class Lines:
         line, _, self._text = self._text.partition(b"\n")
         return line.decode("utf-8", "replace").rstrip("\r")
 
+    async def read_long(self) -> str:
+        """The next line, however long: a terminal that edits lines by itself cuts them at 4,095 bytes.
+
+        Raises:
+            EndOfInput: there is no more.
+        """
+        if termios is None or not os.isatty(self._fd):
+            return await self.read()
+        line = bytearray()
+        with _unedited(self._fd):
+            while True:
+                if not self._text:
+                    sys.stderr.flush()
+                    self._text = await self._wait()
+                    if not self._text:
+                        raise EndOfInput
+                key, self._text = self._text[:1], self._text[1:]
+                if key in (b"\n", b"\r"):
+                    break
+                _edit(line, key)
+        sys.stderr.write("\n")
+        return line.decode("utf-8", "replace")
+
     async def _wait(self) -> bytes:
         if sys.platform == "win32":
             return (await asyncio.to_thread(sys.stdin.readline)).encode()
@@ -75,6 +98,33 @@ def _settle(future: asyncio.Future[None]) -> None:
 @contextmanager
 def _nothing() -> Generator[None]:
     yield
+
+
+def _edit(line: bytearray, key: bytes) -> None:
+    """Do what a key does to a line, and show it."""
+    if key == b"\x04" and not line:
+        raise EndOfInput
+    if key in (b"\x7f", b"\x08", b"\x15"):  # backspace, ctrl+u
+        gone = len(line) if key == b"\x15" else min(len(line), 1)
+        del line[len(line) - gone :]
+        sys.stderr.write("\b \b" * gone)
+    elif key >= b" " and len(line) < _LONGEST:
+        line += key
+        sys.stderr.write(key.decode("ascii", "replace"))
+
+
+@contextmanager
+def _unedited(fd: int) -> Generator[None]:
+    """Have keys as they are pressed; ctrl+c stays what it is."""
+    assert termios is not None
+    _before[fd] = termios.tcgetattr(fd)
+    plain = termios.tcgetattr(fd)
+    plain[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(fd, termios.TCSADRAIN, plain)
+    try:
+        yield
+    finally:
+        _show_again()
 
 
 _before: dict[int, list[Any]] = {}

@@ -13,8 +13,6 @@ from mcp_studio.safetext import safe
 
 _SHOWN = 20
 """Authorization servers that are shown to choose from."""
-_TTY_LINE = 4_000
-"""Characters of a line from which on a terminal may have cut it: it takes 4,095 bytes."""
 
 
 async def step(sign_in: SignIn, lines: Lines) -> None:
@@ -69,11 +67,11 @@ async def client(sign_in: SignIn, lines: Lines) -> None:
             say(f"  {safe(error.message)}")
 
 
-async def page(sign_in: SignIn, lines: Lines, *, finish: str) -> None:
+async def page(sign_in: SignIn, lines: Lines) -> None:
     """Take the address that the browser ends on; Enter opens the page once more."""
     while True:
         prompt("> ")
-        typed = (await lines.read()).strip()
+        typed = (await lines.read_long()).strip()
         leave(typed)
         if not typed:
             if not await sign_in.open_page():
@@ -84,9 +82,6 @@ async def page(sign_in: SignIn, lines: Lines, *, finish: str) -> None:
             return
         except UsageError as error:
             say(f"  {safe(error.message)}" + (f" {safe(error.hint)}" if error.hint else ""))
-            if len(typed) >= _TTY_LINE:
-                say("  A terminal cuts lines that are this long. Save the address in a file, and give that:")
-                say(f"  {finish} --redirect - < FILE")
 
 
 def nobody(sign_in: SignIn) -> SignInNeeded:

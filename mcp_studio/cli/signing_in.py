@@ -177,7 +177,7 @@ class Guide:
         for line in waiting_lines(sign_in, os.environ, asks=self._lines is not None):
             say(line)
         if self._lines is not None:
-            await asks.page(sign_in, self._lines, finish=self._finish)
+            await asks.page(sign_in, self._lines)
 
     async def _set_aside(self) -> None:
         why = "and the browser did not open the page" if self._opener.there else "and no browser"

@@ -61,9 +61,11 @@ def test_over_ssh_the_address_is_pasted_after_a_wrong_one(world: World, terminal
     screen = terminal("auth", "login", "mine")
     url = page(screen)
     assert "ssh -N -L 7338:127.0.0.1:7338 ada@192.0.2.9" in re.sub(r"\b\d{5}\b", "7338", screen.text())
-    screen.press(b"http://127.0.0.1:7338/callback?code=x&state=y\n")
-    screen.until("does not belong to this|not the address that")
-    screen.press(ends_at(url).encode() + b"\n")
+    for part in (b"http://127.0.0.1:7338/callback?code=", *[b"x" * 1_000] * 6, b"&state=y\n"):  # terminals cut lines
+        screen.press(part)
+        screen.pump(0.05)
+    screen.until("another state than was sent|not the address that")
+    screen.press(b"oops\x15hm\x7f\x7f" + ends_at(url).encode() + b"\n")
     assert finish(screen) == 0
     assert "Signed in to mine" in screen.text()
 

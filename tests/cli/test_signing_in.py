@@ -112,6 +112,9 @@ class Typed(Lines):
         await asyncio.Event().wait()
         raise AssertionError
 
+    async def read_long(self) -> str:
+        return await self.read()
+
 
 async def guided(sign_in: Acted, lines: Lines | None) -> list[str]:
     notes: list[str] = []
