@@ -89,7 +89,12 @@ class Fetcher:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._pools.close(self._limits.close)
+        closing = asyncio.ensure_future(self._pools.close(self._limits.close))
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            await closing  # Bounded; cut short it would leave connections open.
+            raise
 
     async def send(
         self,

@@ -47,6 +47,8 @@ class Flow:
         """What is needed to go on later, while a person is in the browser."""
         self.aside = False
         """Whether it was set aside, to go on later."""
+        self.keeping = False
+        """Whether what came is being kept, or is: there is no way back from there."""
         self._dpop: Dpop | None = None
         self._use: Use = "no"
 
@@ -271,6 +273,8 @@ class Flow:
         grant = granting.granted(self.resource, self.account, issuer, client, got, audience=audience, dpop=self._dpop)
         with self._person.step("stored") as step:
             async with self._store.lock(self.resource, self.account):
+                await asyncio.sleep(0)  # whoever cancelled it was in time
+                self.keeping = True
                 await self._store.save(grant, self._config.name)
             step.detail = f"In {await self._store.place()}."
         return grant

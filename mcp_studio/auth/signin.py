@@ -214,8 +214,8 @@ class SignIn:
         self._stop(SignInNeeded(f"Signing in to {self.server} waits for the address that the browser ends at."))
 
     def cancel(self) -> None:
-        """End it; nothing is stored. Any number of times."""
-        if not self.over:
+        """End it; nothing is stored. Any number of times, and too late once it is being stored."""
+        if not self.over and not self._flow.keeping:
             self._stop(SignInNeeded(f"Signing in to {self.server} was cancelled."))
 
     def _stop(self, why: StudioError) -> None:

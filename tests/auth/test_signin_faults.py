@@ -72,6 +72,7 @@ def test_it_can_be_cancelled_whenever_something_changes(tmp_path: Path) -> None:
                     assert number > 20
                     break
                 assert sign_in.state == "cancelled" and sign_in.error
+                assert await desk.accounts.accounts() == []
             else:
                 pytest.fail("it never came through")
             others = [task for task in asyncio.all_tasks() if task.get_name().startswith("sign in to")]
