@@ -102,7 +102,9 @@ def test_without_a_browser_the_redirect_is_pasted(tmp_path: Path, how: str) -> N
     run(main())
 
 
-def test_the_listener_is_gone_when_it_is_over(tmp_path: Path) -> None:
+def test_the_listener_is_gone_when_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_studio.auth.callback.PORT", 0)  # Others on this machine may sign in just now.
+
     async def main() -> None:
         async with AuthServer() as world:
             sign_in = await Desk(tmp_path).done(server(world.url))
