@@ -208,6 +208,21 @@ def test_a_restart_with_an_expired_token_opens_no_browser(home: Path, passphrase
     run(go())
 
 
+def test_two_studios_that_signed_in_share_the_newer_sign_in(passphrase: str) -> None:
+    async def go() -> None:
+        async with AuthServer() as world:
+            config = http(world.url)
+            async with signing(config, settings=FILE) as (one, _), signing(config, settings=FILE) as (two, _):
+                for studio in (one, two):
+                    await signed_in(studio)
+                world.expire()
+                outcomes = await asyncio.gather(call(one, "whoami"), call(two, "whoami"))
+                assert all(isinstance(outcome, Succeeded) for outcome in outcomes)
+            assert [one.form["grant_type"] for one in world.seen("/token")].count("refresh_token") == 1
+
+    run(go())
+
+
 def test_a_redirect_to_another_origin_carries_no_token() -> None:
     async def go() -> None:
         async with AuthServer() as world, signing(http(world.url)) as (studio, _):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -137,10 +138,12 @@ class Access:
         if again and sent in self._given:
             raise self._needed(refused, header, self._not_accepted(sent, header))
         if sent and not (again and sent in self._renewed):
-            # Asked of the vault too: another process may have a newer one.
+            # Asked of the vault too: another process may have a newer one, which is renewed if it is refused as well.
+            began = time.time()
             found = await self._renew(sent)
             if found is not None and found.access_token != sent:
-                _remember(self._renewed, found.access_token)
+                if found.obtained >= began:
+                    _remember(self._renewed, found.access_token)
                 return True
         old = grant.scopes if grant is not None else ()
         wanted = scopes.union(old, Challenge.find(header).scope) if old else ()
