@@ -143,6 +143,7 @@ class Guide:
         except Left:
             sign_in.cancel()
         except EndOfInput:
+            say("")
             # Whoever closed the input may still come back by the browser.
             if not (sign_in.state == "browser" and sign_in.opened and sign_in.started_callback):
                 sign_in.cancel()
