@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import UsageError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mcp_studio.auth.access import SignInRequest
     from mcp_studio.auth.accounts import Accounts
     from mcp_studio.auth.signin import SignIn
+    from mcp_studio.session.connection import Connection
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.session.supervisor import Supervisor
     from mcp_studio.trace.server_tap import ServerTap
@@ -70,6 +72,7 @@ class Signing:
         self._other: Signing | None = None
         self._running: dict[str, tuple[SignIn, ServerConfig]] = {}
         self._asked: dict[str, _Asked] = {}
+        self._declined: WeakValueDictionary[str, Connection] = WeakValueDictionary()
 
     def share(self, other: Signing) -> None:
         """Use the sign-ins of another studio: what is kept in its memory alone is good here too."""
@@ -125,11 +128,17 @@ class Signing:
         connection = supervisor.connection if supervisor is not None and supervisor.tap is tap else None
         if not self._can_ask or supervisor is None or connection is None:
             return False
+        if not supervisor.calls and self._declined.get(config.name) is connection:
+            return False  # nobody waits for it: streams and lists that are read again do not ask once more
         connection.waiting.pause()
         tap.person_asked()
         try:
             asked = self._asked.get(config.name) or self._put(config, supervisor, request)
-            return await self._join(asked)
+            if agreed := await self._join(asked):
+                self._declined.pop(config.name, None)
+            else:
+                self._declined[config.name] = connection
+            return agreed
         finally:
             connection.waiting.resume()
 

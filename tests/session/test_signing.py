@@ -105,6 +105,29 @@ def test_a_question_is_answered_by_a_sign_in_that_somebody_began_elsewhere(monke
     run(go())
 
 
+def test_who_has_declined_is_not_asked_again_for_what_nobody_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    accounts = put_in_place(monkeypatch)
+
+    async def go() -> None:
+        async with Protected() as server, opened(http(server.url)) as studio:
+            server.token = TOKEN
+            studio.manager.refresh("s")
+            await wait_until(lambda: studio.inbox.pending)
+            studio.inbox.pending[0].answer("decline")
+            before = accounts.refusals
+            studio.manager.refresh("s")
+            await wait_until(lambda: accounts.refusals > before)
+            await asyncio.sleep(0.05)
+            assert not studio.inbox.pending
+            call = studio.call_tool(ECHO, {"text": "x"}, approved=True)
+            await wait_until(lambda: studio.inbox.pending)
+            studio.sign_in("s")
+            accounts.sign_ins[0].finish()
+            assert isinstance(await call.wait(), Succeeded)
+
+    run(go())
+
+
 @pytest.mark.parametrize("can_ask", [True, False])
 def test_who_declines_or_is_not_there_has_a_call_that_failed_and_a_connection_that_goes_on(
     can_ask: bool, monkeypatch: pytest.MonkeyPatch

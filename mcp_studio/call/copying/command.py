@@ -8,6 +8,7 @@ from typing import cast
 from mcp_studio.call.copying.address import Address, assigned, in_entry, in_shell
 from mcp_studio.call.copying.sh import quote, readable
 from mcp_studio.call.copying.subject import Subject
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.safetext import escape_live
 from mcp_studio.schema.field import Form, Text
@@ -109,9 +110,19 @@ def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], 
     if address.kind != "stdio":
         options += [f"--url {in_shell(address.url)}"]
         options += [f"--transport {server.transport}"] if server.transport in ("sse", "websocket", "http") else []
+        options += _certificates(server)
         headers = (f"{name}: {in_entry(words)}" for name, words in address.headers.items())
         return "", [*options, *(f"--header {quote(text)}" for text in headers)], []
     command = [in_shell(words) for words in address.command]
     if address.env:
         command = [*assigned(address.env), *command]
     return f"cd {quote(server.cwd)} && " if server.cwd else "", options, ["--", *command]
+
+
+def _certificates(server: ServerConfig) -> list[str]:
+    """Which are accepted and shown; the password of a key has no option, and stays where it is."""
+    files = (("--ca", server.tls.ca), ("--cert", server.tls.cert), ("--cert-key", server.tls.key))
+    return [
+        *(f"{name} {quote(file)}" for name, file in files if file),
+        *(["--insecure"] if server.tls.insecure else []),
+    ]

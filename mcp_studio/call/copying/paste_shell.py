@@ -12,7 +12,8 @@ from mcp_studio.call.copying.sh import END, Unclosed, words
 
 FLAGS = frozenset(
     "--json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --no-stamp --notification --newlines"
-    " --no-handshake --with-secrets --traceparent --strict --paced --follow --jsonl --stats --delete -q -y".split()
+    " --no-handshake --with-secrets --traceparent --strict --paced --follow --jsonl --stats --delete --keyring"
+    " --insecure --step --no-browser --claims --client -q -y".split()
 )
 """Options of ours without a value."""
 _VERBS: dict[str, Meant] = {"call": "tool", "get": "prompt", "read": "resource"}

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.catalog.ref import EntryKind
-from mcp_studio.config.model import ServerConfig, Source
+from mcp_studio.config.model import ServerConfig, Source, Tls
 from mcp_studio.jsontext import Json, loads
 from tests.call.copying.kit import HOME, OPEN, subject
 
@@ -88,6 +88,11 @@ def test_the_server_is_told_with_all_that_the_call_depends_on() -> None:
     remote = ServerConfig("s", url="http://h/sse?a=1&b=2", transport="sse", protocol_version="2024-11-05")
     assert shlex.split(copy_as(subject(None, "t", server=remote), "standalone").text)[3:] == [
         "--protocol-version", "2024-11-05", "--url", "http://h/sse?a=1&b=2", "--transport", "sse",
+    ]  # fmt: skip
+    inhouse = ServerConfig("s", url="https://h/mcp", tls=Tls("/a b.pem", "/me.pem", "/me.key", "hush-hush", True))
+    made = copy_as(subject(None, "t", server=inhouse), "standalone").text
+    assert shlex.split(made)[3:] == [
+        "--url", "https://h/mcp", "--ca", "/a b.pem", "--cert", "/me.pem", "--cert-key", "/me.key", "--insecure",
     ]  # fmt: skip
 
 
