@@ -31,8 +31,8 @@ SIGN_IN = (
     ("sign-in-later", "escape", "later", "Later: what has begun goes on in the background", "Later"),
 )
 EXCHANGES = (
-    ("exchange-next", "right_square_bracket,n", "turn(1)", "Next exchange", "Next"),
-    ("exchange-previous", "left_square_bracket,p", "turn(-1)", "Exchange before", "Before"),
+    ("exchange-next", "right_square_bracket", "turn(1)", "Next exchange", "Next"),
+    ("exchange-previous", "left_square_bracket", "turn(-1)", "Exchange before", "Before"),
     ("exchange-copy", "y", "copy", "Copy the exchange", "Copy"),
     ("exchange-close", "escape,q", "close", "Back", "Close"),
 )

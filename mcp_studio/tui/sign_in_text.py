@@ -12,11 +12,12 @@ from mcp_studio.auth.model import AuthExchange, AuthStep, StepState
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
+from mcp_studio.tui.address_text import host_parts
 from mcp_studio.tui.exchange_text import set_out
 from mcp_studio.tui.token_text import span
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import cut
-from mcp_studio.urls import Page, judge
+from mcp_studio.urls import judge
 
 Part = str | tuple[str, str]
 Key = Callable[[str], str]
@@ -24,6 +25,7 @@ Key = Callable[[str], str]
 
 _LONGEST = 10_000
 _BODY = 4_000
+_LABEL = len("redirect  ")
 _LINES = 12
 """Of the answer to which a step failed."""
 _SIGNS: Mapping[StepState, tuple[str, str]] = {
@@ -52,8 +54,8 @@ class Matter(NamedTuple):
     """That they are kept in another place than the keyring of the system."""
     browser: bool = True
     """Whether a browser can be opened from here."""
-    waiting: str = ""
-    """The call that waits for it."""
+    alone: bool = False
+    """Whether it needs no person."""
 
 
 class Row(NamedTuple):
@@ -114,8 +116,10 @@ def before(matter: Matter, key: Key) -> list[Part]:
     if matter.warning:
         parts.append((f"{glyphs().warning} {safe(matter.warning, 400)}\n", "$state-busy"))
     opens = "opens your browser" if matter.browser else "gives you an address to open in a browser elsewhere"
+    if matter.alone:
+        opens = "no person is needed, the server's entry says how"
     parts += ["\n", ("Nothing has been sent yet.\n", "$quiet")]
-    parts += [f"{key('sign-in-open')}  begins, and {opens}.\n"]
+    parts += [f"{key('sign-in-open')}  begins{':' if matter.alone else ', and'} {opens}.\n"]
     parts += [f"{key('sign-in-steps')}  begins, and stops before each request.\n"]
     return parts
 
@@ -152,21 +156,11 @@ def _paused(run: SignIn, key: Key) -> list[Part]:
     return [*parts, "\n", f"{key('sign-in-next')}  sends it   {key('sign-in-through')}  sends all that follow\n"]
 
 
-def address_parts(page: Page) -> list[Part]:
-    """The host first, what speaks against it, and the whole address."""
-    parts: list[Part] = [("host      ", "$quiet"), (safe(page.host or "none", 300), "b $accent"), "\n"]
-    if page.ascii_host != page.host:
-        parts += [("network   ", "$quiet"), (safe(page.ascii_host, 300), "b $accent"), "\n"]
-    if page.refusal:
-        parts.append((f"{glyphs().bad} {page.refusal}\n", "b $state-failed"))
-    return [*parts, *((f"{glyphs().warning} {warning}\n", "$state-busy") for warning in page.warnings)]
-
-
 def _browser(run: SignIn, matter: Matter, key: Key, now: float) -> list[Part]:
     page = judge(run.authorization_url)
     left = f"  {span(run.until - now)} left" if run.until else ""
     where = "Your browser has the page" if run.opened else "The page waits for you"
-    parts: list[Part] = [(where, "b"), (left, "$quiet"), "\n", *address_parts(page)]
+    parts: list[Part] = [(where, "b"), (left, "$quiet"), "\n", *host_parts(page, _LABEL)]
     warned = set(page.warnings) | {page.refusal}
     parts += [(f"{glyphs().warning} {safe(one, 400)}\n", "$state-busy") for one in run.warnings if one not in warned]
     if run.refusal and run.refusal not in warned:

@@ -14,10 +14,12 @@ from mcp_studio.session.inbox import Answer
 from mcp_studio.session.urls import Page as Address
 from mcp_studio.session.urls import judge
 from mcp_studio.tui.actions import spell
+from mcp_studio.tui.address_text import host_parts
 from mcp_studio.tui.screens.asked import AskedDialog
 from mcp_studio.tui.views.glyphs import glyphs
 
 _LONGEST = 10_000
+_LABEL = len("network  ")
 _LETTERS = frozenset(("open_page", "copy", "decline", "cancel", "done"))
 Part = str | tuple[str, str]
 
@@ -125,11 +127,4 @@ class Page(AskedDialog, scope="page"):
 
 
 def _address(page: Address) -> list[Part]:
-    parts: list[Part] = [("host     ", "$quiet"), (safe(page.host or "none", 300), "b $accent"), "\n"]
-    if page.ascii_host != page.host:
-        parts += [("network  ", "$quiet"), (safe(page.ascii_host, 300), "b $accent"), "\n"]
-    if page.refusal:
-        parts.append((f"{glyphs().bad} {page.refusal}\n", "b $state-failed"))
-    for warning in page.warnings:
-        parts.append((f"{glyphs().warning} {warning}\n", "$state-busy"))
-    return [*parts, ("address\n", "$quiet"), safe(page.url, _LONGEST)]
+    return [*host_parts(page, _LABEL), ("address\n", "$quiet"), safe(page.url, _LONGEST)]

@@ -58,7 +58,7 @@ class SignInDialog(SignInView, scope="sign in"):
 
     async def _began(self, step_by_step: bool) -> None:
         try:
-            await self._signing.unlock()
+            await self._signing.unlock(self._matter)
             run = self._signing.begin(self.server, self.request, step_by_step)
         except StudioError as error:
             self.say(f"{error.message} {error.hint}")

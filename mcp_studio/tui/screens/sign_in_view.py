@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui import sign_in_text
+from mcp_studio.tui import asking_words, sign_in_text
 from mcp_studio.tui.actions import spell
 from mcp_studio.tui.screens.dialog import Box, Dialog
 from mcp_studio.tui.screens.typed import Typed
@@ -113,7 +113,7 @@ class SignInView(Dialog[Answer]):
         """Show what is known, and follow it."""
         if self.request is None:
             self._deaf_until = 0.0  # a key of the person opened it
-        self._about.update(Content(safe(self._matter.address, 1_000)))
+        self._tell_where()
         self._list.focus()
         if self.run_now is not None:
             self._follow(self.run_now)
@@ -159,7 +159,13 @@ class SignInView(Dialog[Answer]):
             return "refused"
         return "asked" if self.request is not None else "before"
 
+    def _tell_where(self) -> None:
+        left = asking_words.left(self.request) if self.request is not None else ""
+        self._about.update(Content(" · ".join(filter(None, (safe(self._matter.address, 1_000), left)))))
+
     def _tick(self) -> None:
+        if self.request is not None:
+            self._tell_where()
         if self._at == "browser":
             self._show()
 

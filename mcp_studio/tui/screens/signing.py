@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_studio import browser
 from mcp_studio.auth.accounts import applies
 from mcp_studio.auth.signin import SignIn
+from mcp_studio.auth.unattended import KINDS
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 _NO_TOKENS = {
     "stdio": "It is a program of this machine: it takes credentials from its environment.",
-    "other": "Its credentials are configured: headers, or a name in its address.",
+    "none": "Its entry says that nobody signs in: [auth] kind is none.",
+    "": "Its credentials are configured: headers, or a name in its address.",
 }
 _PLACES: tuple[tuple[Keeping, str], ...] = (
     ("keyring", "The keyring of the system"),
@@ -83,7 +85,7 @@ class Signing:
     def _applies(self, config: ServerConfig) -> bool:
         if applies(config):
             return True
-        why = _NO_TOKENS["stdio" if config.kind == "stdio" else "other"]
+        why = _NO_TOKENS[config.kind if config.kind == "stdio" else config.auth.kind]
         self._screen.studio_app.say(f"There is nothing to sign in to at {safe(config.name, 60)}. {why}", "warning")
         return False
 
@@ -98,19 +100,21 @@ class Signing:
             reason = " ".join(filter(None, (request.message, *request.reasons)))
         elif status is not None and status.state == "needs_auth" and status.error is not None:
             reason = status.error.message
+        elif status is not None and status.state == "ready":
+            reason = "It is connected. What this brings takes the place of a sign-in that is there already."
         return Matter(
             server,
             config.url if config is not None else "",
             reason,
             scopes,
             browser=browser.is_there(browser=settings.browser),
-            waiting=request.subject if request is not None else "",
+            alone=config is not None and config.auth.kind in KINDS,
         )
 
     async def with_place(self, matter: Matter) -> Matter:
         """The same, with where tokens will be kept, or why they cannot be."""
         keeping = self.accounts.keeping
-        warning = WARNINGS.get(keeping, "")
+        warning = "" if matter.alone else WARNINGS.get(keeping, "")
         try:
             config = self._config(matter.server)
             place = await self.accounts.place(config) if config is not None else ""
@@ -154,13 +158,14 @@ class Signing:
             text = f"Signing in to {name} failed: {run.error.message} {key} on it begins anew."
             self._screen.studio_app.say(text, "error")
 
-    async def unlock(self) -> None:
+    async def unlock(self, matter: Matter) -> None:
         """The passphrase of an encrypted file is asked for before anybody is sent to a browser.
 
         Raises:
             StudioError: nobody gave it.
         """
-        await self.accounts.unlock()
+        if not matter.alone:
+            await self.accounts.unlock()
 
     def choose_place(self, done: Callable[[], None]) -> None:
         """Another place for tokens: memory until the studio ends, or a file for good."""
