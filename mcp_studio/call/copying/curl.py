@@ -36,7 +36,7 @@ def modern(subject: Subject, address: Address, value: Json) -> str:
     """One request that stands alone (specification 2026-07-28, basic/transports/streamable-http)."""
     out = subject.out(value)
     headers = [*_base(address), *(_header(name, text) for name, text in modern_headers(out))]
-    return _curl(address, headers, out.frame, "-sS", "-N")
+    return _curl(address, headers, out.frame, "-sS", "-N", *_certificates(subject))
 
 
 def legacy(subject: Subject, address: Address, value: Json) -> str:
@@ -46,12 +46,12 @@ def legacy(subject: Subject, address: Address, value: Json) -> str:
         {"protocolVersion": subject.supposed, "capabilities": subject.can, "clientInfo": subject.who},
         identity=0,
     )
-    base = list(_base(address))
+    base, tls = list(_base(address)), _certificates(subject)
     known = [*base, _SESSION, _header("MCP-Protocol-Version", subject.supposed)]
-    begun = _curl(address, base, dumps(hello), "-sS", "-D", "-", "-o", "/dev/null")
-    told = _curl(address, known, dumps(request("notifications/initialized")), "-sS")
-    call = _curl(address, known, subject.out(value, 1).frame, "-sS", "-N")
-    ended = _curl(address, known[-2:], None, "-sS", "-o", "/dev/null", "-X", "DELETE")
+    begun = _curl(address, base, dumps(hello), "-sS", "-D", "-", "-o", "/dev/null", *tls)
+    told = _curl(address, known, dumps(request("notifications/initialized")), "-sS", *tls)
+    call = _curl(address, known, subject.out(value, 1).frame, "-sS", "-N", *tls)
+    ended = _curl(address, known[-2:], None, "-sS", "-o", "/dev/null", "-X", "DELETE", *tls)
     read = "tr -d '\\r' | awk 'tolower($1) == \"mcp-session-id:\" {print $2}'"
     return f"session=$({begun} | {read})\n{told}\n{call}\n{ended}"
 
@@ -64,6 +64,16 @@ def _base(address: Address) -> Iterable[str]:
             yield _header(name, text)
     for name, words in address.headers.items():
         yield in_shell((f"{name}: ", *words)) if words else quote(f"{name};")
+
+
+def _certificates(subject: Subject) -> list[str]:
+    """Which are accepted and shown; curl asks for the password of a key."""
+    if subject.server is None:
+        return []
+    tls = subject.server.tls
+    files = (("--cacert", tls.ca), ("--cert", tls.cert), ("--key", tls.key))
+    named = [word for option, file in files if file for word in (option, quote(file))]
+    return [*named, *(["--insecure"] if tls.insecure else [])]
 
 
 def _header(name: str, text: str) -> str:

@@ -96,6 +96,12 @@ def test_the_server_is_told_with_all_that_the_call_depends_on() -> None:
     ]  # fmt: skip
 
 
+def test_curl_gets_the_certificates_that_the_server_has() -> None:
+    server = ServerConfig("s", url="https://h/mcp", era="modern", tls=Tls("/a b.pem", "/me.pem", insecure=True))
+    said = shlex.split(copy_as(subject({}, "t", server=server), "curl").text)
+    assert said[said.index("--cacert") :][:5] == ["--cacert", "/a b.pem", "--cert", "/me.pem", "--insecure"]
+
+
 def test_arguments_that_are_no_object_are_refused() -> None:
     assert "are an object" in copy_as(subject([1]), "command").why_not
     assert copy_as(subject([1]), "json").text
