@@ -24,8 +24,8 @@ Era = Literal["legacy", "auto", "modern"]
 Send = Callable[[str, str], RequestId]
 """Sends `initialize` or `server/discover`, stamped with a version; returns the request's id."""
 Answer = Answered | Refused | Broken
-_BUSY = (429, 503)
-"""Statuses of a server that is not to be asked again at once, whatever it speaks."""
+_BUSY = 429
+"""The HTTP status of a server that is not to be asked again at once, whatever it speaks."""
 
 
 class Negotiation:
@@ -202,7 +202,7 @@ def _other_era(era: Era) -> str:
 
 def _says_nothing_of_the_era(error: StudioError) -> bool:
     """Nobody was reached, or nobody has time. A connection that ended under the probe is different: that may be why."""
-    if error.http is not None and error.http.status in _BUSY:
+    if error.retry_after or (error.http is not None and error.http.status == _BUSY):
         return True
     return isinstance(error, (SignInNeeded, Unreachable)) and not isinstance(error, ConnectionLost)
 
