@@ -20,7 +20,10 @@ from mcp_studio.jsontext import Json, items_of, mapping
 
 How = Literal["configured", "document", "registered", "register", "ask"]
 METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
-"""How we can show ourselves at a token endpoint, in the order of what is asked for at registration."""
+"""How we can show ourselves at a token endpoint."""
+_REGISTERED = ("none", "client_secret_post", "client_secret_basic")
+"""What is asked for at registration, in this order: what every server has to know first (OAuth 2.1, 2.5.1); with Basic,
+servers disagree on whether the form names the client as well."""
 GRANTS = ("authorization_code", "refresh_token")
 """What is registered for."""
 SECRET_NAMES = frozenset({"client_secret", "registration_access_token"})
@@ -146,7 +149,7 @@ def request(metadata: IssuerMetadata, redirect_uri: str, scopes: Sequence[str] =
     """
     # Nothing is known where there is no metadata; with metadata and without a list it is Basic (RFC 8414 2).
     offered = metadata.methods if metadata.methods is not None else (("client_secret_basic",) if metadata.place else ())
-    method = next((one for one in METHODS[:3] if not offered or one in offered), "")
+    method = next((one for one in _REGISTERED if not offered or one in offered), "")
     if not method:
         raise AuthFailed(
             f"token_endpoint_auth_methods_supported in the authorization server metadata at {metadata.place} is "

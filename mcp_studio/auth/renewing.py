@@ -12,7 +12,7 @@ from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.model import Grant
-from mcp_studio.auth.redeem import redeem, signed
+from mcp_studio.auth.redeem import id_wanted, redeem, signed
 from mcp_studio.config.model import Auth
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import items_of, mapping
@@ -88,14 +88,13 @@ async def _revoke_one(fetcher: Fetcher, auth: Auth, grant: Grant, kind: str, tok
     shown = await granting.client_proof(auth, grant.client, grant.issuer, None)
     form = tokens.revocation_form(token, kind)
     request = tokens.post(grant.revocation_endpoint, grant.client, form, assertion=shown)
+    purpose, headers = f"revocation of the {kind.replace('_', ' ')}", list(request.headers)
     answer = await fetcher.send(
-        f"revocation of the {kind.replace('_', ' ')}",
-        "POST",
-        request.url,
-        headers=list(request.headers),
-        body=request.body,
-        secrets=request.secrets,
+        purpose, "POST", request.url, headers=headers, body=request.body, secrets=request.secrets
     )
+    if request.named and id_wanted(answer):
+        body = request.named
+        answer = await fetcher.send(purpose, "POST", request.url, headers=headers, body=body, secrets=request.secrets)
     # 200 also for a token that was not known (RFC 7009 2.2).
     if not 200 <= answer.status < 300:
         raise AuthFailed(f"the revocation endpoint {grant.revocation_endpoint} answered with status {answer.status}.")

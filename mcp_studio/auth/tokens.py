@@ -36,6 +36,8 @@ class TokenRequest(NamedTuple):
     body: bytes
     secrets: tuple[str, ...]
     """What of it must not be seen anywhere, also when the other side quotes it."""
+    named: bytes = b""
+    """With Basic: the body with client_id in it besides, which some servers want and others refuse."""
 
 
 def post(url: str, client: Client, form: Form, *, assertion: str = "") -> TokenRequest:
@@ -50,6 +52,7 @@ def post(url: str, client: Client, form: Form, *, assertion: str = "") -> TokenR
     form = [(name, value) for name, value in form if value]
     headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
     secrets = [value for name, value in form if name in _SECRET]
+    named = b""
     match client.method:
         case "none":
             # A workload has none: its assertion says who it is.
@@ -59,6 +62,7 @@ def post(url: str, client: Client, form: Form, *, assertion: str = "") -> TokenR
             basic = base64.b64encode(pair.encode()).decode()
             headers.append(("Authorization", f"Basic {basic}"))
             secrets += [client.secret, basic]
+            named = urlencode([*form, ("client_id", client.client_id)]).encode("ascii")
         case "client_secret_post":
             form += [("client_id", client.client_id), ("client_secret", _secret(client))]
             secrets.append(client.secret)
@@ -71,7 +75,7 @@ def post(url: str, client: Client, form: Form, *, assertion: str = "") -> TokenR
                 f"The client {said(client.client_id)} cannot show itself by {said(method)}.",
                 hint="Set `method` to none, client_secret_basic or client_secret_post; private_key_jwt needs `key`.",
             )
-    return TokenRequest(url, tuple(headers), urlencode(form).encode("ascii"), tuple(secrets))
+    return TokenRequest(url, tuple(headers), urlencode(form).encode("ascii"), tuple(secrets), named)
 
 
 def _secret(client: Client) -> str:

@@ -129,7 +129,7 @@ def test_a_client_shows_itself_in_a_way_that_both_know(
         (None, "client_secret_basic"),
         (["none", "client_secret_basic"], "none"),
         (["client_secret_post"], "client_secret_post"),
-        (["client_secret_post", "private_key_jwt", "client_secret_basic"], "client_secret_basic"),
+        (["client_secret_basic", "private_key_jwt", "client_secret_post"], "client_secret_post"),
     ],
 )
 def test_registration_asks_for_what_a_native_program_is(offered: list[str] | None, method: str) -> None:

@@ -98,6 +98,7 @@ def test_a_client_gets_a_token_for_its_secret() -> None:
     got = obtain(wire, CREDENTIALS)
     assert got.tokens.access_token == "the-token" and got.tokens.scopes == ("a", "b")
     assert got.client == Client(ISSUER, "me", SECRET, "client_secret_basic")
+    assert "client_id" not in wire.sent[0].form
     (sent,) = wire.sent
     assert sent.url == f"{ISSUER}/token" and sent.headers["Authorization"].startswith("Basic ")
     assert sent.form == {"grant_type": "client_credentials", "scope": "a b", "resource": SERVER}
@@ -295,3 +296,14 @@ def test_without_use_there_is_no_proof() -> None:
 
     got = run(redeem(wire, make, "new token", dpop=Dpop.make(), use="no"))
     assert got.token_type == "Bearer" and "DPoP" not in wire.sent[0].headers
+
+
+def test_a_server_that_overlooks_the_header_is_told_the_client_in_the_form_too() -> None:
+    wire = Wire(answer({"error": "invalid_client", "error_description": "Missing client_id"}, 401), GOOD)
+    assert obtain(wire, CREDENTIALS).tokens.access_token == "the-token"
+    first, second = wire.sent
+    assert second.headers == first.headers and second.form == {**first.form, "client_id": "me"}
+    wire = Wire(answer({"error": "invalid_client", "error_description": "Wrong secret"}, 401))
+    with pytest.raises(AuthFailed):
+        obtain(wire, CREDENTIALS)
+    assert len(wire.sent) == 1
