@@ -145,10 +145,16 @@ class Callback:
 _AHEAD = (b"sec-purpose", b"purpose", b"x-purpose", b"x-moz")
 
 
-async def listen(host: str, wanted: int, receive: Callable[[str], Reception]) -> tuple[Callback | None, str]:
-    """A listener at the port that is configured, else at the usual one or any; and what is to be said about that."""
+async def listen(
+    host: str, wanted: int, receive: Callable[[str], Reception], *, rather: int = 0
+) -> tuple[Callback | None, str]:
+    """A listener at the port that is configured, else at the usual one or any; and what is to be said about that.
+
+    `rather` is tried in place of the usual one: a client was registered with it.
+    """
+    first = wanted or rather or PORT
     try:
-        return await Callback.start(host, wanted or PORT, receive), ""
+        return await Callback.start(host, first, receive), ""
     except OSError as problem:
         why = (problem.strerror or str(problem)).lower()
         if wanted:
@@ -162,4 +168,4 @@ async def listen(host: str, wanted: int, receive: Callable[[str], Reception]) ->
     except OSError as problem:
         why = (problem.strerror or str(problem)).lower()
         return None, f"No port on this machine can be listened at ({why}): paste the address that the browser ends at."
-    return made, f"Port {PORT} is taken; the browser is sent back to port {made.port}."
+    return made, f"Port {first} is taken; the browser is sent back to port {made.port}."

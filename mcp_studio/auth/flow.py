@@ -170,7 +170,9 @@ class Flow:
         asked = self._wanted(resource, issuer, renewable=True)
         try:
             with self._person.step("client") as step:
-                told = await redirects.start(self._config.auth.redirect_host, self._config.auth.redirect_port)
+                before = await self._store.client(issuer.issuer, self.account)
+                auth = self._config.auth
+                told = await redirects.start(auth.redirect_host, auth.redirect_port, before)
                 client, known, detail = await who(
                     self._means, self._fetcher, self._person, issuer, redirects.uri, asked
                 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from mcp_studio.auth import callback, redirect
 from mcp_studio.auth.callback import Callback, Reception, listen
 from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.model import Client
 from mcp_studio.auth.redirect import Expected, NotOurs
 from mcp_studio.errors import UsageError
 
@@ -33,9 +35,13 @@ class Redirects:
         """Whether the browser can come back by itself."""
         return self._callback is not None
 
-    async def start(self, host: str, port: int) -> str:
-        """Listen where that is possible; what is to be said about it, or an empty string."""
-        self._callback, told = await listen(host, port, self._receive)
+    async def start(self, host: str, port: int, known: Client | None = None) -> str:
+        """Listen where that is possible; what is to be said about it, or an empty string.
+
+        `known` is the client that was registered before: some authorization servers take no other port than its own.
+        """
+        rather = registered_port(known.redirect_uri, host) if known is not None and known.how == "registered" else 0
+        self._callback, told = await listen(host, port, self._receive, rather=rather)
         self.uri = self._callback.uri if self._callback else f"http://{host}:{port or callback.PORT}{callback.PATH}"
         return told
 
@@ -94,3 +100,12 @@ class Redirects:
             return Reception(True, "Signing in did not work", text)
         text = f"Permission for {self._server} has come. You can close this page and go back to the terminal."
         return Reception(True, "Back to the terminal", text)
+
+
+def registered_port(redirect_uri: str, host: str) -> int:
+    """The port of a redirect to this machine under this name; 0 where it is another one."""
+    try:
+        parts = urlsplit(redirect_uri)
+        return (parts.port or 0) if parts.hostname == host else 0
+    except ValueError:
+        return 0

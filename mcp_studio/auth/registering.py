@@ -31,13 +31,15 @@ async def who(
     """
     auth = means.config.auth
     known = await means.store.client(issuer.issuer, auth.account)
+    # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.
+    moved = known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
     choice = registration.choose(
         issuer,
         client_id=auth.client_id,
         client_secret=auth.client_secret,
         method=auth.method,
         document=auth.client_metadata_url or means.document,
-        known=known,
+        known=None if moved else known,
         redirect_uri=redirect_uri,
         asked=asked,
     )

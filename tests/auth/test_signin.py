@@ -71,6 +71,28 @@ def test_signing_in_again_registers_nothing_anew(tmp_path: Path) -> None:
     run(main())
 
 
+def test_a_registered_client_keeps_its_port_and_another_port_is_registered_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_studio.auth.callback.PORT", 0)
+
+    async def main() -> None:
+        async with AuthServer(any_port=False) as world:
+            desk = Desk(tmp_path)
+            first = await desk.done(server(world.url))
+            again = await desk.done(server(world.url))
+            assert first.state == again.state == "done" and first.redirect_uri == again.redirect_uri
+            assert len(world.seen("/register")) == 1
+            with socket.create_server(("127.0.0.1", urlsplit(first.redirect_uri).port or 0)):
+                other = await desk.done(server(world.url))
+            assert other.state == "done" and other.redirect_uri != first.redirect_uri, texts(other)
+            assert len(world.seen("/register")) == 2
+            named = await desk.done(server(world.url, redirect_host="localhost"))
+            assert named.state == "done" and named.redirect_uri.startswith("http://localhost:")
+
+    run(main())
+
+
 @pytest.mark.parametrize("how", ["paste", "visit"])
 def test_without_a_browser_the_redirect_is_pasted(tmp_path: Path, how: str) -> None:
     async def main() -> None:
