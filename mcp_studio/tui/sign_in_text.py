@@ -11,6 +11,7 @@ from typing import NamedTuple
 from mcp_studio.auth.model import AuthExchange, AuthStep, StepState
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.safetext import safe
+from mcp_studio.session.state import Status
 from mcp_studio.tui import describe
 from mcp_studio.tui.address_text import host_parts
 from mcp_studio.tui.exchange_text import set_out
@@ -56,6 +57,8 @@ class Matter(NamedTuple):
     """Whether a browser can be opened from here."""
     alone: bool = False
     """Whether it needs no person."""
+    status: Status | None = None
+    """How the server is now."""
 
 
 class Row(NamedTuple):
@@ -267,6 +270,10 @@ def _ended(run: SignIn, key: Key) -> list[Part]:
 def _done(run: SignIn, matter: Matter, key: Key) -> list[Part]:
     account = run.account
     parts: list[Part] = [(f"{glyphs().ok} Signed in to {safe(run.server, 60)}.\n", "b $state-ready")]
+    if (status := matter.status) is not None and status.state != "ready":
+        # A token may be right and still not be enough for the server.
+        look = "$state-failed" if describe.tone(status) == "bad" else "$quiet"
+        parts.append((f"{describe.state_words(status)}\n", look))
     if account is not None:
         left = f"for {span(account.expires - time.time())}" if account.expires else "it is not said for how long"
         renewed = "then it is renewed by itself" if account.refreshable else "then you have to sign in anew"

@@ -143,3 +143,21 @@ def test_no_token_is_in_anything_that_is_written(monkeypatch: pytest.MonkeyPatch
         if file.is_file():
             found = file.read_bytes()
             assert not [secret for secret in secrets if secret.encode() in found], file
+
+
+def test_a_token_that_the_server_does_not_take_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_browser(monkeypatch)
+
+    async def main() -> None:
+        async with (
+            AuthServer("401-for-ever") as world,
+            on_stage(ServerConfig("notes", url=world.url), settings=MEMORY) as stage,
+        ):
+            await stage.press("1", "a")
+            shown = await dialog(stage)
+            await stage.shows("kept in   memory")
+            await stage.press("enter")
+            await visit(await visit(await page(stage, shown)))
+            await stage.shows("✓ Signed in to notes.", "notes wants a sign-in.")
+
+    run(main())

@@ -166,7 +166,7 @@ class SignInView(Dialog[Answer]):
     def _tick(self) -> None:
         if self.request is not None:
             self._tell_where()
-        if self._at == "browser":
+        if self._at in ("browser", "done"):
             self._show()
 
     def _show(self) -> None:
@@ -175,6 +175,7 @@ class SignInView(Dialog[Answer]):
         run, at = self.run_now, self._at
         steps = run.steps if run is not None else ()
         self._list.display = bool(steps)
+        self._matter = self._matter._replace(status=self._signing.status(self.server))
         most = 1 if self.size.height < _TALL else 4
         self._list.set_rows(sign_in_text.rows(steps, self._list.row_width or 72, most))
         parts = sign_in_text.card(run, self._matter, self._key) if run else sign_in_text.before(self._matter, self._key)

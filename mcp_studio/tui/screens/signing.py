@@ -13,6 +13,7 @@ from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.state import Status
 from mcp_studio.tui import describe, late, late_auth
 from mcp_studio.tui.sign_in_text import Matter
 
@@ -94,7 +95,7 @@ class Signing:
     def matter(self, server: str, request: InputRequest | None) -> Matter:
         """What is known before anything has begun."""
         config, settings = self._config(server), self.studio.config.settings
-        status = self.studio.manager.status(server) if config is not None else None
+        status = self.status(server)
         reason, scopes = "", config.auth.scopes if config is not None else ()
         if request is not None:
             reason = " ".join(filter(None, (request.message, *request.reasons)))
@@ -110,6 +111,10 @@ class Signing:
             browser=browser.is_there(browser=settings.browser),
             alone=config is not None and config.auth.kind in KINDS,
         )
+
+    def status(self, server: str) -> Status | None:
+        """How the server is now."""
+        return self.studio.manager.status(server) if self._config(server) is not None else None
 
     async def with_place(self, matter: Matter) -> Matter:
         """The same, with where tokens will be kept, or why they cannot be."""
