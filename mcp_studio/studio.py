@@ -125,6 +125,7 @@ class Studio(SignIns):
                 await self.tasks.close()
             finally:
                 await self._checker.close()
+                await self.signing.settle(self.limits.close)
                 await self._end_tasks()
                 await self.trace.close()
 

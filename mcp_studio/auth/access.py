@@ -176,7 +176,8 @@ class Access:
     async def _anew(self, refused: Refused, sent: str, header: str, wanted: tuple[str, ...], reason: str) -> bool:
         """Another token by signing in, without a person where the configuration says how."""
         if self._config.auth.kind in KINDS:
-            await self._holder.to_its_end(self._alone(sent, wanted, header))
+            asked = f"{sent} for {scopes.text(wanted)}"
+            await self._holder.together(asked, lambda: self._alone(sent, wanted, header))
         else:
 
             def begin(step_by_step: bool = False) -> SignIn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -225,8 +226,8 @@ class Accounts:
             await self.forget(config)
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
         async with holder.turn:
-            async with self._fetcher(config, tap) as fetcher:
-                told = await revoke(fetcher, config.auth, grant)
+            async with self._fetcher(config, tap) as fetcher:  # What came while it waited for its turn.
+                told = await revoke(fetcher, config.auth, holder.grant or grant)
         await self.forget(config)
         return f"{told} They were forgotten here."
 
@@ -243,6 +244,10 @@ class Accounts:
             await store.remove(holder.resource, holder.account)
             if client and issuer:
                 await store.remove_client(issuer, holder.account)
+
+    async def settle(self, seconds: float) -> None:
+        """Wait for tokens that are being renewed, at the end of a studio."""
+        await asyncio.gather(*(holder.settle(seconds) for holder in self._holders.values()))
 
     def _store(self, config: ServerConfig) -> GrantStore:
         return self._held if config.auth.kind in KINDS else self._kept

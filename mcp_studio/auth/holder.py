@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from mcp_studio.auth.dpop import Dpop
@@ -38,8 +39,8 @@ class Holder:
         self.note: Note = lambda text: None
         self._dpop: tuple[str, Dpop] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._renewing: dict[str, asyncio.Task[Grant | None]] = {}
-        """By the token that is to be replaced."""
+        self._wanted: dict[str, asyncio.Task[Any]] = {}
+        """What is under way, by what it is."""
         self._missing = ""
         self._unsaved = False
 
@@ -93,27 +94,33 @@ class Holder:
         Raises:
             AuthFailed, StudioError: the authorization server cannot be asked right now.
         """
-        task = self._renewing.get(sent)
-        if task is None or task.done() or force:
-            task = self._renewing[sent] = self._begun(self._renew(config, fetchers, sent, force=force))
-        try:
-            return await asyncio.shield(task)
-        finally:
-            if task.done() and self._renewing.get(sent) is task:
-                del self._renewing[sent]
+        return await self.together(
+            f"renew {sent}", lambda: self._renew(config, fetchers, sent, force=force), anew=force
+        )
 
-    async def to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something that others may count on, also when whoever wanted it leaves."""
-        return await asyncio.shield(self._begun(work))
+    async def together(self, what: str, begin: Callable[[], Coroutine[Any, Any, T]], *, anew: bool = False) -> T:
+        """Do something once for all who want it at the same time; to its end, also when whoever wanted it leaves.
 
-    def _begun(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
+        Args:
+            what: what it is: who wants the same shares what becomes of it, a failure too.
+            anew: do it once more, beside what may be under way.
+        """
+        task = self._wanted.get(what)
+        if task is None or anew:
+            task = self._wanted[what] = asyncio.create_task(begin())
+            self._tasks.add(task)
+            task.add_done_callback(partial(self._done, what))
+        return await asyncio.shield(task)
 
-    def _done(self, task: asyncio.Task[Any]) -> None:
+    async def settle(self, seconds: float) -> None:
+        """Wait for what is under way: a refresh token that is used up while the new one is not kept ends a sign-in."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+
+    def _done(self, what: str, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
+        if self._wanted.get(what) is task:
+            del self._wanted[what]
         if not task.cancelled():
             task.exception()  # Nobody may be there any more to be told.
 
@@ -139,7 +146,7 @@ class Holder:
             return self.grant
         if kept is None and not self._unsaved and not self.store.known(self.resource, self.account):
             self.grant = None  # Somebody has signed out, in another process.
-        elif kept is not None and (self.grant is None or kept.obtained >= self.grant.obtained):
+        elif kept is not None and not (self._unsaved and self.grant and kept.obtained < self.grant.obtained):
             self.grant = kept
         return self.grant
 

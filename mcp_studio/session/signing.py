@@ -255,6 +255,11 @@ class Signing:
         for sign_in, _ in tuple(self._running.values()):
             sign_in.cancel()
 
+    async def settle(self, seconds: float) -> None:
+        """Wait for tokens that are being renewed: what is not kept when we end is lost."""
+        if self._accounts is not None:
+            await self._accounts.settle(seconds)
+
     def _removed(self, name: str) -> None:
         if (found := self._running.get(name)) is not None:
             found[0].cancel()

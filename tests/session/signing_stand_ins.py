@@ -135,6 +135,8 @@ class StandIn:
         self.signed_in = False
         return "The token was revoked."
 
+    async def settle(self, seconds: float) -> None: ...
+
     async def forget(self, config: ServerConfig, *, client: bool = False) -> None:
         self.signed_in = False
         self.told.append(f"forget {config.name} {client}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator
 
 import pytest
@@ -12,7 +13,7 @@ from mcp_studio.vault import keyring
 from tests.servers.auth_server import AuthServer
 from tests.sign_in_kit import signed_in, signing
 from tests.studio_support import call, http
-from tests.support import run
+from tests.support import run, wait_until
 
 FILE = Settings(secrets="file")
 
@@ -56,5 +57,23 @@ def test_a_token_that_never_comes_is_said_and_takes_nothing_of_the_time_for_conn
                 assert "did not answer within 0.6 seconds" in status.error.message, status.error.message
                 entries = [entry for entry in studio.trace if entry.kind == "http" and entry.target]
                 assert entries[-1].method.startswith("failed: ") and entries[-1].target
+
+    run(go())
+
+
+def test_a_token_that_is_being_renewed_when_the_studio_ends_is_kept() -> None:
+    """The refresh token before it is used up: whoever comes next would have to sign in again."""
+
+    async def go() -> None:
+        async with AuthServer() as world:
+            async with signing(http(world.url), settings=FILE) as (studio, _):
+                await signed_in(studio)
+                world.options.wait = 0.9
+                renewing = asyncio.create_task(studio.refresh_token("s"))
+                await wait_until(lambda: len(world.seen("/token")) == 2)
+                renewing.cancel()
+            before, newest = world.issuer.grants.tokens
+            async with signing(http(world.url), settings=FILE) as (studio, _):
+                assert await studio.accounts.token(studio.signing.config("s")) == newest != before
 
     run(go())
