@@ -188,6 +188,8 @@ def test_without_a_usable_keyring_another_place_is_chosen_before_anything_is_sen
             await stage.until(lambda: stage.runs, "a sign-in")
             stage.run.to("done", account=account(kept="memory, until the studio ends"))
             await stage.shows("! Tokens are kept in memory only")
+            await stage.press("escape", "f12")
+            await stage.shows("tokens of this session in memory alone", "github is insecure")
         assert "unlock" in stage.accounts.told
 
     run(main())

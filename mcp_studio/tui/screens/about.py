@@ -69,6 +69,9 @@ def _parts(studio: Studio) -> list[Part]:
     parts.append(("\nFolders\n", "b $accent"))
     parts += [f"  {name:<7} {getattr(paths, name)}\n" for name in ("config", "state", "cache")]
     parts += [("\nSecrets and tokens\n", "b $accent"), f"  kept in {_KEPT[config.settings.secrets]}\n"]
+    remote = any(studio.manager.config(name).url for name in studio.manager.names())
+    if remote and (keeping := studio.accounts.keeping) != config.settings.secrets:
+        parts.append((f"  tokens of this session in {_KEPT[keeping]}\n", "$text-warning"))
     insecure = [name for name in studio.manager.names() if studio.manager.config(name).tls.insecure]
     parts += [(f"  {safe(name, 60)} is insecure: any certificate is accepted\n", "$text-error") for name in insecure]
     trace = studio.trace

@@ -178,6 +178,8 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         else:
             error = status.error
             reason = f"{safe(error.message, 600)} {safe(error.hint, 300)}" if error else describe.state_words(status)
+            if status.state == "needs_auth":
+                reason += f" Save it: {self._key('server-sign-in')} on its row signs in."
             self._say("bad", reason)
 
     def action_save(self) -> None:
