@@ -30,19 +30,6 @@ from mcp_studio.vault.choose import open_vault
 from mcp_studio.vault.memory import MemoryVault
 
 
-def applies(config: ServerConfig) -> bool:
-    """Whether we sign in to a server at all: it is remote, and nothing else was configured for it.
-
-    An Authorization header, or a user name in the address, leaves OAuth out unless `[servers.NAME.auth] kind` wants it.
-    """
-    if config.kind == "stdio" or config.auth.kind == "none":
-        return False
-    if config.auth.kind:
-        return True
-    named = any(name.lower() == "authorization" for name in config.headers)
-    return not named and "@" not in config.url.partition("://")[2].partition("/")[0]
-
-
 class Accounts:
     """The sign-ins of one person: made, used, renewed, shown and ended."""
 
@@ -105,8 +92,8 @@ class Accounts:
             await self._kept.unlock()
 
     def access(self, config: ServerConfig, tap: Tap, ask: Ask | None) -> Credentials | None:
-        """The credentials for a connection; None where `applies` says no. Nothing is read or sent yet."""
-        if not applies(config) or not usable(config):
+        """The credentials for a connection; None where nobody signs in to it. Nothing is read or sent yet."""
+        if not config.signs_in or not usable(config):
             return None
         return Access(
             tidy(config),

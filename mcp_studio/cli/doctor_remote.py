@@ -12,7 +12,6 @@ from mcp_studio.cli.sign_in_words import login_command
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
-from mcp_studio.session.sign_in_words import signs_in
 from mcp_studio.studio import Studio
 from mcp_studio.transport.proxies import route_to
 from mcp_studio.vault.choose import open_vault
@@ -45,7 +44,7 @@ async def report(studio: Studio, server: ServerConfig) -> dict[str, Json]:
     except ConfigError as error:
         proxy = f"✗ {error.message}"
     found: dict[str, Json] = {"tls": _tls(server), "insecure": server.tls.insecure, "proxy": proxy}
-    if not signs_in(server):
+    if not server.signs_in:
         never = server.auth.kind == "none"
         return found | {"signIn": None, "credentials": "none" if never else "in its entry"}
     return found | {"signIn": await _signed_in(studio, server)}

@@ -18,7 +18,6 @@ from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import Unreachable
 from mcp_studio.paths import Paths
 from mcp_studio.session.logs import LogMessage, rank_of
-from mcp_studio.session.sign_in_words import signs_in
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.transport.guard_start import process as guard
@@ -99,7 +98,7 @@ async def settled(studio: Studio, name: str, out: Output) -> Status:
     if studio.manager.config(name).tls.insecure:
         out.warn(f"{name}: any certificate is accepted (insecure), so anybody on the way can read and change all of it")
     status = await studio.manager.settle(name)
-    if status.state == "needs_auth" and out.asker is not None and signs_in(studio.manager.config(name)):
+    if status.state == "needs_auth" and out.asker is not None and studio.manager.config(name).signs_in:
         return await late.sign_in_first(studio, name, status, out.asker, out)
     return status
 

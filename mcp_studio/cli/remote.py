@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_studio.auth.accounts import Accounts, applies
+from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import canonical
 from mcp_studio.auth.unattended import KINDS
 from mcp_studio.cli import targets
@@ -64,7 +64,7 @@ def refuse_own(server: ServerConfig) -> None:
     Raises:
         UsageError: it is one.
     """
-    if applies(server):
+    if server.signs_in:
         return
     if server.auth.kind == "none":
         raise UsageError(f'{server.name} is never signed in to: its entry says `kind = "none"`.')
@@ -76,7 +76,7 @@ def refuse_own(server: ServerConfig) -> None:
 
 def alone(server: ServerConfig) -> bool:
     """Whether its tokens are got without a person, whenever one is needed."""
-    return applies(server) and server.auth.kind in KINDS
+    return server.signs_in and server.auth.kind in KINDS
 
 
 def resource(server: ServerConfig) -> str:

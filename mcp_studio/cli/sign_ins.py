@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mcp_studio.auth.accounts import applies
 from mcp_studio.auth.model import Account
 from mcp_studio.cli import remote, signed_in
 from mcp_studio.cli.output import Output
@@ -23,7 +22,7 @@ async def overview(config: Config, out: Output) -> int:
     for server in config.servers.values():
         if not server.url:
             continue
-        account = left.get((remote.resource(server), server.auth.account)) if applies(server) else None
+        account = left.get((remote.resource(server), server.auth.account)) if server.signs_in else None
         rows.append(_row(server.name, account, own(server) or "no"))
         found.append(facts(server, account))
     known = {(remote.resource(server), server.auth.account) for server in config.servers.values() if server.url}
@@ -43,7 +42,7 @@ async def whole(config: Config, servers: list[ServerConfig], out: Output) -> int
     found: list[Json] = []
     missing: list[ServerConfig] = []
     for number, server in enumerate(servers):
-        account = await accounts.account(server) if applies(server) else None
+        account = await accounts.account(server) if server.signs_in else None
         found.append(facts(server, account, claims=True))
         if not own(server) and not (account and signed_in.usable(account)):
             missing.append(server)
@@ -65,7 +64,7 @@ def own(server: ServerConfig) -> str:
     """Why no person signs in to a server; empty where one does."""
     if remote.alone(server):
         return f"by itself ({server.auth.kind})"
-    if applies(server):
+    if server.signs_in:
         return ""
     return 'never (kind = "none")' if server.auth.kind == "none" else "by a header of its entry"
 

@@ -161,6 +161,18 @@ class ServerConfig:
             return "websocket"
         return "http" if self.url else "stdio"
 
+    @property
+    def signs_in(self) -> bool:
+        """Whether OAuth comes into play: it is remote, and nothing else was configured for it.
+
+        An Authorization header, or a user name in the address, leaves OAuth out unless `auth.kind` wants it.
+        """
+        if self.kind == "stdio" or self.auth.kind == "none":
+            return False
+        host = self.url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0]
+        given = "@" in host or any(name.lower() == "authorization" for name in self.headers)
+        return bool(self.auth.kind) or not given
+
 
 Keeping = Literal["keyring", "file", "memory"]
 """Where tokens and named secrets are kept: the OS keyring, an encrypted file that was asked for, or nowhere."""

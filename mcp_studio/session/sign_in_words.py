@@ -11,15 +11,6 @@ from mcp_studio.errors import StudioError
 
 _SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
 """Of a challenge (RFC 6750 3)."""
-_USER = re.compile(r"[a-z]+://[^/?#]*@")
-
-
-def signs_in(config: ServerConfig) -> bool:
-    """Whether signing in is a way to get at a server: it is remote, and its entry says nothing else."""
-    if not config.url or config.auth.kind == "none":
-        return False
-    given = any(name.lower() == "authorization" for name in config.headers) or bool(_USER.match(config.url))
-    return bool(config.auth.kind) or not given
 
 
 def command(config: ServerConfig, challenge: str = "") -> str:
@@ -34,7 +25,7 @@ def command(config: ServerConfig, challenge: str = "") -> str:
 def add_hint(error: StudioError, config: ServerConfig) -> None:
     """Have an error name the command that helps, where signing in would; one that says more stays as it is."""
     challenge = str(getattr(error, "challenge", ""))
-    if error.exit_code == 3 and (challenge or not error.hint) and signs_in(config):
+    if error.exit_code == 3 and (challenge or not error.hint) and config.signs_in:
         error.hint = f"Sign in: {command(config, challenge)}"
 
 

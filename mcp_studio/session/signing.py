@@ -19,7 +19,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.session import late
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.request import Spawn
-from mcp_studio.session.sign_in_words import asked_for, signs_in
+from mcp_studio.session.sign_in_words import asked_for
 from mcp_studio.session.signer import Clock, Signer
 from mcp_studio.transport.base import Transport
 from mcp_studio.transport.credentials import Credentials
@@ -109,7 +109,7 @@ class Signing:
         self, config: ServerConfig, limits: Limits, tap: ServerTap, clock: Clock | None, spoken: str = ""
     ) -> Transport:
         """A transport, not opened yet, with the credentials for it; `spoken`: see `make`."""
-        if not signs_in(config):
+        if not config.signs_in:
             return make(config, limits, tap, spoken=spoken)
 
         async def load() -> Credentials | None:

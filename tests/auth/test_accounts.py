@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.auth.accounts import applies
 from mcp_studio.auth.address import resource_of, tidy, usable
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import SignInNeeded
@@ -20,14 +19,14 @@ from tests.support import run
 
 def test_oauth_stays_out_where_something_else_is_configured() -> None:
     plain = ServerConfig("one", url="https://mcp.example/mcp")
-    assert applies(plain)
-    assert not applies(ServerConfig("one", command="x"))
-    assert not applies(replace(plain, auth=Auth(kind="none")))
+    assert plain.signs_in and replace(plain, url="https://mcp.example?as=ada@home").signs_in
+    assert not ServerConfig("one", command="x").signs_in
+    assert not replace(plain, auth=Auth(kind="none")).signs_in
     signed = replace(plain, headers={"authorization": "Bearer x"})
-    assert not applies(signed) and applies(replace(signed, auth=Auth(kind="code")))
-    named = replace(plain, url="https://ada:pw@mcp.example/mcp")
-    assert not applies(named) and applies(replace(named, auth=Auth(kind="code")))
-    assert applies(replace(plain, headers={"X-Api-Key": "k"}))
+    assert not signed.signs_in and replace(signed, auth=Auth(kind="code")).signs_in
+    named = replace(plain, url="HTTPS://ada:pw@mcp.example/mcp")
+    assert not named.signs_in and replace(named, auth=Auth(kind="code")).signs_in
+    assert replace(plain, headers={"X-Api-Key": "k"}).signs_in
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mcp_studio import browser
-from mcp_studio.auth.accounts import applies
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.unattended import KINDS
 from mcp_studio.config.model import Keeping, ServerConfig
@@ -84,7 +83,7 @@ class Signing:
         return self.studio.manager.config(server) if known else None
 
     def _applies(self, config: ServerConfig) -> bool:
-        if applies(config):
+        if config.signs_in:
             return True
         why = _NO_TOKENS[config.kind if config.kind == "stdio" else config.auth.kind]
         self._screen.studio_app.say(f"There is nothing to sign in to at {safe(config.name, 60)}. {why}", "warning")
