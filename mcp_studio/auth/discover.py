@@ -6,6 +6,7 @@ Specification 2026-07-28, basic/authorization; what older servers do instead is 
 from __future__ import annotations
 
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery
 from mcp_studio.auth.challenge import Challenge
@@ -36,8 +37,17 @@ class Resource(NamedTuple):
         return self.metadata.resource if self.metadata else ""
 
 
-async def ask_server(fetcher: Fetcher, config: ServerConfig) -> str:
-    """The challenge of a server, where nothing is known of it yet; empty where it gives none.
+class Asked(NamedTuple):
+    """What a server answered to a request without credentials."""
+
+    status: int
+    """0 where that could not be read."""
+    challenge: str = ""
+    """The `WWW-Authenticate` header of a 401."""
+
+
+async def ask_server(fetcher: Fetcher, config: ServerConfig) -> Asked:
+    """What a server wants, where nothing is known of it yet.
 
     Raises:
         StudioError: there is no server.
@@ -50,8 +60,8 @@ async def ask_server(fetcher: Fetcher, config: ServerConfig) -> str:
     except Unreachable:
         raise
     except StudioError:
-        return ""  # It is there, and what it says is not about signing in.
-    return answer.header("www-authenticate") if answer.status == 401 else ""
+        return Asked(0)  # It is there, and what it says is not about signing in.
+    return Asked(answer.status, answer.header("www-authenticate") if answer.status == 401 else "")
 
 
 async def find_resource(fetcher: Fetcher, config: ServerConfig, header: str) -> Resource:
@@ -124,6 +134,15 @@ async def find_own(fetcher: Fetcher, config: ServerConfig) -> IssuerMetadata:
                 found.raw, issuer=discovery.legacy_issuer(url), server=url, place=place, legacy=True
             )
     return IssuerMetadata.assumed(url)
+
+
+def unasked(config: ServerConfig, status: int) -> AuthFailed:
+    """A server that wants no credentials, and says nothing about where there are any."""
+    return AuthFailed(
+        f"{urlsplit(config.url).netloc.rpartition('@')[2]} answered a request without credentials with status {status} "
+        "instead of 401, and says nothing about signing in.",
+        hint="Nothing was sent to anybody else. Is its address right? It may want nothing, or a header with a key.",
+    )
 
 
 async def _document(fetcher: Fetcher, place: str, purpose: str) -> Document:

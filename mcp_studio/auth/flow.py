@@ -13,7 +13,7 @@ from mcp_studio.auth.address import resource_of
 from mcp_studio.auth.answers import Tokens
 from mcp_studio.auth.authorize import authorization_url
 from mcp_studio.auth.challenge import Challenge
-from mcp_studio.auth.discover import Resource, ask_server, find_issuer, find_own, find_resource
+from mcp_studio.auth.discover import Asked, Resource, ask_server, find_issuer, find_own, find_resource, unasked
 from mcp_studio.auth.dpop import Dpop, Use, use
 from mcp_studio.auth.failed import AuthFailed, said
 from mcp_studio.auth.fetch import Fetcher
@@ -49,6 +49,8 @@ class Flow:
         """Whether it was set aside, to go on later."""
         self.keeping = False
         """Whether what came is being kept, or is: there is no way back from there."""
+        self._open = 0
+        """The status of an answer that wants no credentials."""
         self._dpop: Dpop | None = None
         self._use: Use = "no"
 
@@ -104,8 +106,9 @@ class Flow:
         return next((one for one in waiting if one.state == query.get("state")), waiting[0])
 
     async def _protects(self, step: AuthStep) -> Resource:
-        challenge = self._challenge or await ask_server(self._fetcher, self._config)
-        found = await find_resource(self._fetcher, self._config, challenge)
+        asked = Asked(401, self._challenge) if self._challenge else await ask_server(self._fetcher, self._config)
+        self._open = asked.status if asked.status not in (0, 401, 403) else 0
+        found = await find_resource(self._fetcher, self._config, asked.challenge)
         step.detail = found.detail
         return found
 
@@ -114,6 +117,8 @@ class Flow:
         wanted = self._config.auth.issuer
         if resource.metadata is None and not wanted:
             issuer = await find_own(self._fetcher, self._config)
+            if self._open and not issuer.place:
+                raise unasked(self._config, self._open)
         else:
             issuer = await find_issuer(self._fetcher, self._config, await self._chosen(resource))
         await self._same_client(issuer)

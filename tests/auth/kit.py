@@ -73,7 +73,7 @@ class Web:
             while await self._one(reader, writer):
                 pass
         writer.transport.abort() if writer.transport.is_closing() else writer.close()
-        with suppress(ConnectionError):
+        with suppress(ConnectionError, asyncio.CancelledError):
             await writer.wait_closed()
         self._tasks.discard(task)
 

@@ -16,6 +16,7 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.vault.base import VaultRefused
 from mcp_studio.vault.memory import MemoryVault
+from tests.auth.kit import Ask, Reply, Web
 from tests.auth.signing import LIMITS, Desk, server, until, visit
 from tests.servers.auth_server import AuthServer
 from tests.support import run
@@ -443,5 +444,19 @@ def test_nothing_can_be_set_aside_in_memory(tmp_path: Path) -> None:
             assert sign_in.state == "browser"
             sign_in.cancel()
             await task
+
+    run(main())
+
+
+@pytest.mark.parametrize("status", [200, 404, 405])
+def test_a_server_that_wants_nothing_is_not_taken_for_an_old_one(tmp_path: Path, status: int) -> None:
+    def answer(ask: Ask) -> Reply:
+        return (status if ask.path == "/mcp" else 404, [("Content-Type", "application/json")], b"{}")
+
+    async def main() -> None:
+        async with Web(answer) as web:
+            sign_in = await Desk(tmp_path).done(server(web.url + "/mcp"))
+            assert sign_in.state == "failed" and f"status {status}" in texts(sign_in)
+            assert not [one for one in web.asked if one.path == "/register"]
 
     run(main())
