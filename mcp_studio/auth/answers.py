@@ -13,8 +13,9 @@ from typing import Literal
 
 from mcp_studio.auth import scopes as scope_words
 from mcp_studio.auth.failed import AuthFailed, said, without
+from mcp_studio.auth.fields import body_of
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
 from mcp_studio.record import record
 
 LONGEST = 65_536
@@ -25,6 +26,8 @@ SECRETS = frozenset(
     "access_token refresh_token id_token client_secret registration_access_token assertion device_secret".split()
 )
 """Fields of answers whose values are secret."""
+_NOWHERE = (404, 405)
+_PLACE = "token_endpoint in the metadata has to be the address where tokens are given out, by POST."
 _TOKEN = re.compile(r"[\x21-\x7e]+\Z")
 _HINTS: Mapping[str, str] = {
     "invalid_request": "It finds the request wrong; the exchange shows what was sent.",
@@ -84,7 +87,8 @@ def read(
         AuthFailed: there are no tokens, or none that can be used. `error` is the OAuth error code where one came.
     """
     answer = _object(status, body, who, secrets)
-    if "error" in answer or not 200 <= status < 300:
+    # Some write every field of theirs: `"error": null` beside a token says nothing.
+    if answer.get("error") or not 200 <= status < 300:
         raise _refused(status, answer, who, secrets)
     notes: dict[str, str] = {}
     kind = _kind(answer, who, dpop, exchange, notes)
@@ -110,7 +114,7 @@ def _object(status: int, body: bytes, who: str, secrets: Iterable[str]) -> dict[
             status=status,
         )
     try:
-        raw = loads(body, most=64, values=10_000)
+        raw = body_of(body, most=64, values=10_000)
     except JsonProblem as problem:
         raise _no_json(status, body, who, f"no JSON ({without(problem.reason, secrets)})", should) from None
     except LimitExceeded as problem:
@@ -125,9 +129,8 @@ def _no_json(status: int, body: bytes, who: str, came: str, should: str) -> Auth
     if status == 429 or status >= 500:
         busy = "wants fewer requests" if status == 429 else "failed"
         return AuthFailed(f"{who} {busy} (status {status}).", hint="Try again later.", status=status)
-    if status in (404, 405):
-        place = "token_endpoint in the metadata has to be the address where tokens are given out, by POST."
-        return AuthFailed(f"{who} is none (status {status}).", hint=place, status=status)
+    if status in _NOWHERE:
+        return AuthFailed(f"{who} is none (status {status}).", hint=_PLACE, status=status)
     if not body.strip():
         came = "nothing"
     elif body.lstrip()[:1] == b"<":
@@ -138,6 +141,8 @@ def _no_json(status: int, body: bytes, who: str, came: str, should: str) -> Auth
 def _refused(status: int, answer: dict[str, Json], who: str, secrets: Iterable[str]) -> AuthFailed:
     secrets = (*secrets, *(str(value) for name, value in answer.items() if name in SECRETS))
     error = answer.get("error")
+    if not isinstance(error, str) and status in _NOWHERE:
+        return AuthFailed(f"{who} is none (status {status}).", hint=_PLACE, status=status)
     if not isinstance(error, str) or not error:
         came = "no error" if error is None else f"the error {said(error)}"
         return AuthFailed(
@@ -161,7 +166,7 @@ def _refused(status: int, answer: dict[str, Json], who: str, secrets: Iterable[s
 
 def _kind(answer: dict[str, Json], who: str, dpop: str, exchange: bool, notes: dict[str, str]) -> str:
     value = answer.get("token_type")
-    kind = value.lower() if isinstance(value, str) else ""
+    kind = value.strip().lower() if isinstance(value, str) else ""
     if exchange:
         return "N_A"
     if value is None or value == "":

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+
 from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.failed import AuthFailed, said
-from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 
 MOST = 200
 """Entries of a list that are read."""
 LONGEST = 2_000
 """Characters of a text that are read."""
 _MISSING = object()
+
+
+def body_of(data: bytes, *, most: int, values: int) -> Json:
+    """The JSON of an answer; a byte order mark before it is overlooked (RFC 8259 8.1), as files of Windows have one.
+
+    Raises:
+        JsonProblem, LimitExceeded: as `jsontext.loads`.
+    """
+    if data[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
+        raise JsonProblem("it is written in UTF-16, and JSON in UTF-8")
+    return loads(data.removeprefix(BOM_UTF8), most=most, values=values)
 
 
 class Fields:

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery
 from mcp_studio.auth.failed import AuthFailed, said
-from mcp_studio.auth.fields import Fields
+from mcp_studio.auth.fields import Fields, body_of
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, mapping
 from mcp_studio.record import record
 
 DEPTH = 32
@@ -44,10 +44,14 @@ def document(status: int, body: bytes, place: str) -> Document:
         return Document(None, f"{place} failed with status {status}.", True)
     if 300 <= status < 400:
         return Document(None, f"{place} sends elsewhere (status {status}), which is not followed.")
-    if status != 200:
+    if status in (401, 403, 407):
+        return Document(None, f"{place} is not open (status {status}); everybody has to be able to read it.")
+    if not 200 <= status < 300:
         return Document(None, f"Nothing is at {place} (status {status}).")
+    if not body.strip():
+        return Document(None, f"At {place} is an empty answer (status {status}); it has to be a JSON object.")
     try:
-        raw = loads(body, most=DEPTH, values=VALUES)
+        raw = body_of(body, most=DEPTH, values=VALUES)
     except JsonProblem as problem:
         kind = "HTML" if body.lstrip()[:1] == b"<" else f"no JSON ({problem.reason})"
         return Document(None, f"At {place} is {kind}; it has to be a JSON object.")

@@ -57,6 +57,12 @@ def judge(query: str, expected: Expected) -> str:
     states = [value for name, value in pairs if name == "state"]
     # Whoever knows the state has it from the authorization server: what else is wrong is a failure of that one.
     if not any(hmac.compare_digest(one.encode("utf-8", "replace"), expected.state.encode()) for one in states[:10]):
+        if not pairs:
+            raise NotOurs(
+                "A redirect came without anything in it.",
+                hint="The authorization server has to send its answer after a ?. What stands after a # stays in the "
+                "browser: if it is there, paste the whole address.",
+            )
         came = "another state than was sent" if any(states) else "no state"
         raise NotOurs(
             f"A redirect came with {came}: it does not belong to this sign-in.",
@@ -122,6 +128,7 @@ def _check_issuer(iss: str | None, expected: Expected) -> None:
 def _refused(values: Mapping[str, str]) -> AuthFailed:
     error = values["error"]
     words = _ERRORS.get(error, "The authorization server refused")
+    error = error or "without an error code"
     said_so = values.get("error_description", "")
     page = values.get("error_uri", "")
     return AuthFailed(
@@ -159,6 +166,8 @@ def query_of(text: str, redirect_uri: str) -> str:
         raise UsageError(
             "That is not the address that the browser is sent back to.", hint=f"It begins with {redirect_uri}?…"
         )
+    if not came.query and "state=" in came.fragment:
+        return came.fragment
     if not came.query:
         raise UsageError("That address has no query.", hint="It holds code=… and state=… after a ?.")
     return came.query

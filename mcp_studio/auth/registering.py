@@ -8,11 +8,12 @@ from dataclasses import replace
 from mcp_studio.auth import registration, scopes
 from mcp_studio.auth.failed import AuthFailed, said, without
 from mcp_studio.auth.fetch import Fetched, Fetcher
+from mcp_studio.auth.fields import body_of
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import Client
 from mcp_studio.auth.person import Means, Person
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import JsonProblem, dumps, loads, mapping
+from mcp_studio.jsontext import JsonProblem, dumps, mapping
 
 _HINT = (
     "It has to register clients like this one (RFC 7591); or a client that somebody registered by hand can be named: "
@@ -72,7 +73,7 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
         "registration", "POST", issuer.registration_endpoint, headers=headers, body=dumps(asked)
     )
     try:
-        raw = loads(answer.body, most=64, values=10_000)
+        raw = body_of(answer.body, most=64, values=10_000)
     except (JsonProblem, LimitExceeded):
         raw = None
     if not 200 <= answer.status < 300:

@@ -218,3 +218,13 @@ def test_no_answer_makes_another_error(changes: dict[str, Json], other: Json, st
 def test_no_bytes_make_another_error(body: bytes, status: int) -> None:
     with pytest.raises(AuthFailed):
         read(body, status)
+
+
+@pytest.mark.parametrize("answer", [{**GOOD, "error": None}, {**GOOD, "error": ""}, {**GOOD, "token_type": "Bearer "}])
+def test_what_frameworks_add_to_tokens_does_no_harm(answer: Json) -> None:
+    assert read(answer).access_token == TOKEN and read(b"\xef\xbb\xbf" + json.dumps(answer).encode())
+
+
+def test_a_wrong_address_is_said_also_where_frameworks_answer_with_json() -> None:
+    with pytest.raises(AuthFailed, match="is none"):
+        read({"detail": "Not Found"}, 404)

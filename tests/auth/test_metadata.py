@@ -242,14 +242,16 @@ def test_the_issuer_of_the_first_specification_may_end_with_a_slash() -> None:
     "status, body, broken, words",
     [
         (404, b"", False, "status 404"),
-        (401, b"{}", False, "status 401"),
+        (401, b"{}", False, "not open (status 401)"),
+        (203, b"", False, "empty answer (status 203)"),
         (302, b"", False, "elsewhere"),
         (500, b"{}", True, "failed"),
         (503, b"", True, "failed"),
         (429, b"", True, "failed"),
         (200, b"<!doctype html>", False, "HTML"),
-        (200, b"", False, "no JSON"),
-        (200, b"\xff\xfe\x00", False, "no JSON"),
+        (200, b"", False, "empty answer"),
+        (200, b"\xff\xfe{\x00}\x00", False, "UTF-16"),
+        (200, b"\xef\xbb\xbf\xef\xbb\xbf{}", False, "no JSON"),
         (200, b"[1]", False, "a list"),
         (200, b'"x"', False, '"x"'),
         (200, b"[" * 5000, False, "no "),
@@ -293,3 +295,7 @@ def test_no_issuer_metadata_makes_another_error(changes: dict[str, Json], other:
 def test_no_answer_makes_an_error(body: bytes, status: int) -> None:
     found = document(status, body, PLACE)
     assert (found.raw is None) is bool(found.why)
+
+
+def test_a_byte_order_mark_and_another_success_do_no_harm() -> None:
+    assert document(200, b'\xef\xbb\xbf{"a": 1}', PLACE).raw == {"a": 1} == document(203, b'{"a": 1}', PLACE).raw

@@ -128,6 +128,7 @@ def test_a_redirect_counts_once() -> None:
         ("invalid_target", "this server"),
         ("temporarily_unavailable", "overloaded"),
         ("something_else", "something_else"),
+        ("", "without an error code"),
         ("x" * 5000, "refused"),
     ],
 )
@@ -184,6 +185,7 @@ def test_any_text_is_judged(text: str) -> None:
         "HTTP://127.0.0.1:7338/callback?code=a&state=b",
         "127.0.0.1:7338/callback?code=a&state=b",
         f"{REDIRECT}?code=a&state=b#",
+        f"{REDIRECT}#code=a&state=b",
     ],
 )
 def test_a_pasted_address_is_understood(text: str) -> None:
@@ -207,3 +209,9 @@ def test_a_pasted_address_is_understood(text: str) -> None:
 def test_why_a_pasted_text_is_none_is_said(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         query_of(text, REDIRECT)
+
+
+def test_a_redirect_without_anything_may_have_it_after_a_number_sign() -> None:
+    with pytest.raises(NotOurs) as caught:
+        judge("", expected())
+    assert "after a #" in caught.value.hint
