@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import cast
 from urllib.parse import parse_qsl
 
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import JsonProblem, loads
 from mcp_studio.transport.tap import Headers
 
 _SHOWN = 64 * 1024
@@ -34,8 +35,8 @@ def secrets_in(body: bytes) -> list[str]:
     if not body:
         return []
     try:
-        found = list(_values(json.loads(body), _DEPTH))
-    except (ValueError, RecursionError):
+        found = list(_values(loads(body), _DEPTH))
+    except (JsonProblem, LimitExceeded):
         found = [value for name, value in _form(body) if name in _SECRET]
     return [one for one in dict.fromkeys(found) if len(one) <= _LONGEST][:_MANY]
 

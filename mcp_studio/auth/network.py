@@ -84,7 +84,8 @@ def check_address(address: str, host: str, what: str, reach: Reach) -> None:
     # Where the machines of clouds tell their secrets there is no authorization server, however near the MCP server is.
     if _is_global(found) or (reach == "loopback" and not near.is_link_local):
         return
-    if reach == "private" and near.is_private and not (near.is_loopback or near.is_link_local or near.is_unspecified):
+    elsewhere = near.is_loopback or near.is_link_local or near.is_unspecified or near.is_multicast
+    if reach == "private" and not elsewhere:
         return
     kind = "of this machine" if near.is_loopback or near.is_unspecified else "of a private network"
     raise AuthFailed(

@@ -45,7 +45,8 @@ class GrantStore:
         self._open = vault
         self._locks = state / "locks"
         self._learn = learn
-        self._index = Index(None if memory else state / FILE)
+        self._file = None if memory else state / FILE
+        self._index = Index(self._file)
         self._vault: Vault | None = None
         self._guard = threading.Lock()
         self.lasting = not memory
@@ -204,33 +205,37 @@ class GrantStore:
         vault = self._ready()
         with self._changing():
             vault.set(_name("grant", grant.resource, grant.account), encode(grant))
-            self._index.load().put(grant, server, vault.place)
-            self._index.save()
+            index = self._fresh()
+            index.put(grant, server, vault.place)
+            index.save()
 
     def _remove(self, resource: str, account: str) -> bool:
         with self._changing():
-            if (resource, account) not in self._index.load().grants:
+            index = self._fresh()
+            if (resource, account) not in index.grants:
                 return False
             # What cannot be deleted stays in the list: it is still there.
             self._ready().delete(_name("grant", resource, account))
-            self._index.grants.pop((resource, account), None)
-            self._index.save()
+            index.grants.pop((resource, account), None)
+            index.save()
             return True
 
     def _save_client(self, client: Client, account: str) -> None:
         vault = self._ready()
         with self._changing():
             vault.set(_name("client", client.issuer, account), encode(client))
-            self._index.load().clients.add((client.issuer, account))
-            self._index.save()
+            index = self._fresh()
+            index.clients.add((client.issuer, account))
+            index.save()
 
     def _remove_client(self, issuer: str, account: str) -> bool:
         with self._changing():
-            if (issuer, account) not in self._index.load().clients:
+            index = self._fresh()
+            if (issuer, account) not in index.clients:
                 return False
             self._ready().delete(_name("client", issuer, account))
-            self._index.clients.discard((issuer, account))
-            self._index.save()
+            index.clients.discard((issuer, account))
+            index.save()
             return True
 
     def _waiting(self, name: str) -> list[Pending]:
@@ -264,6 +269,10 @@ class GrantStore:
             left = [one for one in waiting if one.state != pending.state]
             self._wait(name, left)
             return len(left) < len(waiting)
+
+    def _fresh(self) -> Index:
+        """The list as it is now, to be changed in this thread: the event loop reads the other one."""
+        return Index(self._file).load() if self._file else self._index
 
     def _changing(self) -> AbstractContextManager[object]:
         return FileLock(self._locks / "sign-ins.lock", "the list of sign-ins") if self.lasting else self._guard

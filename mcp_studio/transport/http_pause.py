@@ -55,6 +55,8 @@ def in_words(seconds: float) -> str:
 
 def _date(value: str) -> float | None:
     try:
-        return parsedate_to_datetime(value).timestamp() if value else None
+        found = parsedate_to_datetime(value) if value else None
+        # Without a zone it is universal time (RFC 9110 5.6.7); Python would take it for ours.
+        return found and (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None

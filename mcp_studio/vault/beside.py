@@ -8,8 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
-from mcp_studio.errors import StudioError
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -20,7 +18,7 @@ async def beside(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     Cancelled, it is not waited for any longer; what it does still happens.
 
     Raises:
-        OSError, ValueError, StudioError: what the work raised; it may raise nothing else.
+        Exception: what the work raised.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
@@ -37,7 +35,7 @@ async def beside(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         answer: tuple[T | None, Exception | None]
         try:
             answer = work(*args, **named), None
-        except (OSError, ValueError, StudioError) as problem:
+        except Exception as problem:  # boundary: whoever waits would do so for ever
             answer = None, problem
         with suppress(RuntimeError):  # the loop may have ended meanwhile
             loop.call_soon_threadsafe(tell, *answer)

@@ -195,6 +195,10 @@ def test_how_near_a_server_is() -> None:
     assert reach_of([]) == "public"
     check_address("8.8.8.8", "as.example", "authorization server", "public")
     check_address("10.0.0.2", "as.local", "authorization server", "private")
+    check_address("100.64.0.2", "as.tailnet", "authorization server", "private")
+    for address in ("127.0.0.1", "::", "fe80::1", "169.254.169.254", "224.0.0.1", "ff02::1"):
+        with pytest.raises(AuthFailed):
+            check_address(address, "as.local", "authorization server", "private")
     check_address("127.0.0.1", "localhost", "authorization server", "loopback")
 
 

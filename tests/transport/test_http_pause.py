@@ -62,6 +62,18 @@ def test_a_number_of_seconds_and_a_date_are_understood() -> None:
     assert (asked(Told(wait="9" * 50)) or 0) < 500 * 86_400
 
 
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone of a process cannot be set here")
+def test_a_date_without_a_zone_is_universal_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the old form of C's asctime, which has to be understood (RFC 9110 5.6.7)."""
+    with monkeypatch.context() as zone:
+        zone.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        written = (datetime.now(UTC) + timedelta(seconds=60)).strftime("%a %b %d %H:%M:%S %Y")
+        found = asked(Told(wait=written))
+    time.tzset()
+    assert found is not None and 50 < found < 70
+
+
 def test_only_short_pauses_of_statuses_that_did_nothing_are_taken() -> None:
     assert pause_of(Told(429, "2"), 5) == 2 and pause_of(Told(503, "2"), 5) == 2
     assert pause_of(Told(429, "6"), 5) is None and pause_of(Told(429), 5) is None

@@ -1,0 +1,39 @@
+"""Waiting for what may wait for a person."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from mcp_studio.vault.beside import beside
+from tests.support import run
+
+
+def test_what_is_raised_comes_back_whatever_it_is() -> None:
+    """A library of the system may raise anything: nobody waits for an answer that never comes."""
+
+    def fails(kind: type[Exception]) -> None:
+        raise kind("no")
+
+    async def main() -> None:
+        assert await beside(lambda: 1) == 1
+        for kind in (OSError, ValueError, KeyError, MemoryError):
+            with pytest.raises(kind):
+                await beside(fails, kind)
+
+    run(main())
+
+
+def test_whoever_leaves_is_not_held_up() -> None:
+    async def main() -> None:
+        done = threading.Event()
+        task = asyncio.create_task(beside(done.wait, 10))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        done.set()
+
+    run(main(), timeout=2)
