@@ -90,7 +90,7 @@ class Access:
         grant = await self._holder.current()
         if grant is None:
             return []
-        if expiring(grant):
+        if expiring(grant) and self._holder.renewable(grant):
             grant = await self._in_time(grant)
         proofs = await self._holder.proofs(grant)
         if proofs is None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import cast
 from urllib.parse import parse_qsl
 
+from mcp_studio.auth.fields import body_of
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import JsonProblem, loads
+from mcp_studio.jsontext import JsonProblem
 from mcp_studio.transport.tap import Headers
 
 _SHOWN = 64 * 1024
@@ -35,7 +36,7 @@ def secrets_in(body: bytes) -> list[str]:
     if not body:
         return []
     try:
-        found = list(_values(loads(body), _DEPTH))
+        found = list(_values(body_of(body, most=64, values=10_000), _DEPTH))
     except (JsonProblem, LimitExceeded):
         found = [value for name, value in _form(body) if name in _SECRET]
     return [one for one in dict.fromkeys(found) if len(one) <= _LONGEST][:_MANY]

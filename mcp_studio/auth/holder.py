@@ -70,6 +70,11 @@ class Holder:
         """What signing in brought, or that there is nothing any more."""
         self.grant, self._unsaved = grant, False
 
+    def renewable(self, grant: Grant) -> bool:
+        """Whether there may be another token without a person: by refreshing, or as another process has one. Cheap."""
+        known = self.store.stamp(self.resource, self.account)
+        return bool(grant.refresh_token) or not known.startswith(f"{grant.obtained} {grant.expires} ")
+
     async def proofs(self, grant: Grant) -> Dpop | None:
         """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
         if not grant.dpop_key:

@@ -53,6 +53,35 @@ def test_a_grant_without_a_person_that_fails_is_asked_for_once_by_all_who_wait(t
     run(main())
 
 
+def test_a_token_that_ends_and_cannot_be_renewed_is_no_reason_to_ask_the_vault_each_time(tmp_path: Path) -> None:
+    class Counting(MemoryVault):
+        def get(self, name: str) -> str | None:
+            asked.append(name)
+            return super().get(name)
+
+    asked: list[str] = []
+
+    async def main() -> None:
+        vault = Counting()
+        async with AuthServer("no-refresh") as world:
+            desks, config = [Desk(tmp_path, vault), Desk(tmp_path, vault)], server(world.url)
+            assert (await desks[0].done(config)).state == "done"
+            await desks[0].age(config)
+            for desk in desks:
+                desk.accounts._holder(config).put(None)  # pyright: ignore[reportPrivateUsage]
+            callers = [Caller(desk, config, agrees=None) for desk in desks]
+            assert [await caller.call() for caller in callers * 3] == [200] * 6
+            assert len(asked) == 3  # By `age`, and once by each.
+            await desks[1].done(config)  # Somebody signs in anew: the other one hears of it.
+            assert await callers[0].call() == 200
+            sent = {one.headers.get("authorization") for one in world.seen("/mcp")} - {None}
+            assert len(sent) == 2 and len(asked) == 4
+            for caller in callers:
+                await caller.edge.close(1)
+
+    run(main())
+
+
 def test_signing_out_takes_back_what_came_while_it_waited(tmp_path: Path) -> None:
     async def main() -> None:
         async with signed_in(tmp_path) as (world, desk, _caller):
