@@ -18,6 +18,7 @@ from mcp_studio.safetext import hidden_in, safe
 from mcp_studio.tui import actions, clipboard, late, late_auth, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.driver import prompt_driver
+from mcp_studio.tui.gate import Gate
 from mcp_studio.tui.key_order import KeyOrder
 from mcp_studio.tui.screens.main import MainScreen
 from mcp_studio.tui.views.glyphs import choose
@@ -55,6 +56,8 @@ class StudioApp(App[int]):
         self.failure: Exception | None = None
         """The mistake of our own that ended the app."""
         self._letter_at = 0.0
+        self.gate = Gate()
+        """Through which a passphrase is asked for here; whoever starts the servers before may put one in its place."""
         self._asked_before: AskPassphrase | None = None
         self._said: dict[str, float] = {}
         self.animation_level = "none"
@@ -141,7 +144,8 @@ class StudioApp(App[int]):
         """Say what of the person's own files could not be used, and once that nothing is recorded any more."""
         self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))
         self._asked_before = keyring.passphrase()
-        keyring.ask_with(late_auth.asking_passphrase(self))
+        self.gate.open(late_auth.asking_passphrase(self))
+        keyring.ask_with(self.gate.ask)
         for bad in self._bad_themes:
             self.say(f"{bad.file.name}: {bad.reason}", "warning")
         for sentence in self._bad_keys:
@@ -149,6 +153,7 @@ class StudioApp(App[int]):
 
     def on_unmount(self) -> None:
         """Nobody can be asked here any more."""
+        self.gate.open(None)
         keyring.ask_with(self._asked_before)
 
     # Telling the person

@@ -15,6 +15,8 @@ from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.tui import crash, logs, skeleton
+from mcp_studio.tui.gate import Gate
+from mcp_studio.vault import keyring
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -42,6 +44,8 @@ def _run(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redac
     with _quick_imports():
         from mcp_studio.studio import Studio
 
+    gate, before = Gate(), keyring.passphrase()
+
     async def main() -> tuple[int, BaseException | None, Redactor]:
         async with Studio.open(config, paths, can_ask=True, origin="studio") as studio:
             handler = logs.install(paths.state / "mcp-studio.log", studio.redactor)
@@ -52,13 +56,19 @@ def _run(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redac
                     from mcp_studio.tui.app import StudioApp
                 await _catch_up(studio)
                 app = StudioApp(studio)
+                app.gate = gate
                 with _signals(app):
                     code = await app.run_async() or 0
                 return code, app.failure, studio.redactor
             finally:
                 logs.uninstall(handler)
 
-    return asyncio.run(main())
+    keyring.ask_with(gate.ask)
+    try:
+        return asyncio.run(main())
+    finally:
+        gate.open(None)
+        keyring.ask_with(before)
 
 
 async def _catch_up(studio: Studio) -> None:

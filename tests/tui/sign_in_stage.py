@@ -205,7 +205,6 @@ async def signing(
     async def known(studio: Studio, server: str) -> Any:
         return await accounts.account(server)
 
-    monkeypatch.setattr("mcp_studio.tui.screens.signing.applies", lambda config: bool(config.url))
     monkeypatch.setattr(Studio, "accounts", accounts, raising=False)
     monkeypatch.setattr(Studio, "sign_in", sign_in, raising=False)
     monkeypatch.setattr(Begun, "running", lambda _, server: runs[-1] if runs and not runs[-1].over else None)

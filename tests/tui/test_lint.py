@@ -83,8 +83,9 @@ def test_only_the_bridge_listens_to_the_stores() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".changed.connect")
     }
-    # A call is no store: whoever started it listens to its own.
-    assert listening == {"mcp_studio/tui/bridge.py", "mcp_studio/tui/screens/calling.py"}
+    # Calls and sign-ins are no stores: whoever began one listens to it, and whoever shows it.
+    own = {f"mcp_studio/tui/screens/{name}.py" for name in ("calling", "signing", "sign_in_view")}
+    assert listening == {"mcp_studio/tui/bridge.py", *own}
 
 
 def test_panels_and_views_know_no_studio() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from mcp_studio.errors import StudioError
 from mcp_studio.tui import token_text
+from mcp_studio.tui.gate import Gate
 from mcp_studio.tui.screens.passphrase import PassphraseDialog
 from mcp_studio.tui.screens.token_view import TokenView
 from mcp_studio.vault import keyring
@@ -156,3 +157,14 @@ def test_a_passphrase_is_asked_for_from_any_thread() -> None:
             await stage.shows("A new passphrase")
 
     run(main())
+
+
+def test_who_asks_before_there_is_a_screen_waits_for_it() -> None:
+    gate, answers = Gate(), list[str]()
+    thread = threading.Thread(target=lambda: answers.append(gate.ask(False)), daemon=True)
+    thread.start()
+    assert answers == []
+    gate.open(lambda new: "given")
+    thread.join(10)
+    gate.open(None)
+    assert answers == ["given"] and gate.ask(False) == ""
