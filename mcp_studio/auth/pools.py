@@ -65,7 +65,8 @@ class Pools:
         # Through a proxy only it knows where the name leads: what is private to it has to be closed there.
         key = (host == self._host, parts.scheme == "https", route)
         if key not in self._pools:
-            self._pools[key] = await asyncio.to_thread(self._made, *key, await self.reach())
+            await self.reach()
+            self._pools[key] = await asyncio.to_thread(self._made, *key)
         return self._pools[key]
 
     async def _check(self, host: str, what: str) -> None:
@@ -77,9 +78,19 @@ class Pools:
         for address in addresses:
             check_address(address, host, what, reach)
 
-    def _made(
-        self, own: bool, secure: bool, route: proxies.Route | None, reach: Reach
-    ) -> httpcore2.AsyncConnectionPool:
+    def look(self, peer: object, host: str) -> None:
+        """Whether a connected socket's peer may be talked to; `peer` is what `getpeername` says.
+
+        Whoever made the name of the MCP server resolve to something near, and answers from afar, gains nothing.
+
+        Raises:
+            AuthFailed: it may not, or nobody knows who it is.
+        """
+        if host == self._host and reach_of([_address(peer, host)]) == "public":
+            self._reach = "public"
+        check_address(_address(peer, host), host, "an authorization server", self._reach or "public")
+
+    def _made(self, own: bool, secure: bool, route: proxies.Route | None) -> httpcore2.AsyncConnectionPool:
         import httpcore2
 
         return httpcore2.AsyncConnectionPool(
@@ -88,7 +99,7 @@ class Pools:
             proxy=_proxy(route, lambda: self._context(self._others)) if route else None,
             max_connections=_CONNECTIONS,
             keepalive_expiry=_KEEP_ALIVE,
-            network_backend=None if route else guarded(reach),
+            network_backend=None if route else guarded(self.look),
         )
 
     def _context(self, trust: Tls) -> ssl.SSLContext:
@@ -115,8 +126,8 @@ def _proxy(route: proxies.Route, context: Callable[[], ssl.SSLContext]) -> httpc
     return httpcore2.Proxy(url, auth=made.raw_auth, headers=made.headers.raw, ssl_context=made.ssl_context)
 
 
-def guarded(reach: Reach) -> httpcore2.AsyncNetworkBackend:
-    """A network that gives out no connection to an address nearer than `reach` allows."""
+def guarded(look: Callable[[object, str], None]) -> httpcore2.AsyncNetworkBackend:
+    """A network that gives out no connection to a peer of a host that `look` refuses."""
     import httpcore2
 
     class Guarded(httpcore2.AsyncNetworkBackend):
@@ -137,7 +148,7 @@ def guarded(reach: Reach) -> httpcore2.AsyncNetworkBackend:
             stream = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
             peer: object = stream.get_extra_info("server_addr")
             try:
-                check_peer(peer, host, reach)
+                look(peer, host)
             except AuthFailed:
                 await stream.aclose()
                 raise
@@ -146,12 +157,7 @@ def guarded(reach: Reach) -> httpcore2.AsyncNetworkBackend:
     return Guarded()
 
 
-def check_peer(peer: object, host: str, reach: Reach) -> None:
-    """Whether a connected socket's peer may be talked to; `peer` is what `getpeername` says.
-
-    Raises:
-        AuthFailed: it may not, or nobody knows who it is.
-    """
+def _address(peer: object, host: str) -> str:
     if not (isinstance(peer, tuple) and peer and isinstance(peer[0], str)):
         raise AuthFailed(f"It cannot be seen where the connection to {host} leads; nothing was sent there.")
-    check_address(peer[0], host, "an authorization server", reach)
+    return peer[0]

@@ -11,7 +11,7 @@ from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.fetch import FIRST, Fetcher
 from mcp_studio.auth.model import AuthExchange, NextRequest
 from mcp_studio.auth.network import check_address, check_url, reach_of
-from mcp_studio.auth.pools import check_peer
+from mcp_studio.auth.pools import Pools
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
@@ -179,13 +179,13 @@ def test_a_public_server_cannot_lead_to_addresses_that_only_we_reach(address: st
     with pytest.raises(AuthFailed):
         check_address(address, "as.example", "authorization server", "public")
     with pytest.raises(AuthFailed):
-        check_peer((address, 443), "as.example", "public")
+        Pools(config("https://mcp.example/mcp"), 1).look((address, 443), "as.example")
 
 
 def test_a_peer_that_nobody_knows_is_refused() -> None:
     for peer in (None, "socket", ()):
         with pytest.raises(AuthFailed):
-            check_peer(peer, "as.example", "public")
+            Pools(config("https://mcp.example/mcp"), 1).look(peer, "as.example")
 
 
 def test_how_near_a_server_is() -> None:
@@ -200,6 +200,27 @@ def test_how_near_a_server_is() -> None:
         with pytest.raises(AuthFailed):
             check_address(address, "as.local", "authorization server", "private")
     check_address("127.0.0.1", "localhost", "authorization server", "loopback")
+
+
+def test_a_server_that_only_seems_to_be_near_leads_nowhere_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DNS rebinding the other way round: its name resolves to something near, and it answers from afar."""
+
+    async def near(host: str) -> list[str]:
+        return ["10.0.0.5"]
+
+    monkeypatch.setattr("mcp_studio.auth.pools.resolve", near)
+
+    async def main() -> None:
+        pools = Pools(config("https://mcp.example/mcp"), 1)
+        assert await pools.reach() == "private"
+        pools.look(("10.0.0.6", 443), "intranet.example")
+        pools.look(("8.8.8.8", 443), "mcp.example")
+        with pytest.raises(AuthFailed, match="public"):
+            pools.look(("10.0.0.6", 443), "intranet.example")
+        with pytest.raises(AuthFailed, match="public"):
+            await pools.get("https://intranet.example/token", "token endpoint")
+
+    run(main())
 
 
 def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
