@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from codecs import BOM_UTF8
 
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.outgoing import Outgoing
@@ -87,7 +88,8 @@ async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
     body = await answer.read(wire.limits.message)
     if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
         raise wrong_type(answer, place, body)
-    wire.deliver(body, answer.exchange, answer.root)
+    marked = body.startswith(BOM_UTF8)  # It may be overlooked (RFC 8259 8.1).
+    wire.deliver(body.removeprefix(BOM_UTF8), answer.exchange, None if marked else answer.root)
     if not waiting.answered:
         raise HttpBroken(
             f"What {place} sent does not answer the request: {excerpt(body)}",

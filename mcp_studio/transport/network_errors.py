@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import socket
 import ssl
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from mcp_studio.transport.http_errors import EXCERPT, HttpBroken, HttpFailure, H
 from mcp_studio.transport.tls_errors import tls_failure
 
 _CUT = ("without sending complete message", "incomplete chunked", "unexpectedly closed")
+_BYTES = re.compile(r"""bytearray\(b(['"].*['"])\)""")
 _NO_WAY = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
 
 
@@ -89,11 +91,30 @@ def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> Http
     if any(words in text for words in _CUT):
         return HttpLost(f"{place} closed the connection in the middle of its answer.")
     if "RemoteProtocolError" in names:
-        hint = "Does this port want https:// instead?" if "\\x15\\x03" in text else ""
-        return HttpBroken(f"What {place} answered is not HTTP: {_reason(chain[:1])}.", hint=hint)
+        return _broken(text, _reason(chain[:1]), place)
     if any(isinstance(link, ConnectionResetError | BrokenPipeError) for link in chain):
         return HttpLost(f"{place} reset the connection before its answer was complete.")
     return HttpLost(f"The connection to {place} ended before its answer was complete: {_reason(chain)}.")
+
+
+def _broken(text: str, reason: str, place: str) -> HttpFailure:
+    """An answer that is none; the libraries below name their own parts rather than what came."""
+    hint = ""
+    if "\\x15\\x03" in text:
+        hint = "Does this port want https:// instead?"
+    elif "illegal request line" in text:
+        reason = "it does not begin with a status line"
+        hint = "Does this port want https:// instead, or speak HTTP/2 alone, or something else than HTTP?"
+    elif "bytearray(b'HTTP/2" in text:
+        hint = "HTTP/2 begins with a handshake; without one HTTP/1.1 is spoken here."
+    elif "_SWITCH_" in text:
+        reason = "it switches to another protocol, which nobody asked for"
+    elif "status_code" in text:
+        reason = "its status is no number from 100 to 999"
+    elif "buffer too long" in text:
+        reason = "its headers, trailers or chunk lines are too long"
+    reason = _BYTES.sub(r"\1", reason)
+    return HttpBroken(f"What {place} answered is not HTTP: {reason}.", hint=hint)
 
 
 def _chain(problem: BaseException) -> Iterator[BaseException]:

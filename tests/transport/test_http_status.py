@@ -10,7 +10,7 @@ from mcp_studio.errors import ProtocolError, SignInNeeded, Unreachable
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpSignIn
 from tests.servers.http_bad import Bad, body, meet, raw
 from tests.servers.http_kit import modern, opened, request
-from tests.servers.http_raw import RawServer, Reply
+from tests.servers.http_raw import RawServer, Reply, Request
 from tests.support import run
 
 
@@ -30,6 +30,10 @@ from tests.support import run
         (body('{"jsonrpc":"2.0","method":"notifications/message"}'), "does not answer the request"),
         (raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n"), "is not HTTP"),
         (raw(b"\x15\x03\x01\x00\x02\x02\x46"), "is not HTTP"),
+        (raw(b"\x00\x00\x12\x04" + bytes(23)), "does not begin with a status line"),
+        (raw(b"HTTP/2 200 OK\r\n\r\n"), "illegal status line: 'HTTP/2 200 OK'"),
+        (raw(b"HTTP/1.1 000 Zero\r\n\r\n"), "no number from 100 to 999"),
+        (raw(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), "switches"),
         (raw(b"HTTP/1.1 999999 OK\r\n\r\n"), "is not HTTP"),
         (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"), "is not HTTP"),
         (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), "is not HTTP"),
@@ -47,6 +51,18 @@ def test_whatever_looks_like_json_is_delivered_before_it_is_judged() -> None:
         _, line = meet(body(text))
         assert line.box.frames[0] == text.encode()
         assert line.tap.came[0] == (1, text.encode())
+
+
+def test_a_byte_order_mark_before_json_is_overlooked() -> None:
+    async def main() -> None:
+        async def answer(got: Request, reply: Reply) -> None:
+            text = json.dumps({"jsonrpc": "2.0", "id": got.json["id"], "result": {}})
+            await reply.body("200 OK", b"\xef\xbb\xbf" + text.encode())
+
+        async with RawServer(answer) as server, opened(server.url) as line:
+            assert (await line.ask(modern(1, "server/discover")))["result"] == {}
+
+    run(main())
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 406, 429, 500, 503])
