@@ -134,7 +134,7 @@ class Signing:
         tap.person_asked()
         try:
             asked = self._asked.get(config.name) or self._put(config, supervisor, request)
-            if agreed := await self._join(asked):
+            if agreed := await self._join(config.name, asked):
                 self._declined.pop(config.name, None)
             else:
                 self._declined[config.name] = connection
@@ -166,12 +166,11 @@ class Signing:
             if answer.by and under_way is not None:  # nobody has answered, but somebody is at it
                 agreed = await _over(under_way)
         finally:
-            if self._asked.get(name) is asked:
-                del self._asked[name]
+            self._forget(name, asked)
             if not asked.answer.done():
                 asked.answer.set_result(agreed)
 
-    async def _join(self, asked: _Asked) -> bool:
+    async def _join(self, name: str, asked: _Asked) -> bool:
         """Wait for an answer with others; who leaves last takes the question back."""
         asked.waiters += 1
         try:
@@ -179,7 +178,12 @@ class Signing:
         finally:
             asked.waiters -= 1
             if not asked.waiters and asked.task is not None:
+                self._forget(name, asked)  # who comes now is not answered by what ends
                 asked.task.cancel()
+
+    def _forget(self, name: str, asked: _Asked) -> None:
+        if self._asked.get(name) is asked:
+            del self._asked[name]
 
     # ------------------------------------------------------------------ a person begins
 
