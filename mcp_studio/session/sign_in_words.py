@@ -11,6 +11,8 @@ from mcp_studio.errors import StudioError
 
 _SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
 """Of a challenge (RFC 6750 3)."""
+_TOKENS = re.compile(r"\b(bearer|dpop)\b", re.IGNORECASE)
+"""The schemes for which signing in gets something; Basic and others want what a person has."""
 
 
 def command(config: ServerConfig, challenge: str = "") -> str:
@@ -25,6 +27,8 @@ def command(config: ServerConfig, challenge: str = "") -> str:
 def add_hint(error: StudioError, config: ServerConfig) -> None:
     """Have an error name the command that helps, where signing in would; one that says more stays as it is."""
     challenge = str(getattr(error, "challenge", ""))
+    if challenge and not _TOKENS.search(challenge[:4_096]):
+        return
     if error.exit_code == 3 and (challenge or not error.hint) and config.signs_in:
         error.hint = f"Sign in: {command(config, challenge)}"
 

@@ -116,6 +116,13 @@ MEANINGS = {
     ),
 }
 """The statuses that say something in particular."""
+_TLS = {
+    b"plain HTTP request was sent to HTTPS port": "Use https:// in the address of this server.",
+    b"HTTP request to an HTTPS server": "Use https:// in the address of this server.",
+    b"No required SSL certificate": "It wants a client certificate: tls.cert and tls.key of its entry.",
+    b"SSL certificate error": "It does not accept the client certificate: check tls.cert and tls.key of its entry.",
+}
+"""What web servers answer to, beneath MCP, by words of theirs (nginx, Go)."""
 _REDIRECT = Meaning("it is elsewhere, without saying where", "", "Check the URL.")
 _THEIRS = Meaning("it failed", "", "The server's own log says why.")
 _OURS = Meaning("it does not take the request", "", "The trace shows what was sent.")
@@ -146,6 +153,7 @@ def refused(answer: Said, place: str, body: bytes) -> HttpFailure:
     """A status that is no success, and neither 401 nor 403."""
     status, wait = answer.status, asked(answer)
     about, said = meaning(status), excerpt(body)
+    about = next((about._replace(should="", hint=hint) for words, hint in _TLS.items() if words in body[:4096]), about)
     page = f" and an HTML page{_titled(body)}" if answer.media_type == "text/html" else ""
     quoted = f" It says: {said}" if said and not page else ""
     should = f" {about.should}" if about.should and (page or not said) else ""
@@ -189,6 +197,11 @@ def sign_in(answer: Said, place: str, body: bytes, *, had_credentials: bool) -> 
     asked_for = f" ({', '.join(wants)})" if wants else ""
     said = excerpt(body)
     hint = "Check the headers of this server." if had_credentials else "Give it a header such as Authorization."
+    if scheme.lower() == "basic":
+        hint = "It wants a name and a password, and no sign-in by OAuth: they go into its address, before the host and "
+        hint += "with an @, or into a header Authorization."
+        if had_credentials:
+            hint = "Check the name and the password, in the address or the header Authorization."
     if status == 401:
         verb = "does not accept the credentials it was sent" if had_credentials else "wants you to sign in"
         message = f"{place} {verb}: HTTP status 401{asked_for}."

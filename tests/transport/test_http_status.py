@@ -134,3 +134,21 @@ def test_a_body_of_an_error_that_never_ends_does_not_hide_the_status() -> None:
 def test_broken_answers_of_every_kind_are_protocol_errors_with_their_status() -> None:
     error, _ = meet(body("hello", "203 Odd", "text/plain"))
     assert isinstance(error, HttpBroken) and error.status == 203
+
+
+@pytest.mark.parametrize(
+    ("page", "hint"),
+    [
+        ("<title>400 The plain HTTP request was sent to HTTPS port</title>", "https://"),
+        ("Client sent an HTTP request to an HTTPS server.", "https://"),
+        ("<title>400 No required SSL certificate was sent</title>", "tls.cert"),
+    ],
+)
+def test_what_web_servers_say_of_tls_is_understood(page: str, hint: str) -> None:
+    error, _ = meet(body(page, "400 Bad Request", "text/html"))
+    assert hint in error.hint and "trace" not in error.hint
+
+
+def test_a_name_and_a_password_are_wanted_where_the_scheme_is_basic() -> None:
+    error, _ = meet(body("", "401 Unauthorized", "text/plain", 'WWW-Authenticate: Basic realm="staging"'))
+    assert isinstance(error, SignInNeeded) and "password" in error.hint

@@ -1,0 +1,28 @@
+"""What is said about servers that want a sign-in: the command that helps, where one does."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.session.sign_in_words import add_hint
+from mcp_studio.transport.http_errors import HttpSignIn
+
+SERVER = ServerConfig("my notes", url="https://mcp.example/mcp")
+
+
+@pytest.mark.parametrize(
+    ("challenge", "hint"),
+    [
+        ("", "as it was"),
+        ("Bearer", "Sign in: mcp-studio auth login 'my notes'"),
+        ('bearer error="insufficient_scope", scope="a b"', "Sign in: mcp-studio auth login 'my notes' --scope 'a b'"),
+        ('Basic realm="x", DPoP algs="ES256"', "Sign in: mcp-studio auth login 'my notes'"),
+        ('Basic realm="staging"', "as it was"),
+        ("Negotiate", "as it was"),
+    ],
+)
+def test_the_command_is_named_where_signing_in_helps(challenge: str, hint: str) -> None:
+    error = HttpSignIn("no", hint="as it was", challenge=challenge)
+    add_hint(error, SERVER)
+    assert error.hint == hint
