@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.session.sign_in_words import add_hint
 from mcp_studio.transport.http_errors import HttpSignIn
 
-SERVER = ServerConfig("my notes", url="https://mcp.example/mcp")
+SERVER = ServerConfig("my notes", url="https://mcp.example/mcp", source=Source("user", "config.toml"))
 
 
 @pytest.mark.parametrize(
