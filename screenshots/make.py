@@ -32,18 +32,22 @@ from mcp_studio.call import call as calls  # noqa: E402
 from mcp_studio.call.outcome import CallOutcome  # noqa: E402
 from mcp_studio.catalog.ref import EntryKind, Ref  # noqa: E402
 from mcp_studio.config.model import Config, ServerConfig, Settings  # noqa: E402
+from mcp_studio.errors import SignInNeeded  # noqa: E402
 from mcp_studio.limits import DEFAULT  # noqa: E402
 from mcp_studio.paths import Paths  # noqa: E402
 from mcp_studio.session import connection  # noqa: E402
+from mcp_studio.session.signing import Signing  # noqa: E402
 from mcp_studio.studio import Studio, TestReport  # noqa: E402
 from mcp_studio.trace import store  # noqa: E402
 from mcp_studio.trace.store import TraceStore  # noqa: E402
 from mcp_studio.tui.app import StudioApp  # noqa: E402
 from mcp_studio.tui.screens.question import Question  # noqa: E402
 from screenshots.svg import plain  # noqa: E402
+from tests.tui.sign_in_stage import FakeSignIn, exchange  # noqa: E402
 
 DEMO = ServerConfig("demo", command="python", args=("-m", "mcp_studio.servers.demo"))
 BROKEN = ServerConfig("notes", command="python", args=("-c", 'exit("notes.db is locked")'))
+TICKETS = ServerConfig("tickets", url="https://tickets.example.com/mcp", enabled=False)
 PATIENCE = 20.0
 """Seconds that a picture may wait for a fact."""
 
@@ -263,6 +267,32 @@ async def hostile(scene: Scene) -> None:
     await scene.shows("tower")
 
 
+async def sign_in(scene: Scene) -> None:
+    """Signing in, while the browser is open; nobody is asked over the network."""
+    issuer = "https://login.example.com"
+    run = FakeSignIn("tickets")
+    refused = SignInNeeded("tickets.example.com wants you to sign in.")
+    scene.studio.manager.supervisor("tickets").set_status(state="needs_auth", error=refused)
+    with (
+        patch.object(scene.studio, "sign_in", lambda server, **_: run),
+        patch.object(Signing, "running", lambda *_: run),
+    ):
+        await scene.press("1", "j", "a", "enter")
+        for at, said in enumerate(
+            (
+                f"https://tickets.example.com/mcp takes tokens of {issuer}.",
+                f"{issuer}, known by {issuer}/.well-known/oauth-authorization-server.",
+                "Registered there as client-2f1c.",
+            )
+        ):
+            run.step(at, "done", said, exchange(at + 1))
+        run.browser(
+            f"{issuer}/authorize?response_type=code&client_id=client-2f1c&code_challenge_method=S256", opened=True
+        )
+        await scene.shows("A person's permission")
+        await scene.shows("14:5")
+
+
 PICTURES: tuple[Picture, ...] = (
     Picture("main", (120, 36), (DEMO,), main_screen),
     Picture("small", (80, 24), (DEMO,), small),
@@ -276,6 +306,7 @@ PICTURES: tuple[Picture, ...] = (
     Picture("trace", (120, 36), (DEMO,), trace),
     Picture("statistics", (120, 36), (DEMO,), statistics),
     Picture("post-mortem", (100, 28), (DEMO,), mortem),
+    Picture("sign-in", (100, 32), (DEMO, TICKETS), sign_in),
     Picture("hostile-text", (120, 36), (DEMO,), hostile),
 )
 
