@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import cast
 from urllib.parse import parse_qsl
 
@@ -17,6 +17,7 @@ _SECRET = frozenset(
     "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion code"
     " device_code user_code subject_token actor_token code_verifier".split()
 )
+_BEYOND = 4 * 1024
 _LONGEST = 64 * 1024
 """Of a secret that is learned; tokens that are longer are not taken (`answers.LONGEST`)."""
 _DEPTH = 4
@@ -24,11 +25,12 @@ _MANY = 64
 """Secrets that are learned of one answer: a flood of them would make the redactor slow."""
 
 
-def shown(headers: Headers, body: str) -> str:
-    """Headers and body as one text."""
+def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str:
+    """Headers and body as one text. `clean` takes out of the body what is secret, which takes its time."""
     lines = "\n".join(f"{name}: {value}" for name, value in headers)
     rest = f"\n… {len(body) - _SHOWN:,} characters more" if len(body) > _SHOWN else ""
-    return f"{lines}\n\n{body[:_SHOWN]}{rest}" if body else lines
+    # A secret that begins before the end has to be known by its beginning.
+    return f"{lines}\n\n{clean(body[: _SHOWN + _BEYOND])[:_SHOWN]}{rest}" if body else lines
 
 
 def secrets_in(body: bytes) -> list[str]:

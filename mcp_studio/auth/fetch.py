@@ -139,7 +139,8 @@ class Fetcher:
             same = _origin(onward) == _origin(here)
         except ValueError:
             onward, same = location, False
-        said = f"The {purpose} ({here}) is redirected to {onward[:300]}"
+        here = self._redactor.url(here)
+        said = f"The {purpose} ({here}) is redirected to {self._redactor.url(onward)[:300]}"
         hint = "The answer should come from the address that was asked."
         if not location:
             raise AuthFailed(
@@ -189,7 +190,7 @@ class Fetcher:
         self._tap.http_response(
             HttpResponse(number, fetched.status, "", fetched.headers, body=fetched.body, purpose=purpose)
         )
-        text = shown(tuple(self._redactor.headers(fetched.headers)), self._redactor.text(fetched.text))
+        text = shown(tuple(self._redactor.headers(fetched.headers)), fetched.text, self._redactor.text)
         self._note(pending._replace(status=fetched.status, response=text, ms=ms))
 
     def _note(self, exchange: AuthExchange) -> None:

@@ -241,3 +241,33 @@ def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(monkey
             assert web.asked == []
 
     run(main())
+
+
+def test_a_redirect_that_repeats_what_was_sent_is_told_without_it() -> None:
+    async def main() -> None:
+        async with Web(lambda ask: (307, [("Location", f"/again?{ask.body.decode()}")], b"")) as web:
+            redactor = Redactor()
+            async with Fetcher(config(web.url), small(), FakeTap(), redactor) as fetcher:
+                with pytest.raises(AuthFailed) as caught:
+                    await fetcher.send(
+                        "token", "POST", f"{web.url}/x", body=b"c=planted-secret", secrets=["planted-secret"]
+                    )
+            assert "/again" in caught.value.message and "planted" not in caught.value.message
+
+    run(main())
+
+
+def test_a_large_answer_holds_nobody_up_for_what_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What looks for secrets takes its time, and a hostile answer is full of what looks like some."""
+    lengths: list[int] = []
+    text = Redactor.text
+    monkeypatch.setattr(Redactor, "text", lambda self, given: lengths.append(len(given)) or text(self, given))
+    shown: list[AuthExchange] = []
+
+    async def main() -> None:
+        async with Web(lambda _: (200, [], b"x" * 900_000)) as web:
+            async with Fetcher(config(web.url), Limits(), FakeTap(), Redactor(), record=shown.append) as fetcher:
+                await fetcher.send("metadata", "GET", f"{web.url}/x")
+
+    run(main())
+    assert max(lengths) < 100_000 and "834,464 characters more" in shown[-1].response
