@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from urllib.parse import parse_qsl
 
@@ -25,6 +26,7 @@ from mcp_studio.auth.redeem import redeem, signed
 from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
 from mcp_studio.auth.registering import who
+from mcp_studio.errors import StudioError
 
 
 class Flow:
@@ -231,7 +233,8 @@ class Flow:
         except BaseException:
             if known and not self.aside:
                 # Nobody came back: the page may have said that it does not know us any more.
-                await asyncio.shield(self._store.remove_client(issuer.issuer, self.account))
+                with suppress(StudioError, OSError):
+                    await asyncio.shield(self._store.remove_client(issuer.issuer, self.account))
             raise
         finally:
             self.pending = None

@@ -9,8 +9,10 @@ from typing import NamedTuple, Protocol
 from mcp_studio.auth.model import AuthStep, StepName
 from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
+from mcp_studio.auth.registration import LONGEST
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import UsageError
 from mcp_studio.redact import Redactor
 
 
@@ -36,6 +38,21 @@ class Person(Protocol):
     async def permit(self, url: str, expected: Expected, redirects: Redirects) -> str:
         """The code that the redirect brings."""
         ...
+
+
+def typed(client_id: str, secret: str) -> tuple[str, str]:
+    """A client id and secret as a person has typed or pasted them.
+
+    Raises:
+        UsageError: the id is empty, or one of them cannot be one.
+    """
+    client_id, secret = client_id.strip(), secret.strip()
+    for what, value in (("client id", client_id), ("client secret", secret)):
+        if not (value.isascii() and value.isprintable() and len(value) <= LONGEST):
+            raise UsageError(f"That is no {what}.", hint="It consists of printable ASCII characters.")
+    if not client_id:
+        raise UsageError("The client id is empty.")
+    return client_id, secret
 
 
 class Means(NamedTuple):

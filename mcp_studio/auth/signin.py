@@ -17,7 +17,7 @@ from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.flow import Flow
 from mcp_studio.auth.model import Account, AuthStep, Grant, NextRequest, SignInState, StepName
-from mcp_studio.auth.person import Means
+from mcp_studio.auth.person import Means, typed
 from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
 from mcp_studio.auth.watched import Watched
@@ -30,7 +30,6 @@ from mcp_studio.urls import judge
 Browser = Callable[[str], Awaitable[bool]]
 """Opens a page for a person; False where there is no browser. It is given only addresses that `urls.judge` allows."""
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")
-_LONGEST = 4_096
 T = TypeVar("T")
 
 
@@ -163,15 +162,9 @@ class SignIn:
         Raises:
             UsageError: the id is empty or cannot be one.
         """
-        client_id, secret = client_id.strip(), secret.strip()
         if self.state != "client":
             raise UsageError("No client id is asked for.")
-        for what, value in (("client id", client_id), ("client secret", secret)):
-            if not (value.isascii() and value.isprintable() and len(value) <= _LONGEST):
-                raise UsageError(f"That is no {what}.", hint="It consists of printable ASCII characters.")
-        if not client_id:
-            raise UsageError("The client id is empty.")
-        self._reply((client_id, secret))
+        self._reply(typed(client_id, secret))
 
     def paste(self, redirect_url: str) -> None:
         """In state `browser`: the address that the browser was sent to, when it could not get there.
@@ -190,7 +183,7 @@ class SignIn:
             return False
         try:
             self.opened = await self._browser(url) or self.opened
-        except StudioError:
+        except (StudioError, OSError):
             return False
         self.changed.emit(self)
         return self.opened
@@ -210,6 +203,9 @@ class SignIn:
                 hint='Paste the redirect into this one, or set [secrets] store to "keyring" or "file".',
             )
         await store.save_pending(pending)
+        if self.state != "browser":
+            await store.take_pending(pending)
+            raise UsageError("The browser has come back meanwhile.")
         self._flow.aside = True
         self._stop(SignInNeeded(f"Signing in to {self.server} waits for the address that the browser ends at."))
 

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from mcp_studio.auth.fetch import Fetched, Fetcher
+from mcp_studio.auth.kept import Pending
 from mcp_studio.auth.signin import SignIn
+from mcp_studio.errors import UsageError
 from mcp_studio.transport.http_errors import HttpLost
 from mcp_studio.vault.base import VaultRefused
 from mcp_studio.vault.memory import MemoryVault
-from tests.auth.signing import Desk, server
+from tests.auth.signing import Desk, server, until, visit
 from tests.servers.auth_server import AuthServer
 from tests.support import run
 
@@ -113,3 +115,72 @@ def test_a_mistake_of_ours_leaves_nobody_waiting(tmp_path: Path, monkeypatch: py
             assert sign_in.state == "failed" and sign_in.error
 
     run(main())
+
+
+def test_whoever_cancels_hears_nothing_of_a_vault_that_refuses_to_forget(tmp_path: Path) -> None:
+    """What was known of the client is forgotten where nobody came back: its page may not know it any more."""
+
+    class Stuck(MemoryVault):
+        def delete(self, name: str) -> bool:
+            raise VaultRefused("The keyring is locked.")
+
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk, config = Desk(tmp_path, Stuck()), server(world.url)
+            assert (await desk.done(config)).state == "done"
+            desk.accounts.browser = _nobody
+            sign_in = desk.accounts.sign_in(config, desk.tap)
+            running = asyncio.create_task(sign_in.run())
+            await until(sign_in, lambda one: one.state == "browser")
+            sign_in.cancel()
+            await running
+            assert sign_in.state == "cancelled"
+
+    run(main())
+
+
+def test_a_browser_that_the_system_does_not_start_is_none(tmp_path: Path) -> None:
+    async def broken(url: str) -> bool:
+        raise OSError("no application is associated")
+
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk = Desk(tmp_path)
+            desk.accounts.browser = broken
+            sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
+            running = asyncio.create_task(sign_in.run())
+            await until(sign_in, lambda one: one.state == "browser")
+            assert await sign_in.open_page() is False
+            sign_in.cancel()
+            await running
+
+    run(main())
+
+
+def test_what_came_back_while_it_was_set_aside_is_gone_on_with(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk, config = Desk(tmp_path), server(world.url)
+            desk.accounts.browser = _nobody
+            sign_in = desk.accounts.sign_in(config, desk.tap)
+            running = asyncio.create_task(sign_in.run())
+            await until(sign_in, lambda one: one.state == "browser")
+            store = desk.accounts._kept
+            save = store.save_pending
+
+            async def late(pending: Pending) -> None:
+                await save(pending)
+                sign_in.paste(await visit(sign_in.authorization_url))
+                await until(sign_in, lambda one: one.state != "browser")
+
+            store.save_pending = late
+            with pytest.raises(UsageError, match="come back"):
+                await sign_in.set_aside()
+            await running
+            assert sign_in.state == "done" and await store.pending(sign_in._flow.resource, "") == []
+
+    run(main())
+
+
+async def _nobody(url: str) -> bool:
+    return False
