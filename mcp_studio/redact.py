@@ -58,8 +58,8 @@ _ANCHOR = re.compile(
 _BEGINNING = 48
 """Characters of a long token that are looked for; what follows them in a text goes with them."""
 _TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
-_TOKEN_REST = re.compile(rb"[\w.~+/=%\\-]*+")
-"""The rest of one, however it is written."""
+_TOKEN_REST = re.compile(rb"(?:(?!%26)[\w.~+/=%-]|\\{1,80}+(?:/|u00(?:2[bBdDeEfF]|3[dD])))*+")
+"""The rest of one, as it is or escaped in a URL or JSON."""
 _VALUE = rb"((?=[^\s&'\"#;,\\<>]{0,200}?[0-9]|[^\s&'\"#;,\\<>]{20})(?:(?!%26)[^\s&'\"#;,\\<>]){8,}+)"
 """Of a parameter: not a short one or a word, as in `?state=closed`."""
 _REST = re.compile(rb"(?:(?!%26)[^\s&'\"#;,\\<>])*+")

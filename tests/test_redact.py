@@ -292,3 +292,17 @@ def test_what_a_challenge_says_can_be_read() -> None:
     assert Redactor().headers([("WWW-Authenticate", line)]) == (("WWW-Authenticate", line),)
     assert Redactor().text(json.dumps({"header": line})) == json.dumps({"header": line})
     assert "abcdef123" not in Redactor().text("Bearer abcdef123==")
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_what_follows_a_long_token_in_json_or_a_url_stays_as_it_is(levels: int) -> None:
+    redactor = Redactor()
+    redactor.learn(LONG)
+
+    def wrapped(token: str) -> str:
+        text = f'{{"t":"{token}","u":"?t={token}%26next=1"}}\n{token}\nthen'
+        for _ in range(levels):
+            text = json.dumps({"inner": text})
+        return text
+
+    assert redactor.text(wrapped(LONG)) == wrapped("MARK").replace("MARK", MARK)
