@@ -59,3 +59,12 @@ def npm_server(name: str, *args: str) -> list[str]:
     if not node or not script.is_file():
         pytest.skip(f"npm's server-{name} is not installed (set MCP_STUDIO_NPM)")
     return [node, str(script), *args]
+
+
+def npm_provider(*args: str) -> list[str]:
+    """The argv of tests/servers/oidc_provider.mjs, on npm's `oidc-provider`; skips the test where that is not there."""
+    folder = Path(os.environ.get("MCP_STUDIO_NPM") or ROOT)
+    node = shutil.which("node")
+    if not node or not (folder / "node_modules" / "oidc-provider").is_dir():
+        pytest.skip("npm's oidc-provider is not installed (set MCP_STUDIO_NPM)")
+    return [node, str(SERVERS / "oidc_provider.mjs"), str(folder.resolve()), *args]

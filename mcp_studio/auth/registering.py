@@ -13,7 +13,7 @@ from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import Client
 from mcp_studio.auth.person import Means, Person
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import JsonProblem, dumps, mapping
+from mcp_studio.jsontext import Json, JsonProblem, dumps, mapping
 
 _HINT = (
     "It has to register clients like this one (RFC 7591); or a client that somebody registered by hand can be named: "
@@ -68,14 +68,11 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
         StudioError: as `Fetcher.send`.
     """
     asked = registration.request(issuer, redirect_uri, wanted)
-    headers = [("Content-Type", "application/json")]
-    answer = await fetcher.send(
-        "registration", "POST", issuer.registration_endpoint, headers=headers, body=dumps(asked)
-    )
-    try:
-        raw = body_of(answer.body, most=64, values=10_000)
-    except (JsonProblem, LimitExceeded):
-        raw = None
+    answer, raw = await _post(fetcher, issuer, asked)
+    if "scope" in asked and answer.status == 400 and "scope" in f"{mapping(raw).get('error_description')}":
+        # Scopes of the server may be none of the authorization server's own, which clients are registered for.
+        del asked["scope"]
+        answer, raw = await _post(fetcher, issuer, asked)
     if not 200 <= answer.status < 300:
         raise _refused(answer, mapping(raw), issuer)
     if raw is None:
@@ -83,7 +80,19 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
             f"The registration endpoint {issuer.registration_endpoint} answered without JSON (status {answer.status}).",
             hint="It has to answer with what it registered, as a JSON object (RFC 7591 3.2.1).",
         )
-    return registration.read(raw, asked=asked, metadata=issuer)
+    return replace(registration.read(raw, asked=asked, metadata=issuer), asked=tuple(wanted))
+
+
+async def _post(fetcher: Fetcher, issuer: IssuerMetadata, asked: dict[str, Json]) -> tuple[Fetched, Json]:
+    """The answer of the registration endpoint, and the JSON in it; None for none."""
+    headers = [("Content-Type", "application/json")]
+    answer = await fetcher.send(
+        "registration", "POST", issuer.registration_endpoint, headers=headers, body=dumps(asked)
+    )
+    try:
+        return answer, body_of(answer.body, most=64, values=10_000)
+    except (JsonProblem, LimitExceeded):
+        return answer, None
 
 
 def _refused(answer: Fetched, raw: dict[str, object], issuer: IssuerMetadata) -> AuthFailed:

@@ -193,7 +193,6 @@ def read(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, now: fl
         redirect_uri=str(items_of(asked["redirect_uris"])[0]),
         secret_expires=_expires(answer, secret, time.time() if now is None else now),
         registration={name: value for name, value in answer.items() if name not in SECRET_NAMES},
-        asked=scope_words.parse(str(asked.get("scope", ""))),
     )
 
 

@@ -21,7 +21,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 LONGEST = 30.0
 PAGES = 10
-KNOWN = {"username": "ada", "password": "lovelace"}
+KNOWN = {"username": "ada", "login": "ada", "password": "lovelace"}
 OPTIONS = "--headless=new --no-sandbox --no-first-run --disable-gpu --disable-sync --disable-background-networking"
 OPTIONS += " --disable-component-update --disable-default-apps --disable-dev-shm-usage"
 
