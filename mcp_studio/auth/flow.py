@@ -123,7 +123,7 @@ class Flow:
                 raise unasked(self._config, self._open)
         else:
             issuer = await find_issuer(self._fetcher, self._config, await self._chosen(resource))
-        await self._same_client(issuer)
+        self._same_client(issuer)
         if self._config.auth.kind not in unattended.KINDS:
             issuer.for_code(assume_pkce=self._config.auth.assume_pkce)
         place = f", known by {issuer.place}" if issuer.place else ", of which nothing is known: its usual endpoints"
@@ -144,10 +144,11 @@ class Flow:
         before = self._store.issuer(self.resource, self.account)
         return before if before in servers else await self._person.choose_issuer(servers)
 
-    async def _same_client(self, issuer: IssuerMetadata) -> None:
-        """What was registered at one authorization server is not shown to another just because a server says so."""
+    def _same_client(self, issuer: IssuerMetadata) -> None:
+        """What was configured for one authorization server is not shown to another just because a server says so."""
         auth, before = self._config.auth, self._store.issuer(self.resource, self.account)
-        if auth.client_id and not auth.issuer and before and before != issuer.issuer:
+        configured = auth.client_id or auth.kind in unattended.KINDS
+        if configured and not auth.issuer and before and before != issuer.issuer:
             raise AuthFailed(
                 f"The server now names the authorization server {said(issuer.issuer)}; the configured client was used "
                 f"at {said(before)}. Nothing of it was sent to the new one.",
@@ -265,7 +266,6 @@ class Flow:
         # A server of before protected resource metadata knows no `resource`.
         audience = resource.audience
         with self._person.step("token") as step:
-            before = self._store.issuer(self.resource, self.account)
             got = await unattended.obtain(
                 self._fetcher,
                 self._config,
@@ -274,7 +274,6 @@ class Flow:
                 scopes=asked,
                 dpop=self._dpop,
                 use=self._use,
-                known_issuer=before,
             )
             step.detail = granting.about(got.tokens, audience)
         return await self._stored(issuer, got.client, got.tokens, audience)

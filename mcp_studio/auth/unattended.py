@@ -15,6 +15,7 @@ from mcp_studio.auth.answers import Tokens
 from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.dpop import Dpop, Use
 from mcp_studio.auth.failed import AuthFailed, said
+from mcp_studio.auth.granting import client_proof
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import Client
 from mcp_studio.auth.redeem import Sender, redeem, signed
@@ -41,48 +42,22 @@ async def obtain(
     scopes: Sequence[str] = (),
     dpop: Dpop | None = None,
     use: Use = "no",
-    known_issuer: str = "",
 ) -> Obtained:
     """A token by the grant that `config.auth.kind` names, one of `KINDS`.
 
     Args:
         resource: what the server's metadata calls it, sent as `resource` (RFC 8707); empty for none.
-        known_issuer: the authorization server that gave the last token, where one did: a secret is not sent to
-            another one just because the server names it.
 
     Raises:
         ConfigError: the configuration lacks something that the grant needs.
         AuthFailed: no token; `error` is the OAuth error code where one came.
         StudioError: as `Fetcher.send`.
     """
-    auth = config.auth
-    if known_issuer and known_issuer != issuer.issuer and not auth.issuer:
-        raise AuthFailed(
-            f"The server names the authorization server {said(issuer.issuer)}; the last token came from "
-            f"{said(known_issuer)}. Nothing was sent to the new one.",
-            hint=f'If that is right, set issuer = "{issuer.issuer}" in the [servers.NAME.auth] table.',
-        )
-    match auth.kind:
-        case "client_credentials" | "private_key_jwt":
-            client = _client(auth, issuer, secret_needed=auth.kind == "client_credentials")
-            form = tokens.credentials_form(resource, scopes)
-            purpose = "token for the client"
-        case "enterprise":
-            client = _client(auth, issuer)
-            granted = await _identity_grant(sender, config, issuer, resource, scopes)
-            form = tokens.bearer_form(granted, resource, scopes)
-            purpose = "token for the identity assertion"
-        case "workload":
-            client = _workload_client(auth, issuer)
-            assertion = await asyncio.to_thread(assertions.workload_assertion, auth.assertion)
-            form = tokens.bearer_form(assertion, resource, scopes)
-            purpose = "token for the workload"
-        case _:
-            raise ConfigError(f"`kind` is {said(auth.kind)}: that needs a person.", key="kind")
+    client, form, purpose = await _request(sender, config, issuer, resource, scopes)
     shown = [dict(form).get("assertion", "")]
 
     async def prove() -> str:
-        shown.append(await _assertion(auth, client, issuer))
+        shown.append(await client_proof(config.auth, client, issuer.issuer, issuer.signing_algs))
         return shown[-1]
 
     try:
@@ -91,6 +66,27 @@ async def obtain(
     except AuthFailed as problem:
         raise _explained(problem, dict(form)["grant_type"], shown[0] or shown[-1], issuer) from None
     return Obtained(client, got)
+
+
+async def _request(
+    sender: Sender, config: ServerConfig, issuer: IssuerMetadata, resource: str, scopes: Sequence[str]
+) -> tuple[Client, tokens.Form, str]:
+    """Who asks for a token, for what, and that in words."""
+    auth = config.auth
+    match auth.kind:
+        case "client_credentials" | "private_key_jwt":
+            client = _client(auth, issuer, secret_needed=auth.kind == "client_credentials")
+            return client, tokens.credentials_form(resource, scopes), "token for the client"
+        case "enterprise":
+            client = _client(auth, issuer)
+            granted = await _identity_grant(sender, config, issuer, resource, scopes)
+            return client, tokens.bearer_form(granted, resource, scopes), "token for the identity assertion"
+        case "workload":
+            client = _workload_client(auth, issuer)
+            assertion = await asyncio.to_thread(assertions.workload_assertion, auth.assertion)
+            return client, tokens.bearer_form(assertion, resource, scopes), "token for the workload"
+        case _:
+            raise ConfigError(f"`kind` is {said(auth.kind)}: that needs a person.", key="kind")
 
 
 def _client(auth: Auth, issuer: IssuerMetadata, *, secret_needed: bool = False) -> Client:
@@ -116,16 +112,6 @@ def _missing(name: str, auth: Auth) -> ConfigError:
         f"`{name}` is missing, which the grant {auth.kind} needs.",
         key=name,
         hint="Set it in the [servers.NAME.auth] table; a secret rather as ${keyring:NAME}.",
-    )
-
-
-async def _assertion(auth: Auth, client: Client, issuer: IssuerMetadata) -> str:
-    if client.method != "private_key_jwt":
-        return ""
-    return await asyncio.to_thread(
-        lambda: assertions.client_assertion(
-            client.client_id, issuer.issuer, auth.key, auth.algorithm, offered=issuer.signing_algs
-        )
     )
 
 

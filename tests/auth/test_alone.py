@@ -18,6 +18,7 @@ from tests.servers.auth_server import AuthServer, World
 from tests.support import run
 
 SECRET = "secret-of-the-client"
+WELL_KNOWN = "/.well-known/oauth-authorization-server"
 
 
 def public() -> str:
@@ -110,5 +111,21 @@ def test_a_secret_that_is_refused_is_sent_once(tmp_path: Path) -> None:
             assert signed.state == "failed" and signed.error
             assert "invalid_client" in signed.error.message and "another-secret" not in str(signed.steps)
             assert sum(request.path == "/token" for request in world.requests) == 1
+
+    run(main())
+
+
+@pytest.mark.parametrize("setup", KINDS)
+def test_nothing_follows_the_server_to_another_authorization_server(setup: Setup, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer(issuers=2) as world:
+            world.current = 0
+            desk, given = Desk(tmp_path), setup(world, tmp_path)
+            assert (await desk.done(server(world.url, **given))).state == "done"
+            world.migrate()
+            signed = await desk.done(server(world.url, **given))
+            assert signed.state == "failed" and signed.error
+            assert "Nothing of it was sent" in signed.error.message and "issuer = " in signed.error.hint
+            assert {one.path for one in world.requests if one.server == "issuer2"} == {WELL_KNOWN}
 
     run(main())

@@ -229,15 +229,6 @@ def test_an_identity_provider_without_tls_gets_nothing() -> None:
     assert not wire.sent
 
 
-def test_a_secret_does_not_follow_the_server_to_another_authorization_server() -> None:
-    wire = Wire(GOOD)
-    with pytest.raises(AuthFailed, match="Nothing was sent"):
-        obtain(wire, CREDENTIALS, known_issuer="https://before.example")
-    assert not wire.sent
-    obtain(wire, replace(CREDENTIALS, issuer=ISSUER), known_issuer="https://before.example")
-    assert len(wire.sent) == 1
-
-
 # A key for the token, and its nonce.
 
 NONCE = answer({"error": "use_dpop_nonce"}, 400, DPoP_Nonce="n1")
