@@ -162,6 +162,11 @@ def query_of(text: str, redirect_uri: str) -> str:
         same = (came.scheme, came.hostname, came.port, came.path) == (ours.scheme, ours.hostname, ours.port, ours.path)
     except ValueError:
         same, came = False, urlsplit("")
+    if not same and "code_challenge=" in came.query:
+        raise UsageError(
+            "That is the address of the page itself.",
+            hint=f"Open it, sign in there, and paste the address that the browser ends at: {redirect_uri}?…",
+        )
     if not same:
         raise UsageError(
             "That is not the address that the browser is sent back to.", hint=f"It begins with {redirect_uri}?…"

@@ -61,7 +61,10 @@ class Redirects:
         try:
             self._settle(query)
         except NotOurs as problem:
-            raise UsageError(problem.message, hint=problem.hint) from None
+            raise UsageError(
+                problem.message,
+                hint="It may be of an earlier sign-in, or not be whole: paste what this page ends at, as it stands.",
+            ) from None
         except AuthFailed:
             pass  # Whoever waits says it.
 

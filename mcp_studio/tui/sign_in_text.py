@@ -198,7 +198,7 @@ def _elsewhere(run: SignIn, key: Key) -> list[Part]:
         parts += [("To let it come back by itself, run this there first:\n", "$quiet"), ("  ", ""), (tunnel, "b"), "\n"]
     words = (
         f"{'Or' if tunnel else 'Then'} {key('sign-in-paste')} takes the address that the browser ends up at. "
-        "It cannot connect there, and needs not.\n"
+        "It cannot connect there, and need not.\n"
     )
     return [*parts, (words, "$quiet")]
 

@@ -199,6 +199,7 @@ def test_a_pasted_address_is_understood(text: str) -> None:
         ("   ", "Nothing"),
         ("hello", "no address of a redirect"),
         ("https://as.example/authorize?client_id=x", "not the address"),
+        ("https://as.example/authorize?client_id=x&code_challenge=y", "the page itself"),
         ("http://127.0.0.1:7339/callback?code=a&state=b", "not the address"),
         ("http://127.0.0.1:7338/other?code=a&state=b", "not the address"),
         ("http://[::1?code=a&state=b", "not the address"),

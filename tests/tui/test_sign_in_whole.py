@@ -45,7 +45,7 @@ def test_from_a_row_that_wants_a_sign_in_to_a_call_that_wants_more(monkeypatch: 
             on_stage(ServerConfig("notes", url=world.url), settings=MEMORY, size=(80, 24)) as stage,
         ):
             await stage.told("notes wants a sign-in: a on it")
-            await stage.shows("a sign in")
+            await stage.shows("sign in: a")
             await stage.press("1", "enter")
             shown = await dialog(stage)
             await stage.shows("wants you to sign in", "kept in   memory", "Nothing has been sent yet")
@@ -58,7 +58,7 @@ def test_from_a_row_that_wants_a_sign_in_to_a_call_that_wants_more(monkeypatch: 
             assert shown.run_now is not None and not shown.run_now.opened
             await stage.shows("host      127.0.0.1", "No browser can be opened here")
             await stage.press("escape")
-            await stage.shows("a signing in")
+            await stage.shows("signing in: a")
             await stage.press("a")
             shown = await dialog(stage)
             await visit(await visit(url))

@@ -172,7 +172,7 @@ class ServersPanel(Pane, scope="servers"):
         words = describe.state_short(server.status, server.offers, server.unit)
         if server.status.state != "needs_auth":
             return words
-        return f"{key_for(self, 'server-sign-in')} {'signing in' if server.signing else words}"
+        return f"{'signing in' if server.signing else words}: {key_for(self, 'server-sign-in')}"
 
     def _ask(self, what: str) -> None:
         if self.current or what == "add":
