@@ -115,24 +115,13 @@ class Accounts:
         scopes: Sequence[str] = (),
         challenge: str = "",
         step_by_step: bool = False,
-    ) -> SignIn:
-        """Signing in, not started. `challenge` is the `WWW-Authenticate` that led to it; without one it is fetched."""
-        return self._sign_in(config, tap, scopes=scopes, challenge=challenge, step_by_step=step_by_step)
-
-    def resume(self, config: ServerConfig, tap: Tap, redirect_url: str) -> SignIn:
-        """Going on with a sign-in that was set aside, with the address that the browser was sent to; not started."""
-        return self._sign_in(config, tap, redirect_url=redirect_url)
-
-    def _sign_in(
-        self,
-        config: ServerConfig,
-        tap: Tap,
-        *,
-        scopes: Sequence[str] = (),
-        challenge: str = "",
-        step_by_step: bool = False,
         redirect_url: str = "",
     ) -> SignIn:
+        """Signing in, not started. `challenge` is the `WWW-Authenticate` that led to it; without one it is fetched.
+
+        With `redirect_url` it goes on with what was set aside: where the browser was sent to.
+        """
+
         async def stored(grant: Grant) -> Account:
             self._holder(config).put(grant)
             return await self._account(config, grant)

@@ -189,7 +189,7 @@ class SignIn:
         return self.opened
 
     async def set_aside(self) -> None:
-        """In state `browser`: keep what is needed to go on with `Accounts.resume` within 15 minutes, and end.
+        """In state `browser`: keep what is needed to go on within 15 minutes (`redirect_url`), and end.
 
         Raises:
             StudioError: nothing that outlives this process is kept here; it goes on waiting.

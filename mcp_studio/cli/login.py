@@ -86,7 +86,7 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
     accounts.browser = opener
     await accounts.unlock()  # before a browser, not after it
     if redirect:
-        sign_in = accounts.resume(server, tap, redirect)
+        sign_in = accounts.sign_in(server, tap, redirect_url=redirect)
     else:
         scopes = await _scopes(accounts, server, options)
         sign_in = accounts.sign_in(server, tap, scopes=scopes, step_by_step=options.flag("--step"))
