@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import os
 import threading
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mcp_studio.secret_forms import SHORTEST, forms
@@ -52,7 +51,7 @@ def watched(first: Callable[[], int | None]) -> Generator[list[Piece], None, Non
     stop = threading.Event()
 
     def look() -> None:
-        while not stop.wait(0.01):
+        while not stop.wait(0.02):
             root = first()
             for pid in _family(root) if root else ():
                 for name in ("cmdline", "environ"):
@@ -73,14 +72,12 @@ def watched(first: Callable[[], int | None]) -> Generator[list[Piece], None, Non
 
 
 def _family(root: int) -> set[int]:
-    parents: dict[int, int] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal():
-            try:
-                parents[int(entry)] = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
-            except (OSError, ValueError, IndexError):
-                continue
-    family = {root}
-    while more := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= more
+    """A process and all that came of it."""
+    family, more = {root}, [root]
+    while more:
+        for file in Path(f"/proc/{more.pop()}/task").glob("*/children"):
+            with suppress(OSError):
+                found = {int(pid) for pid in file.read_text().split()} - family
+                family |= found
+                more += found
     return family
