@@ -224,6 +224,4 @@ def learn_secrets(options: Options, out: Output) -> None:
     except ConfigError as error:
         out.warn(error.message)
         return
-    for server in config.servers.values():
-        for secret in server.secrets:
-            out.redactor.learn(secret)
+    targets.learn(config, out)

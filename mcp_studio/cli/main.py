@@ -120,18 +120,19 @@ def _run(options: Options, out: Output) -> int:
 
 def _connecting(options: Options, out: Output) -> int:
     """A verb that works on servers."""
+    from dataclasses import replace
     from importlib import import_module
 
     from mcp_studio.cli import late, plan, targets
     from mcp_studio.paths import Paths
 
-    config = targets.configuration(options, Paths.default(), targets.target(options))
+    config = targets.configuration(options, Paths.default(), targets.target(options), secrets=False)
     out.log_level = options.value("--log-level")
-    for server in config.servers.values():
-        for secret in server.secrets:
-            out.redactor.learn(secret)
+    targets.learn(config, out)
     targets.tell_problems(config, out)
     made = plan.make(options, config)
+    if made.connects or options.verb != "list":
+        made = replace(made, config=targets.with_secrets(made.config, options, out))
     if made.connects:
         targets.start_ahead(made.config)
     if options.flag("--as"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import canonical
 from mcp_studio.auth.unattended import KINDS
@@ -15,11 +17,9 @@ from mcp_studio.vault.keyring import passphrase
 
 
 def configuration(options: Options, out: Output) -> Config:
-    """All that is configured, or the server given on the command line."""
-    config = targets.configuration(options, Paths.default(), targets.target(options))
-    for server in config.servers.values():
-        for secret in server.secrets:
-            out.redactor.learn(secret)
+    """All that is configured, or the server given on the command line; kept secrets are not looked up yet."""
+    config = targets.configuration(options, Paths.default(), targets.target(options), secrets=False)
+    targets.learn(config, out)
     targets.tell_problems(config, out)
     return config
 
@@ -29,8 +29,8 @@ def accounts(config: Config, out: Output) -> Accounts:
     return Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor, passphrase=passphrase())
 
 
-def named(config: Config, words: list[str], options: Options) -> list[ServerConfig]:
-    """The servers that are named, or the only one that can be meant.
+def named(config: Config, words: list[str], options: Options, out: Output) -> list[ServerConfig]:
+    """The servers that are named, or the only one that can be meant, with the kept secrets that their entries use.
 
     Raises:
         UsageError, ConfigError: there is no such server, or none at a URL.
@@ -55,7 +55,8 @@ def named(config: Config, words: list[str], options: Options) -> list[ServerConf
         if not server.url:
             hint = "What it needs is in its environment: see `env` in its entry."
             raise UsageError(f"{server.name} is a program on this machine; there is no signing in to it.", hint=hint)
-    return found
+    config = replace(config, servers={server.name: server for server in found})
+    return list(targets.with_secrets(config, options, out).servers.values())
 
 
 def refuse_own(server: ServerConfig) -> None:

@@ -12,15 +12,19 @@ from mcp_studio.cli.bending import bent
 from mcp_studio.cli.certificates import certified, refuse
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
+from mcp_studio.config.expand import effective
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Problem, ServerConfig, Timeouts
 from mcp_studio.config.nearest import nearest
+from mcp_studio.config.places import uses
 from mcp_studio.config.target import REMOTE, from_command, from_url
 from mcp_studio.errors import ConfigError, Unreachable, UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import LOG_LEVELS
+from mcp_studio.redact import is_reference
 from mcp_studio.transport.environment import child_environment
 from mcp_studio.transport.guard_start import process as guard
+from mcp_studio.vault.keyring import session
 
 _LEAVE = 0.05
 """Seconds that a server has to leave by itself after a verb."""
@@ -62,8 +66,11 @@ def demo(options: Options) -> ServerConfig:
     return _adjusted(server, options)
 
 
-def configuration(options: Options, paths: Paths, own: ServerConfig | None) -> Config:
+def configuration(options: Options, paths: Paths, own: ServerConfig | None, *, secrets: bool = True) -> Config:
     """All that is configured; with a target only that server, under the person's settings.
+
+    Args:
+        secrets: look up the kept secrets that entries refer to; else `with_secrets` does, for servers that are used.
 
     Raises:
         ConfigError: a file given by `--config` cannot be used at all.
@@ -72,7 +79,8 @@ def configuration(options: Options, paths: Paths, own: ServerConfig | None) -> C
     files = [Path(name).expanduser() for name in options.values("--config")]
     listed = options.verb == "list" and options.words[:1] == ["servers"]
     # Where nothing configured is connected to, nobody is asked to unlock anything.
-    config = load(paths, Path.cwd(), files=files, secrets=_unasked if listed or own is not None else None)
+    needless = (not secrets and not _typed_in(options)) or listed or own is not None
+    config = load(paths, Path.cwd(), files=files, secrets="${{keyring:{}}}".format if needless else None)
     # A verb ends when its answer is there: a server that does not leave at once is told to.
     limits = config.settings.limits
     if options.verb and options.verb != "demo":
@@ -90,9 +98,45 @@ def configuration(options: Options, paths: Paths, own: ServerConfig | None) -> C
     return replace(config, servers=adjusted)
 
 
-def _unasked(_name: str) -> str:
-    """In the place of a secret that is not needed."""
-    return ""
+def with_secrets(config: Config, options: Options, out: Output) -> Config:
+    """The servers that a verb is about, with the kept secrets that their entries refer to; all are told to `out`.
+
+    Raises:
+        ConfigError: a server that is named, or each of them, cannot be used without one that is not to be had.
+    """
+    ask, servers, lacking = session(), dict(config.servers), dict[str, ConfigError]()
+    for name, server in () if _typed_in(options) else config.servers.items():
+        if next(uses(server), None) is None:
+            continue
+        try:
+            servers[name] = replace(_adjusted(effective(server, keyring=ask), options), enabled=server.enabled)
+        except ConfigError as error:
+            del servers[name]
+            lacking[name] = error
+            error.file, error.key = server.source.file, f"servers.{name}.{error.key}"
+            error.message = f"{error.file}: {error.key}: {error.message}"
+    named = {word.partition(".")[0] for word in (*options.words, *options.values("--server"))}
+    for name, error in lacking.items():
+        if not servers or name in named:
+            error.message = f"The server `{name}` cannot be used: {error.message}"
+            raise error
+        out.warn(f"{error.message} {error.hint}".strip())
+    config = replace(config, servers=servers)
+    learn(config, out)
+    return config
+
+
+def _typed_in(options: Options) -> bool:
+    """Whether what is said over entries comes from standard input, which can be read once."""
+    return "-" in (options.value("--capabilities"), options.value("--client-info"))
+
+
+def learn(config: Config, out: Output) -> None:
+    """What entries say is secret goes out of nothing."""
+    for server in config.servers.values():
+        for secret in server.secrets:
+            if not is_reference(secret):
+                out.redactor.learn(secret)
 
 
 def tell_problems(config: Config, out: Output) -> None:

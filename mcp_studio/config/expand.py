@@ -242,14 +242,14 @@ def _rooted(text: str, folder: str, environ: Mapping[str, str]) -> str:
     return Path(_located(_user(text, environ), folder or os.getcwd())).absolute().as_uri()
 
 
-def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ) -> ServerConfig:
+def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ, keyring: Lookup = lookup) -> ServerConfig:
     """The entry as it can be started, made anew from how it is written; for entries that were edited or pasted.
 
     Raises:
         ConfigError: as `expanded`.
     """
     file = server.source.file
-    return expanded(server.written or server, environ, lookup, folder_of(file) if file else "")
+    return expanded(server.written or server, environ, keyring, folder_of(file) if file else "")
 
 
 def folder_of(file: str) -> str:

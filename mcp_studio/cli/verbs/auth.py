@@ -53,7 +53,7 @@ def _login(config: Config, words: list[str], options: Options, out: Output) -> i
 def _status(config: Config, words: list[str], options: Options, out: Output) -> int:
     if not words and not options.value("--url") and options.command is None:
         return asyncio.run(sign_ins.overview(config, out))
-    servers = remote.named(config, words, options)
+    servers = remote.named(config, words, options, out)
     out.server = servers[0].name if len(servers) == 1 else ""
     return asyncio.run(sign_ins.whole(config, servers, out))
 
@@ -143,6 +143,6 @@ def _with_studio(
 def _one(config: Config, words: list[str], options: Options, out: Output) -> ServerConfig:
     if len(words) > 1:
         raise UsageError(f"`{words[1]}` is too much: it is about one server.")
-    (server,) = remote.named(config, words, options)
+    (server,) = remote.named(config, words, options, out)
     out.server = server.name
     return server
