@@ -415,13 +415,13 @@ def test_what_was_set_aside_goes_on_in_another_process_once(tmp_path: Path) -> N
             assert first.state == "cancelled"
             back = await visit(first.authorization_url)
             other = Desk(tmp_path, vault)
-            wrong = other.accounts.resume(config, other.tap, "nonsense")
+            wrong = other.accounts.sign_in(config, other.tap, redirect_url="nonsense")
             await wrong.run()
             assert wrong.state == "failed"
-            second = other.accounts.resume(config, other.tap, back)
+            second = other.accounts.sign_in(config, other.tap, redirect_url=back)
             await second.run()
             assert second.state == "done", texts(second)
-            third = other.accounts.resume(config, other.tap, back)
+            third = other.accounts.sign_in(config, other.tap, redirect_url=back)
             await third.run()
             assert third.state == "failed" and "waits for its redirect" in texts(third)
 
