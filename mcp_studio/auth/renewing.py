@@ -69,19 +69,26 @@ async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
     """Take the tokens back where that is offered; what came of it, in a sentence. Never raises a `StudioError`."""
     if not grant.revocation_endpoint:
         return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
+    tokens_held = (("refresh token", grant.refresh_token), ("access token", grant.access_token))
+    names = [name for name, token in tokens_held if token]
     done: list[str] = []
-    for name, kind, token in (
-        ("refresh token", "refresh_token", grant.refresh_token),
-        ("access token", "access_token", grant.access_token),
-    ):
+    why = ""
+    for name, token in tokens_held:
         if not token:
             continue
         try:
-            await _revoke_one(fetcher, auth, grant, kind, token)
+            await _revoke_one(fetcher, auth, grant, name.replace(" ", "_"), token)
+        except AuthFailed as problem:
+            why = why or problem.message  # Some revoke one kind alone.
         except StudioError as problem:
-            return f"The {name} could not be revoked: {problem.message}"
-        done.append(name)
-    return f"{grant.issuer} revoked the {' and the '.join(done)}."
+            why = why or problem.message
+            break  # Nobody answers: to wait once is enough.
+        else:
+            done.append(name)
+    told = [f"{grant.issuer} revoked the {' and the '.join(done)}."] if done else []
+    if left := [name for name in names if name not in done]:
+        told.append(f"The {' and the '.join(left)} could not be revoked, and can be used until expired: {why}")
+    return " ".join(told)
 
 
 async def _revoke_one(fetcher: Fetcher, auth: Auth, grant: Grant, kind: str, token: str) -> None:

@@ -21,7 +21,9 @@ from mcp_studio.limits import Limits
 from mcp_studio.transport.edge import Edge
 from mcp_studio.vault.memory import MemoryVault
 from tests.auth.signing import LIMITS, Desk, server
+from tests.servers.auth_options import Manner
 from tests.servers.auth_server import AuthServer, World
+from tests.servers.http_raw import Reply, Request
 from tests.support import run, wait_until
 
 
@@ -344,6 +346,22 @@ def test_signing_out_takes_the_tokens_back(tmp_path: Path) -> None:
                 await caller.call()
             with pytest.raises(SignInNeeded):
                 await desk.accounts.sign_out(config, desk.tap)
+
+    run(main())
+
+
+def test_what_of_the_tokens_could_not_be_taken_back_is_said(tmp_path: Path) -> None:
+    async def picky(world: World, got: Request, reply: Reply) -> bool:
+        if b"hint=access_token" not in got.body:
+            return False
+        await reply.body("400 Bad Request", b'{"error": "unsupported_token_type"}')
+        return True
+
+    async def main() -> None:
+        async with signed_in(tmp_path, agrees=None) as (world, desk, _caller):
+            world.manner = Manner("picky", reply={"revoke": picky})
+            told = await desk.accounts.sign_out(server(world.url), desk.tap)
+            assert "revoked the refresh token. The access token could not be revoked" in told and "400" in told
 
     run(main())
 
