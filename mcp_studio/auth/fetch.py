@@ -228,6 +228,8 @@ class Fetcher:
         if sum(len(name) + len(value) + 4 for name, value in headers) > self._limits.headers:
             raise _large_headers(purpose)
         fetched, bound = Fetched(url, response.status, headers, b""), self._limits.metadata
+        if fetched.media_type == "text/event-stream":
+            return fetched  # It may never end, and nothing of signing in is told so.
         content, breathe, whole = decoder(fetched.header("content-encoding")), Breather(), BytesIO()
         try:
             async for raw in response.aiter_stream():

@@ -271,3 +271,21 @@ def test_a_large_answer_holds_nobody_up_for_what_is_not_shown(monkeypatch: pytes
 
     run(main())
     assert max(lengths) < 100_000 and "834,464 characters more" in shown[-1].response
+
+
+def test_a_stream_that_goes_on_is_not_read() -> None:
+    """A server that wants nobody to sign in may answer so for ever."""
+
+    async def endless(writer: asyncio.StreamWriter) -> None:
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n:\n\n\r\n"
+        )
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        async with Web(lambda _: b"", raw=endless) as web:
+            async with Fetcher(config(web.url), small(sign_in_request=0.5), FakeTap(), Redactor()) as fetcher:
+                answer = await fetcher.send("challenge", "POST", f"{web.url}/mcp")
+                assert answer.status == 200 and answer.body == b""
+
+    run(main())
