@@ -81,7 +81,7 @@ def check_url(url: str, server: str, what: str) -> str:
     Raises:
         AuthFailed: it may not.
     """
-    parts = _split(url, what)
+    parts = _bounded(url, what)
     if parts.scheme not in ("https", "http"):
         raise AuthFailed(f"{what} is {said(url)}: that is no web address.", hint="It has to begin with https://.")
     _host(parts, url, what)
@@ -106,9 +106,14 @@ def check_url(url: str, server: str, what: str) -> str:
     return url
 
 
-def _split(url: str, what: str) -> SplitResult:
+def _bounded(url: str, what: str) -> SplitResult:
+    """An address that is kept and shown."""
     if len(url) > LONGEST:
         raise AuthFailed(f"{what} has {len(url):,} characters.", hint=f"Addresses have {LONGEST:,} at most.")
+    return _split(url, what)
+
+
+def _split(url: str, what: str) -> SplitResult:
     if not _BARE.match(url) or "\\" in url:
         raise AuthFailed(
             f"{what} is {said(url)}: that is no address.",
@@ -130,7 +135,7 @@ def _host(parts: SplitResult, url: str, what: str) -> str:
 
 def canonical(url: str) -> str:
     """A server's address as a resource is called (RFC 8707 2): without query and fragment, host in lower case."""
-    parts = _split(url, "The address of the server")
+    parts = _bounded(url, "The address of the server")
     scheme = _WEB.get(parts.scheme, parts.scheme)
     path = "" if parts.path == "/" else parts.path
     return f"{scheme}://{parts.netloc.rpartition('@')[2].lower()}{path}"

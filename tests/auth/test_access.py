@@ -95,6 +95,7 @@ def test_a_call_carries_the_token_and_nothing_else_is_asked(tmp_path: Path) -> N
             assert len(world.issuer.authorizations) == 1 and not caller.asked
             assert await caller.access.lines("GET", "https://elsewhere.example/mcp") == []
             assert await caller.access.lines("GET", world.elsewhere + "/mcp") == []
+            assert await caller.access.lines("POST", f"{world.url}?session={'s' * 9_000}")  # An endpoint of HTTP+SSE.
 
     run(main())
 
