@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mcp_studio.atomic import write_atomically
 from mcp_studio.auth.model import Account, Grant
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty
 
 VERSION = 1
@@ -26,6 +27,7 @@ class Index:
         """Issuer and account."""
         self.problem = ""
         """Why the file cannot be used, in a sentence."""
+        self._newer = False
 
     def load(self) -> Index:
         """Read the file anew if it has changed."""
@@ -44,19 +46,29 @@ class Index:
         return self
 
     def _read(self, data: bytes) -> None:
-        self.problem = ""
+        self.problem, self._newer = "", False
         try:
             raw = mapping(loads(data, most=16))
         except JsonProblem:
             raw = {}
             self.problem = f"{self._file} cannot be read; sign-ins have to be made anew."
         if isinstance(raw.get("version"), int) and raw["version"] > VERSION:
-            raw = {}
+            raw, self._newer = {}, True
             self.problem = f"{self._file} was written by a newer mcp-studio; its sign-ins are not used."
         entries = [mapping(one) for one in items_of(raw.get("sign_ins"))[:_MOST]]
         self.grants = {(one["resource"], one["account"]): one for one in entries if _named(one, "resource", "account")}
         named = [mapping(one) for one in items_of(raw.get("clients"))[:_MOST]]
         self.clients = {(one["issuer"], one["account"]) for one in named if _named(one, "issuer", "account")}
+
+    def writable(self) -> Index:
+        """Itself, where the file may be written.
+
+        Raises:
+            StudioError: a newer version has, which knows more of it.
+        """
+        if self._newer:
+            raise StudioError(self.problem, hint="Use the newer one, or move that file away and sign in anew.")
+        return self
 
     def save(self) -> None:
         """Write the file.

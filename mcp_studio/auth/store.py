@@ -204,8 +204,8 @@ class GrantStore:
     def _save(self, grant: Grant, server: str) -> None:
         vault = self._ready()
         with self._changing():
+            index = self._fresh().writable()
             vault.set(_name("grant", grant.resource, grant.account), encode(grant))
-            index = self._fresh()
             index.put(grant, server, vault.place)
             index.save()
 
@@ -223,8 +223,8 @@ class GrantStore:
     def _save_client(self, client: Client, account: str) -> None:
         vault = self._ready()
         with self._changing():
+            index = self._fresh().writable()
             vault.set(_name("client", client.issuer, account), encode(client))
-            index = self._fresh()
             index.clients.add((client.issuer, account))
             index.save()
 

@@ -17,6 +17,7 @@ from mcp_studio.auth import index
 from mcp_studio.auth.kept import Damaged, Pending, decode, encode, secrets
 from mcp_studio.auth.model import Client, Grant
 from mcp_studio.auth.store import GrantStore
+from mcp_studio.errors import StudioError
 from mcp_studio.redact import Redactor
 from mcp_studio.vault.base import Vault, VaultRefused
 from mcp_studio.vault.lock import LockHeld
@@ -256,3 +257,20 @@ def test_reading_the_list_does_not_undo_what_is_written_to_it_meanwhile(
     read.set()
     writer.join(10)
     assert made.known(GRANT.resource, "work") and made.known(GRANT.resource, "home")
+
+
+def test_what_a_newer_version_wrote_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "sign-ins.json"
+    newer = json.dumps({"version": 2, "sign_ins": [{"what": "nobody knows yet"}]})
+    file.write_text(newer)
+    vault = MemoryVault()
+
+    async def main() -> None:
+        made = store(tmp_path, vault)
+        for change in (made.save(GRANT, "one"), made.save_client(CLIENT, "work")):
+            with pytest.raises(StudioError, match="newer"):
+                await change
+        assert not await made.remove(GRANT.resource, "work")
+
+    run(main())
+    assert file.read_text() == newer and vault._kept == {}
