@@ -83,7 +83,7 @@ def expiry(got: Tokens, now: float) -> float:
 
 def about(got: Tokens, audience: str) -> str:
     """Tokens in a sentence, with what is odd about them; never themselves."""
-    until = f"for {claims.span(got.expires_in)}" if got.expires_in else "for as long as it is not said"
+    until = f"for {claims.span(got.expires_in)}" if got.expires_in else "whose lifetime the answer does not say"
     words = [f"A {got.token_type} token {until}, {'with' if got.refresh_token else 'without'} a refresh token."]
     words += [f"Scopes: {scopes.text(got.scopes)}."] if got.scopes else []
     if other := meant_for(got.access_token, audience):

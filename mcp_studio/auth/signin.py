@@ -192,15 +192,16 @@ class SignIn:
         """In state `browser`: keep what is needed to go on within 15 minutes (`redirect_url`), and end.
 
         Raises:
-            StudioError: nothing that outlives this process is kept here; it goes on waiting.
+            SignInNeeded: nothing that outlives this process is kept here; it goes on waiting.
         """
         pending, store = self._flow.pending, self._means.store
         if pending is None or self.state != "browser":
             raise UsageError("There is nothing to set aside.")
         if not store.lasting:
-            raise StudioError(
-                "The sign-in cannot go on in another run: secrets are kept in memory only.",
-                hint='Paste the redirect into this one, or set [secrets] store to "keyring" or "file".',
+            raise SignInNeeded(
+                f"Nobody is here who could sign in to {self.server}, and another run cannot finish it: secrets are "
+                "kept in memory only.",
+                hint='Sign in on a terminal or in the studio, or set [secrets] store to "keyring" or "file".',
             )
         await store.save_pending(pending)
         if self.state != "browser":

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import SignInNeeded, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.vault.base import VaultRefused
 from mcp_studio.vault.memory import MemoryVault
@@ -439,7 +439,7 @@ def test_nothing_can_be_set_aside_in_memory(tmp_path: Path) -> None:
                 await sign_in.set_aside()
             task = asyncio.create_task(sign_in.run())
             await until(sign_in, lambda one: one.state == "browser")
-            with pytest.raises(StudioError, match="memory only"):
+            with pytest.raises(SignInNeeded, match="memory only"):
                 await sign_in.set_aside()
             assert sign_in.state == "browser"
             sign_in.cancel()
