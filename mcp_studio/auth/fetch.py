@@ -203,11 +203,13 @@ class Fetcher:
         place, seconds = urlsplit(url).netloc, self._limits.sign_in_request
         problems = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, httpcore2.ProxyError)
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
+        whole = httpcore2.URL(url)
+        whole.target = _target(url)  # What follows a semicolon of the path is lost there.
         try:
             async with asyncio.timeout(seconds):
                 pool = await self._pools.get(url, purpose)
                 async with pool.stream(
-                    method, url, headers=raw, content=body, extensions={"timeout": {"pool": seconds}}
+                    method, whole, headers=raw, content=body, extensions={"timeout": {"pool": seconds}}
                 ) as response:
                     return await self._read(response, url, purpose)
         except TimeoutError:
@@ -250,6 +252,11 @@ def _large_headers(purpose: str) -> LimitExceeded:
 def _origin(url: str) -> tuple[str, str, int]:
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+
+
+def _target(url: str) -> bytes:
+    parts = urlsplit(url)
+    return f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode("ascii")
 
 
 def _lines(url: str, method: str, headers: HeaderList, body: bytes) -> Headers:

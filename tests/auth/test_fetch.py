@@ -108,6 +108,15 @@ def test_a_slow_drip_ends_at_the_deadline() -> None:
     run(main())
 
 
+@pytest.mark.parametrize("path", ["", "/", "/a;b=c", "/a;b/c;d?e;f=g?", "//a", "/%2F%20?x=%26", "?x"])
+def test_what_is_asked_for_is_the_address_as_it_stands(path: str) -> None:
+    async def main() -> None:
+        async with Web(lambda ask: (200, [], ask.target.encode())) as web:
+            assert (await get(web, path)).decode() == (path if path.startswith("/") else f"/{path}")
+
+    run(main())
+
+
 def test_redirects_are_followed_within_the_origin_and_counted() -> None:
     async def main() -> None:
         def hop(ask: Ask) -> Reply:
