@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
-from mcp_studio.auth.discovery import canonical
+from mcp_studio.auth.address import resource_of
 from mcp_studio.auth.unattended import KINDS
 from mcp_studio.cli import targets
 from mcp_studio.cli.options import Options
@@ -83,6 +83,6 @@ def alone(server: ServerConfig) -> bool:
 def resource(server: ServerConfig) -> str:
     """The address under which its sign-in is kept; empty where the address is none."""
     try:
-        return canonical(server.url)
-    except StudioError:
+        return resource_of(server)
+    except (StudioError, ValueError):
         return ""
