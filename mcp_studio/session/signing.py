@@ -260,7 +260,10 @@ class Signing:
             sign_in.cancel()
 
     async def settle(self, seconds: float) -> None:
-        """Wait for tokens that are being renewed: what is not kept when we end is lost."""
+        """Wait for tokens that are being renewed or kept: what is not kept when we end is lost."""
+        ending = [asyncio.create_task(_over(sign_in)) for sign_in, _ in self._running.values()]
+        if ending:
+            await asyncio.wait(ending, timeout=seconds)
         if self._accounts is not None:
             await self._accounts.settle(seconds)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Generator
 
 import pytest
 
+from mcp_studio.auth.model import Grant
+from mcp_studio.auth.store import GrantStore
 from mcp_studio.call.outcome import Succeeded
 from mcp_studio.config.model import Auth, Settings, Timeouts
 from mcp_studio.vault import keyring
@@ -75,5 +79,27 @@ def test_a_token_that_is_being_renewed_when_the_studio_ends_is_kept() -> None:
             before, newest = world.issuer.grants.tokens
             async with signing(http(world.url), settings=FILE) as (studio, _):
                 assert await studio.accounts.token(studio.signing.config("s")) == newest != before
+
+    run(go())
+
+
+def test_a_sign_in_that_is_being_kept_when_the_studio_ends_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    keeping, save = threading.Event(), GrantStore._save
+
+    def slowly(store: GrantStore, grant: Grant, server: str) -> None:
+        keeping.set()
+        time.sleep(0.9)
+        save(store, grant, server)
+
+    monkeypatch.setattr(GrantStore, "_save", slowly)
+
+    async def go() -> None:
+        async with AuthServer() as world:
+            async with signing(http(world.url), settings=FILE) as (studio, _):
+                sign_in = studio.sign_in("s")
+                await wait_until(keeping.is_set)
+            assert sign_in.state == "done"
+            async with signing(http(world.url), settings=FILE) as (studio, _):
+                assert studio.manager.status("s").state == "ready"
 
     run(go())
