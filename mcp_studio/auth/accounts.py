@@ -19,7 +19,7 @@ from mcp_studio.auth.renewing import expiring, revoke
 from mcp_studio.auth.signin import Browser, SignIn
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.auth.unattended import KINDS
-from mcp_studio.config.model import Keeping, ServerConfig, Settings
+from mcp_studio.config.model import Auth, Keeping, ServerConfig, Settings
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
@@ -54,9 +54,9 @@ class Accounts:
         """Where what a person got is kept."""
         self._kept = self._place_for(settings.secrets)
         # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
-        held = MemoryVault()
-        self._held = GrantStore(lambda: held, paths.state, redactor.learn, memory=True)
-        self._holders: dict[tuple[str, str, bool], Holder] = {}
+        # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
+        self._held: dict[Auth, GrantStore] = {}
+        self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
     def _place_for(self, keeping: Keeping) -> GrantStore:
         return GrantStore(
@@ -150,7 +150,8 @@ class Accounts:
 
     async def accounts(self) -> list[Account]:
         """All sign-ins, of servers that are configured and of others; claims are left out: no secret is read."""
-        return [*await self._kept.list(), *await self._held.list()]
+        stores = (self._kept, *self._held.values())
+        return [account for store in stores for account in await store.list()]
 
     async def token(self, config: ServerConfig, tap: Tap | None = None) -> str:
         """The access token itself, renewed where it has expired; only for a person who asks for it.
@@ -226,11 +227,16 @@ class Accounts:
         await asyncio.gather(*(holder.settle(seconds) for holder in self._holders.values()))
 
     def _store(self, config: ServerConfig) -> GrantStore:
-        return self._held if config.auth.kind in KINDS else self._kept
+        if config.auth.kind not in KINDS:
+            return self._kept
+        if config.auth not in self._held:
+            vault = MemoryVault()
+            self._held[config.auth] = GrantStore(lambda: vault, self._state, self._redactor.learn, memory=True)
+        return self._held[config.auth]
 
     def _holder(self, config: ServerConfig) -> Holder:
         store = self._store(config)
-        key = (resource_of(config), config.auth.account, store is self._held)
+        key = (resource_of(config), config.auth.account, None if store is self._kept else config.auth)
         if key not in self._holders:
             self._holders[key] = Holder(store, *key[:2])
         return self._holders[key]

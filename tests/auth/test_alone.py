@@ -129,3 +129,20 @@ def test_nothing_follows_the_server_to_another_authorization_server(setup: Setup
             assert {one.path for one in world.requests if one.server == "issuer2"} == {WELL_KNOWN}
 
     run(main())
+
+
+def test_entries_at_one_address_have_the_tokens_and_the_failures_of_their_own_tables(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk = Desk(tmp_path)
+            right = server(world.url, **with_secret(world, tmp_path))
+            world.issuer.clients["other"] = {**world.issuer.clients["me"], "client_id": "other"}
+            other = server(world.url, kind="client_credentials", client_id="other", client_secret=SECRET)
+            wrong = server(world.url, kind="client_credentials", client_id="me", client_secret="no")
+            for config in (wrong, right, other):
+                await desk.accounts.sign_in(config, desk.tap).run()
+            assert await desk.accounts.account(wrong) is None
+            clients = [(await desk.accounts.account(one)).client_id for one in (right, other)]  # type: ignore[union-attr]
+            assert clients == ["me", "other"] and len(await desk.accounts.accounts()) == 2
+
+    run(main())
