@@ -46,7 +46,7 @@ def test_from_a_row_that_wants_a_sign_in_to_a_call_that_wants_more(monkeypatch: 
         ):
             await stage.told("notes wants a sign-in: a on it")
             await stage.shows("sign in: a")
-            await stage.press("1", "enter")
+            await stage.press("1", "a")
             shown = await dialog(stage)
             await stage.shows("wants you to sign in", "kept in   memory", "Nothing has been sent yet")
             await stage.press("s")

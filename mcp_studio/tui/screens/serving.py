@@ -77,8 +77,6 @@ class Serving:
                 self.signing.open(name)
             case "token":
                 self.signing.token(name)
-            case "open" if self._studio.manager.status(name).state == "needs_auth":
-                self.signing.open(name)
             case "logs":
                 self._app.push_screen(late.log_view(self._studio, name))
             case _:
