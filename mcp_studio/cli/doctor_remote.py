@@ -91,4 +91,4 @@ def lines(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
     else:
         scopes = f", scopes {' '.join(found['scopes'])}" if found["scopes"] else ""
         yield f"  signed in    at {found['issuer']}{scopes}"
-        yield f"  token        valid {found['valid']}; kept in {found['kept']}"
+        yield f"  token        {signed_in.phrase(found['valid'])}; kept in {found['kept']}"

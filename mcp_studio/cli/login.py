@@ -117,7 +117,7 @@ async def _scopes(accounts: Accounts, server: ServerConfig, options: Options) ->
 def _tell(account: Account, out: Output) -> None:
     scopes = f" ({' '.join(account.scopes)})" if account.scopes else ""
     out.data(f"Signed in to {account.server} at {account.issuer}{scopes}")
-    out.note(f"  valid {signed_in.validity(account)}")
+    out.note(f"  {signed_in.phrase(signed_in.validity(account))}")
 
 
 def _failed(error: StudioError, sign_in: SignIn, out: Output) -> int:

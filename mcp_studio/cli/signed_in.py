@@ -32,9 +32,15 @@ def validity(account: Account, now: float | None = None) -> str:
     if not account.expires:
         return "no end is known" + (", renewed when refused" if account.refreshable else "")
     left = account.expires - (time.time() if now is None else now)
-    if account.refreshable:
-        return f"for {span(left)}, then renewed" if left >= 1 else f"expired {span(-left)} ago, is renewed when used"
-    return f"for {span(left)}" if left >= 1 else f"expired {span(-left)} ago"
+    if left >= 1:
+        return f"for {span(left)}" + (", then renewed" if account.refreshable else "")
+    ended = f"expired {span(-left)} ago" if left <= -1 else "just expired"
+    return ended + (", is renewed when used" if account.refreshable else "")
+
+
+def phrase(valid: str) -> str:
+    """What `validity` says where no heading stands before it: `valid for 5 minutes`, `expired 5 minutes ago`."""
+    return f"valid {valid}" if valid.startswith("for ") else valid
 
 
 def usable(account: Account, now: float | None = None) -> bool:

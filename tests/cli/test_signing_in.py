@@ -282,6 +282,8 @@ def account(**facts: object) -> Account:
         ({"expires": 1_120.0 + 2 * 86_400}, "for 2 days, then renewed", True),
         ({"expires": 1_061.0}, "expired 59 seconds ago, is renewed when used", True),
         ({"expires": 1_000.0, "refreshable": False}, "expired 2 minutes ago", False),
+        ({"expires": 1_120.0}, "just expired, is renewed when used", True),
+        ({"expires": 1_119.5, "refreshable": False}, "just expired", False),
         ({"expires": 0.0}, "no end is known, renewed when refused", True),
         ({"expires": 0.0, "refreshable": False}, "no end is known", True),
     ],
@@ -301,3 +303,8 @@ def test_all_that_is_known_is_told_with_moments_that_can_be_read() -> None:
     assert found["client"] == "id (registered by itself)" and found["can be revoked"] == "yes"
     told = signed_in.with_claims(account())
     assert told["expires"] == "1970-01-01T01:16:40Z" and told["claims"] == {"sub": "ada", "exp": 4_600}
+
+
+def test_how_long_a_token_is_good_is_a_phrase_of_its_own() -> None:
+    words = ("for 8 minutes, then renewed", "just expired", "no end is known")
+    assert [signed_in.phrase(one) for one in words] == [f"valid {words[0]}", *words[1:]]

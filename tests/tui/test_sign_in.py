@@ -111,6 +111,15 @@ def test_step_by_step_shows_each_request_before_it_is_sent(monkeypatch: pytest.M
             await stage.shows("POST https://auth.example/register", "content-type: application/json", "client_name")
             await stage.press("n", "r")
             assert flow.told == ["go on", "run through"]
+            # While no request is held it ends the stopping all the same.
+            flow.browser()
+            await stage.press("r")
+            await stage.shows("does not stop before requests any more")
+            assert flow.told[2:] == ["run through"]
+            flow.step_by_step = False
+            await stage.press("r")
+            await stage.shows("only step by step")
+            assert len(flow.told) == 3
 
     run(main())
 
@@ -191,5 +200,16 @@ def test_without_a_usable_keyring_another_place_is_chosen_before_anything_is_sen
             await stage.press("escape", "f12")
             await stage.shows("tokens of this session in memory alone", "github is insecure")
         assert "unlock" in stage.accounts.told
+
+    run(main())
+
+
+def test_a_sign_in_that_ends_after_the_screens_disturbs_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with signing(monkeypatch) as stage:
+            begun = await stage.begin()
+            await stage.press("escape")
+        begun.cancel()
+        assert begun.over
 
     run(main())

@@ -92,7 +92,7 @@ def _print_token(token: str, account: Account, options: Options, out: Output) ->
 def _refresh(config: Config, words: list[str], options: Options, out: Output) -> int:
     async def refresh(studio: Studio, server: ServerConfig) -> Json:
         account = await studio.accounts.refresh(server, studio.manager.supervisor(server.name).tap)
-        out.note(f"renewed: valid {signed_in.validity(account)}")
+        out.note(f"renewed: {signed_in.phrase(signed_in.validity(account))}")
         return signed_in.facts(account)
 
     return _with_studio(config, words, options, out, refresh)

@@ -83,9 +83,13 @@ class SignInDialog(SignInView, scope="sign in"):
             run.go_on()
 
     def action_run_through(self) -> None:
-        """Send everything without stopping."""
-        if (run := self._in("paused", "No request is held.")) is not None:
+        """Send everything without stopping, also what comes after the page."""
+        run = self.run_now
+        if run is not None and not run.over and run.step_by_step:
             run.run_through()
+            self.say("It does not stop before requests any more.")
+        else:
+            self.say("No request is held: it stops before each one only step by step.")
 
     def action_open_page(self) -> None:
         """Hand the page to the browser."""

@@ -147,10 +147,14 @@ class Signing:
         return run
 
     def _changed(self, run: SignIn) -> None:
-        """What ends while nobody looks at it is told."""
+        # Told by a task of the studio, which may end after the screens have.
         if run.over:
-            self._screen.call_later(self._screen.refresh_servers)
-        if not run.over or self._runs.get(run.server) is not run:
+            self._screen.call_later(self._ended, run)
+
+    def _ended(self, run: SignIn) -> None:
+        """What ends while nobody looks at it is told."""
+        self._screen.refresh_servers()
+        if self._runs.get(run.server) is not run:
             return
         shown = self._screen.app.screen
         if getattr(shown, "run_now", None) is run:
