@@ -26,8 +26,6 @@ SECRETS = frozenset(
     "access_token refresh_token id_token client_secret registration_access_token assertion device_secret".split()
 )
 """Fields of answers whose values are secret."""
-_NOWHERE = (404, 405)
-_PLACE = "token_endpoint in the metadata has to be the address where tokens are given out, by POST."
 _TOKEN = re.compile(r"[\x21-\x7e]+\Z")
 _HINTS: Mapping[str, str] = {
     "invalid_request": "It finds the request wrong; the exchange shows what was sent.",
@@ -126,11 +124,8 @@ def _object(status: int, body: bytes, who: str, secrets: Iterable[str]) -> dict[
 
 
 def _no_json(status: int, body: bytes, who: str, came: str, should: str) -> AuthFailed:
-    if status == 429 or status >= 500:
-        busy = "wants fewer requests" if status == 429 else "failed"
-        return AuthFailed(f"{who} {busy} (status {status}).", hint="Try again later.", status=status)
-    if status in _NOWHERE:
-        return AuthFailed(f"{who} is none (status {status}).", hint=_PLACE, status=status)
+    if plain := _by_status(status, who):
+        return plain
     if not body.strip():
         came = "nothing"
     elif body.lstrip()[:1] == b"<":
@@ -138,11 +133,22 @@ def _no_json(status: int, body: bytes, who: str, came: str, should: str) -> Auth
     return AuthFailed(f"{who} answered with status {status} and {came}.", hint=should, status=status)
 
 
+def _by_status(status: int, who: str) -> AuthFailed | None:
+    """What a status says by itself, where nothing of OAuth came with it."""
+    if status == 429 or status >= 500:
+        busy = "wants fewer requests" if status == 429 else "failed"
+        return AuthFailed(f"{who} {busy} (status {status}).", hint="Try again later.", status=status)
+    if status in (404, 405):
+        place = "token_endpoint in the metadata has to be the address where tokens are given out, by POST."
+        return AuthFailed(f"{who} is none (status {status}).", hint=place, status=status)
+    return None
+
+
 def _refused(status: int, answer: dict[str, Json], who: str, secrets: Iterable[str]) -> AuthFailed:
     secrets = (*secrets, *(str(value) for name, value in answer.items() if name in SECRETS))
     error = answer.get("error")
-    if not isinstance(error, str) and status in _NOWHERE:
-        return AuthFailed(f"{who} is none (status {status}).", hint=_PLACE, status=status)
+    if not isinstance(error, str) and (plain := _by_status(status, who)):
+        return plain
     if not isinstance(error, str) or not error:
         came = "no error" if error is None else f"the error {said(error)}"
         return AuthFailed(

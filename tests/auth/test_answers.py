@@ -225,6 +225,7 @@ def test_what_frameworks_add_to_tokens_does_no_harm(answer: Json) -> None:
     assert read(answer).access_token == TOKEN and read(b"\xef\xbb\xbf" + json.dumps(answer).encode())
 
 
-def test_a_wrong_address_is_said_also_where_frameworks_answer_with_json() -> None:
-    with pytest.raises(AuthFailed, match="is none"):
-        read({"detail": "Not Found"}, 404)
+@pytest.mark.parametrize("status, words", [(404, "is none"), (405, "is none"), (429, "fewer"), (503, "failed")])
+def test_a_status_is_understood_also_where_frameworks_answer_with_json(status: int, words: str) -> None:
+    with pytest.raises(AuthFailed, match=words):
+        read({"detail": "Not now"}, status)
