@@ -185,7 +185,7 @@ def test_tokens_within_an_error_are_not_shown() -> None:
         (400, b"{}", "no error"),
         (400, b'{"error": 5}', "the number 5"),
         (400, b'{"error": ""}', "error"),
-        (500, b'{"message": "boom"}', "no error"),
+        (500, b'{"message": "boom"}', r"failed \(status 500"),
     ],
 )
 def test_what_is_no_answer_is_said(status: int, body: bytes, words: str) -> None:
