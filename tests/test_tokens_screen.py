@@ -30,7 +30,6 @@ class Camera:
         """One key after the other, with a picture after each."""
         for key in keys:
             await self.stage.press(key)
-            await self.stage.pilot.pause()
             self.look(key)
 
     def look(self, what: str) -> None:

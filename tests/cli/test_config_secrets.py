@@ -223,14 +223,14 @@ def test_nobody_is_asked_to_unlock_what_is_not_used(kept: KeyringSession) -> Non
 
 
 def test_only_what_the_chosen_servers_refer_to_is_looked_up(home: Path) -> None:
-    program = f"command = {json.dumps(RAW[0])}\nargs = {json.dumps(RAW[1:])}"
+    program = f"command = {json.dumps(RAW[0])}\nargs = {json.dumps([*RAW[1:]])}"
     configured(
         f'[secrets]\nstore = "file"\n[servers.free]\n{program}\n'
         f'[servers.needs]\n{program}\nenv = {{ T = "${{keyring:token}}" }}\n'
         '[servers.far]\nurl = "https://h.example/${keyring:path}/mcp"\n'
     )
-    env = {"MCP_STUDIO_PASSPHRASE": "correct horse"}
-    secrets("set", "token", given=SECRET, **env)
+    phrase = "correct horse"
+    secrets("set", "token", given=SECRET, MCP_STUDIO_PASSPHRASE=phrase)
     done = cli("call", "free.echo", "text=hi"), cli("auth", "status")
     assert [(one.code, one.err) for one in done] == [(0, ""), (0, "")]
     assert done[0].out == "hi\n" and "far" in done[1].out
@@ -238,7 +238,7 @@ def test_only_what_the_chosen_servers_refer_to_is_looked_up(home: Path) -> None:
     assert [one.code for one in refused] == [2, 2]
     assert "The server `needs` cannot be used: " in refused[0].err and "servers.needs.env.T: " in refused[0].err
     assert "The server `far` cannot be used: " in refused[1].err
-    assert cli("call", "needs.echo", f"text={SECRET}", **env).out == f"{SECRET}\n"
+    assert cli("call", "needs.echo", "text=hi", MCP_STUDIO_PASSPHRASE=phrase).out == "hi\n"
 
 
 # What is added
