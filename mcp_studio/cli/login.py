@@ -71,7 +71,7 @@ def _redirect(options: Options, out: Output) -> str:
     """The address that the browser ended on; nothing of it is shown any more."""
     given = options.value("--redirect")
     if given == "-":
-        given = sys.stdin.readline(1 << 20).strip()
+        given = typed("The address that the browser ended on: ") if can_ask() else sys.stdin.readline(1 << 20).strip()
     if options.flag("--redirect") and not given:
         raise UsageError("--redirect: there is no address.", hint="It is the one that the browser ended on.")
     if given:

@@ -186,7 +186,7 @@ class Guide:
             f"Nobody is here who could sign in to {self._sign_in.server}: no terminal, {why}.",
             self._sign_in.authorization_url,
             hint="Open the address in a browser; it ends on one that begins with "
-            f"{self._sign_in.redirect_uri}. Give that within 15 minutes: {self._finish} --redirect 'ADDRESS'",
+            f"{self._sign_in.redirect_uri}. Give that on standard input within 15 minutes: {self._finish} --redirect -",
         )
         await self._sign_in.set_aside()
 

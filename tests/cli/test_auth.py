@@ -107,7 +107,7 @@ def test_without_anybody_the_page_is_on_standard_output_and_the_redirect_finishe
     configured(world)
     begun = cli("auth", "login", "mine")
     assert begun.code == 3 and begun.out.startswith(world.issuer.url + "/authorize?") and begun.out.count("\n") == 1
-    assert "mcp-studio auth login mine --redirect 'ADDRESS'" in begun.err
+    assert "mcp-studio auth login mine --redirect -" in begun.err
     done = cli("auth", "login", "mine", "--redirect", "-", given=ends_at(begun.out.strip()) + "\n")
     assert done.code == 0, done.err
     assert secrets_in(world, done) == [] and cli("auth", "status", "mine").code == 0

@@ -193,7 +193,7 @@ def test_without_anybody_the_page_is_handed_out_for_later() -> None:
         with pytest.raises(SignInAt) as failed:
             await guided(sign_in, None)
         assert failed.value.url == URL and failed.value.exit_code == 3 and sign_in.did == ["set aside"]
-        assert "mcp-studio auth login mine --redirect 'ADDRESS'" in failed.value.hint and REDIRECT in failed.value.hint
+        assert "mcp-studio auth login mine --redirect -" in failed.value.hint and REDIRECT in failed.value.hint
 
     run(main())
 
