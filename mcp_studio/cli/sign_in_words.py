@@ -13,6 +13,7 @@ from mcp_studio.cli.signed_in import span
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
+from mcp_studio.session.sign_in_words import command
 
 MARKS = {"done": "✓", "failed": "✗", "skipped": "–"}
 """State of a step that has come to its end -> its mark."""
@@ -23,8 +24,7 @@ def login_command(config: ServerConfig) -> str:
     """The command line that signs in to a server, or goes on with that."""
     if config.source.origin == "argument":
         return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}"
-    file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
-    return f"mcp-studio auth login {shlex.quote(config.name)}{file}"
+    return command(config)
 
 
 def step_line(step: AuthStep) -> str:

@@ -21,7 +21,8 @@ def command(config: ServerConfig, challenge: str = "") -> str:
     scope = f" --scope {shlex.quote(missing[1])}" if missing else ""
     if config.source.origin == "argument":
         return f"mcp-studio auth login --url URL{scope}"
-    return f"mcp-studio auth login {shlex.quote(config.name)}{scope}"
+    file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
+    return f"mcp-studio auth login {shlex.quote(config.name)}{file}{scope}"
 
 
 def add_hint(error: StudioError, config: ServerConfig) -> None:

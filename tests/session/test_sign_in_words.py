@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mcp_studio.config.model import ServerConfig, Source
@@ -26,3 +28,9 @@ def test_the_command_is_named_where_signing_in_helps(challenge: str, hint: str) 
     error = HttpSignIn("no", hint="as it was", challenge=challenge)
     add_hint(error, SERVER)
     assert error.hint == hint
+
+
+def test_the_command_names_the_file_of_a_server_that_stands_in_another_one() -> None:
+    error = HttpSignIn("It wants it.", challenge="Bearer")
+    add_hint(error, replace(SERVER, source=Source("file", "/tmp/my mcp.json")))
+    assert error.hint == "Sign in: mcp-studio auth login 'my notes' --config '/tmp/my mcp.json'"
