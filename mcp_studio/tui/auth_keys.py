@@ -23,7 +23,7 @@ SIGN_IN = (
     ("sign-in-next", "n", "next", "Step by step: send the request that is shown", ""),
     ("sign-in-through", "r", "run_through", "Step by step: send all that follow without stopping", ""),
     ("sign-in-again", "c", "again", "Begin anew, after it failed or was stopped", ""),
-    ("sign-in-keep", "k", "keep", "Where tokens are kept: choose another place for this session", ""),
+    ("sign-in-keep", "k", "keep", "Where tokens are kept: choose another place", ""),
     ("sign-in-token", "t", "token", "The token that it brought", ""),
     ("sign-in-details", "i", "details", "Details of the server", ""),
     ("sign-in-stop", "x", "stop", "Stop signing in", "Stop"),
