@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from mcp_studio.auth.callback_page import page
 
@@ -169,3 +170,9 @@ async def listen(
         why = (problem.strerror or str(problem)).lower()
         return None, f"No port on this machine can be listened at ({why}): paste the address that the browser ends at."
     return made, f"Port {first} is taken; the browser is sent back to port {made.port}."
+
+
+def port_kept(uri: str) -> str:
+    """How a redirect that somebody registers by hand stays the same, in words; empty where it does by itself."""
+    port = urlsplit(uri).port if uri else PORT
+    return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"

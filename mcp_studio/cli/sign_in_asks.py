@@ -5,6 +5,7 @@ All raise `Left` where the person gives up, and `EndOfInput` where there is nobo
 
 from __future__ import annotations
 
+from mcp_studio.auth.callback import port_kept
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli.lines import Lines
 from mcp_studio.cli.telling import frame, leave, prompt, say
@@ -98,4 +99,6 @@ def nobody(sign_in: SignIn) -> SignInNeeded:
 
 def _register(sign_in: SignIn) -> str:
     redirect = safe(sign_in.redirect_uri)
-    return "Register one there by hand" + (f", with the redirect {redirect}" if redirect else "")
+    keeps = port_kept(sign_in.redirect_uri)
+    with_it = f", with the redirect {redirect}" + (f" ({keeps})" if keeps else "")
+    return "Register one there by hand" + (with_it if redirect else "")

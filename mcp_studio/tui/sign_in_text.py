@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
+from mcp_studio.auth.callback import port_kept
 from mcp_studio.auth.model import AuthExchange, AuthStep, StepState
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.safetext import safe
@@ -220,7 +221,8 @@ def _client(run: SignIn) -> list[Part]:
     parts: list[Part] = [safe(run.client_reason, 600) or "A client is needed there, and none is configured.", "\n"]
     redirect = safe(run.redirect_uri, 400)
     told = f"Register one there, with this redirect, and type its id here: {redirect}\n" if redirect else ""
-    return [*parts, (told, "$quiet")] if told else parts
+    keeps = f"{kept}.\n" if (kept := port_kept(run.redirect_uri)) else ""
+    return [*parts, (told + keeps, "$quiet")] if told else parts
 
 
 def _last(run: SignIn) -> list[Part]:
