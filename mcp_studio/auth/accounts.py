@@ -18,6 +18,7 @@ from mcp_studio.auth.person import Means
 from mcp_studio.auth.renewing import expiring, revoke
 from mcp_studio.auth.signin import Browser, SignIn
 from mcp_studio.auth.store import GrantStore
+from mcp_studio.auth.trusted import FILE, Trusted
 from mcp_studio.auth.unattended import KINDS
 from mcp_studio.config.model import Auth, Keeping, ServerConfig, Settings
 from mcp_studio.errors import SignInNeeded, StudioError
@@ -56,6 +57,7 @@ class Accounts:
         # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
         # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
         self._held: dict[Auth, GrantStore] = {}
+        self._trusted = Trusted(self._state / FILE)
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
     def _place_for(self, keeping: Keeping) -> GrantStore:
@@ -126,7 +128,9 @@ class Accounts:
             self._holder(config).put(grant)
             return await self._account(config, grant)
 
-        means = Means(tidy(config), self._store(config), self._redactor, self._settings.client_metadata_url)
+        means = Means(
+            tidy(config), self._store(config), self._redactor, self._settings.client_metadata_url, self._trusted
+        )
         return SignIn(
             means,
             self._limits,
@@ -219,6 +223,8 @@ class Accounts:
         async with holder.turn, store.lock(holder.resource, holder.account):
             holder.put(None)
             await store.remove(holder.resource, holder.account)
+            if client:
+                self._trusted.forget(holder.resource, holder.account)
             if client and issuer:
                 await store.remove_client(issuer, holder.account)
 

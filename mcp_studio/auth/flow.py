@@ -26,7 +26,9 @@ from mcp_studio.auth.redeem import redeem, signed
 from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
 from mcp_studio.auth.registering import who
+from mcp_studio.auth.trusted import Key
 from mcp_studio.errors import StudioError
+from mcp_studio.vault.beside import beside
 
 
 class Flow:
@@ -146,7 +148,7 @@ class Flow:
 
     def _same_client(self, issuer: IssuerMetadata) -> None:
         """What was configured for one authorization server is not shown to another just because a server says so."""
-        auth, before = self._config.auth, self._store.issuer(self.resource, self.account)
+        auth, before = self._config.auth, self._means.trusted.issuer(self._client_key)
         configured = auth.client_id or auth.kind in unattended.KINDS
         if configured and not auth.issuer and before and before != issuer.issuer:
             raise AuthFailed(
@@ -154,6 +156,10 @@ class Flow:
                 f"at {said(before)}. Nothing of it was sent to the new one.",
                 hint=f'If that is right, set issuer = "{issuer.issuer}" in the [servers.NAME.auth] table.',
             )
+
+    @property
+    def _client_key(self) -> Key:
+        return self.resource, self.account, self._config.auth.client_id
 
     async def _bind(self, resource: Resource, issuer: IssuerMetadata) -> None:
         self._use = use(self._config.auth.dpop, resource.challenge, resource.metadata, issuer)
@@ -285,5 +291,7 @@ class Flow:
                 await asyncio.sleep(0)  # whoever cancelled it was in time
                 self.keeping = True
                 await self._store.save(grant, self._config.name)
+            if client.how == "configured":
+                await beside(self._means.trusted.put, self._client_key, issuer.issuer)
             step.detail = f"In {await self._store.place()}."
         return grant

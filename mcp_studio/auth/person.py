@@ -11,6 +11,7 @@ from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
 from mcp_studio.auth.registration import LONGEST
 from mcp_studio.auth.store import GrantStore
+from mcp_studio.auth.trusted import Trusted
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
 from mcp_studio.redact import Redactor
@@ -63,3 +64,5 @@ class Means(NamedTuple):
     redactor: Redactor
     document: str
     """Our client id metadata document, or empty."""
+    trusted: Trusted
+    """Where configured clients belong."""

@@ -123,10 +123,14 @@ def test_nothing_follows_the_server_to_another_authorization_server(setup: Setup
             desk, given = Desk(tmp_path), setup(world, tmp_path)
             assert (await desk.done(server(world.url, **given))).state == "done"
             world.migrate()
-            signed = await desk.done(server(world.url, **given))
-            assert signed.state == "failed" and signed.error
-            assert "Nothing of it was sent" in signed.error.message and "issuer = " in signed.error.hint
+            for later in (desk, Desk(tmp_path)):  # in the same studio, and in one that was started since
+                signed = await later.done(server(world.url, **given))
+                assert signed.state == "failed" and signed.error
+                assert "Nothing of it was sent" in signed.error.message and "issuer = " in signed.error.hint
             assert {one.path for one in world.requests if one.server == "issuer2"} == {WELL_KNOWN}
+            await later.accounts.forget(server(world.url, **given), client=True)
+            anew = await later.done(server(world.url, **given))
+            assert anew.error and "now names the authorization server" not in anew.error.message
 
     run(main())
 
