@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mcp_studio.auth.discovery import is_loopback
 from mcp_studio.cli import signed_in
+from mcp_studio.cli.remote import alone
 from mcp_studio.cli.sign_in_words import login_command
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import ConfigError, StudioError
@@ -86,6 +87,9 @@ def lines(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
     elif "problem" in found:
         yield f"  signed in    ✗ {found['problem']}"
     elif "issuer" not in found:
+        if alone(server):
+            yield f"  signed in    not yet: by itself ({server.auth.kind}), when the server wants it"
+            return
         wanted = "" if report["state"] == "needs_auth" else ", should it want that"
         yield f"  signed in    nobody is{wanted}: {login_command(server)}"
     else:

@@ -48,7 +48,8 @@ class Names:
         """
         if not _GOOD.fullmatch(name):
             raise ConfigError(
-                f"`{name}` is no name for a secret.", hint="Letters, digits and . _ - @ make one, up to 100 of them."
+                f"`{name}` is no name for a secret.",
+                hint="Letters, digits and . _ - @ make one, and spaces inside, up to 100 of them.",
             )
         return name
 
