@@ -10,7 +10,7 @@ from mcp_studio.config.model import Auth, AuthKind, ServerConfig
 
 @pytest.mark.parametrize(
     "kind, words",
-    [("", "nobody is: mcp-studio auth login one"), ("client_credentials", "by itself (client_credentials)")],
+    [("", "nobody is: mcp-studio auth login "), ("client_credentials", "by itself (client_credentials)")],
 )
 def test_nobody_is_told_to_sign_in_where_nobody_can(kind: AuthKind, words: str) -> None:
     server = ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind))
