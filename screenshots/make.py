@@ -37,7 +37,8 @@ from mcp_studio.limits import DEFAULT  # noqa: E402
 from mcp_studio.paths import Paths  # noqa: E402
 from mcp_studio.session import connection  # noqa: E402
 from mcp_studio.session.signing import Signing  # noqa: E402
-from mcp_studio.studio import Studio, TestReport  # noqa: E402
+from mcp_studio.session.state import TestReport  # noqa: E402
+from mcp_studio.studio import Studio  # noqa: E402
 from mcp_studio.trace import store  # noqa: E402
 from mcp_studio.trace.store import TraceStore  # noqa: E402
 from mcp_studio.tui.app import StudioApp  # noqa: E402
@@ -199,7 +200,7 @@ async def add_server(scene: Scene) -> None:
     connect = scene.studio.test
 
     async def test(server: ServerConfig) -> TestReport:
-        return replace(await connect(server), ms=480)
+        return (await connect(server))._replace(ms=480)
 
     scene.studio.test = test
     await scene.press("ctrl+n", *"python -m mcp_studio.servers.demo")
