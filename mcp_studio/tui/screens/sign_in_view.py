@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _STOP, _LATER = ("sign-in-stop", "Stop"), ("sign-in-later", "Later")
 _OPEN = ("sign-in-open", "Exchanges")
+_FIELD = (("sign-in-open", "Use it"), ("sign-in-later", "Leave the field"))
 _KEYS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "before": (("sign-in-open", "Sign in"), ("sign-in-steps", "Step by step"), ("sign-in-later", "Back")),
     "asked": (
@@ -40,8 +41,9 @@ _KEYS: Mapping[str, tuple[tuple[str, str], ...]] = {
         *(("sign-in-browser", "Open"), ("sign-in-copy", "Copy"), ("sign-in-paste", "Paste")),
         *(_OPEN, _STOP, _LATER),
     ),
+    "browser, typing": _FIELD,
     "choosing": (("sign-in-open", "Choose"), _STOP, _LATER),
-    "client": (("sign-in-open", "Use it"), ("sign-in-later", "Leave the field")),
+    "client": _FIELD,
     "client, elsewhere": (("sign-in-copy", "Copy the redirect"), _OPEN, _STOP, _LATER),
     "failed": (("sign-in-again", "Again"), _OPEN, ("sign-in-later", "Close")),
     "cancelled": (("sign-in-again", "Again"), _OPEN, ("sign-in-later", "Close")),
@@ -210,8 +212,8 @@ class SignInView(Dialog[Answer]):
     def keys_line(self) -> Content:
         """Only what can be done now."""
         parts: list[str | tuple[str, str]] = []
-        typing = isinstance(self.focused, Input)
-        at = "client, elsewhere" if self._at == "client" and not typing else self._at
+        at, typing = self._at, isinstance(self.focused, Input)
+        at = {("client", False): "client, elsewhere", ("browser", True): "browser, typing"}.get((at, typing), at)
         for action, word in _KEYS[at]:
             if action == "sign-in-browser" and not self._matter.browser:
                 continue
