@@ -242,7 +242,7 @@ class Accounts:
 
     def _holder(self, config: ServerConfig) -> Holder:
         store = self._store(config)
-        key = (resource_of(config), config.auth.account, None if store is self._kept else config.auth)
+        key = (resource_of(config), config.auth.whose, None if store is self._kept else config.auth)
         if key not in self._holders:
             self._holders[key] = Holder(store, *key[:2])
         return self._holders[key]

@@ -46,7 +46,7 @@ class Flow:
         self._asked = tuple(asked)
         self._challenge = challenge
         self.resource = resource_of(means.config)
-        self.account = means.config.auth.account
+        self.account = means.config.auth.whose
         self.pending: Pending | None = None
         """What is needed to go on later, while a person is in the browser."""
         self.aside = False

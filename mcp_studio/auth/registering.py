@@ -31,7 +31,7 @@ async def who(
         StudioError: as `Fetcher.send`; or a new client cannot be kept.
     """
     auth = means.config.auth
-    known = await means.store.client(issuer.issuer, auth.account)
+    known = await means.store.client(issuer.issuer, auth.whose)
     # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.
     moved = known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
     choice = registration.choose(
@@ -56,7 +56,7 @@ async def who(
         shown = registration.method_for(issuer, secret, auth.method)
         client = Client(issuer.issuer, client_id, secret, shown, "typed", redirect_uri)
         detail = "A person named the client."
-    await means.store.save_client(client, auth.account)
+    await means.store.save_client(client, auth.whose)
     return client, False, detail
 
 

@@ -22,10 +22,10 @@ async def overview(config: Config, out: Output) -> int:
     for server in config.servers.values():
         if not server.url:
             continue
-        account = left.get((remote.resource(server), server.auth.account)) if server.signs_in else None
+        account = left.get((remote.resource(server), server.auth.whose)) if server.signs_in else None
         rows.append(_row(server.name, account, own(server) or "no"))
         found.append(facts(server, account))
-    known = {(remote.resource(server), server.auth.account) for server in config.servers.values() if server.url}
+    known = {(remote.resource(server), server.auth.whose) for server in config.servers.values() if server.url}
     for account in (one for key, one in left.items() if key not in known):
         rows.append(_row(account.server, account, f"not configured now: {account.resource}"))
         found.append({**signed_in.facts(account), "configured": False})

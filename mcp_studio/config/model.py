@@ -93,6 +93,11 @@ class Auth:
     assume_pkce: bool = False
     """Go on where the authorization server does not say that it knows PKCE, as some do that know it."""
 
+    @property
+    def whose(self) -> str:
+        """Under what its sign-in is kept beside others at the same address: the account, else the client."""
+        return self.account or self.client_id
+
 
 @record(frozen=True)
 class Tls:

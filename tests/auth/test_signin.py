@@ -460,3 +460,21 @@ def test_a_server_that_wants_nothing_is_not_taken_for_an_old_one(tmp_path: Path,
             assert not [one for one in web.asked if one.path == "/register"]
 
     run(main())
+
+
+def test_entries_at_one_address_with_clients_of_their_own_have_sign_ins_of_their_own(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk = Desk(tmp_path)
+            for name in ("one", "two"):
+                client = {"client_id": name, "token_endpoint_auth_method": "none", "redirect_uris": None}
+                world.issuer.clients[name] = client
+            one, two = (server(world.url, client_id=name) for name in ("one", "two"))
+            assert (await desk.done(one)).state == "done"
+            assert await desk.accounts.account(two) is None
+            assert (await desk.done(two)).state == "done"
+            for config, name in ((one, "one"), (two, "two")):
+                account = await desk.accounts.account(config)
+                assert account is not None and account.client_id == name
+
+    run(main())
