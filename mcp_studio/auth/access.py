@@ -30,6 +30,8 @@ from mcp_studio.transport.tap import Headers, Tap
 _NONCES = 2
 """Times that one request is sent anew with another nonce."""
 _REMEMBERED = 64
+_JUST = 60.0
+"""Seconds for which a token is a new one, in what is said."""
 
 
 class SignInRequest(NamedTuple):
@@ -213,6 +215,9 @@ class Access:
         """A 401 in a sentence."""
         if not sent:
             return f"{self._place} wants you to sign in."
+        grant = self._holder.grant
+        if grant is not None and grant.access_token == sent and time.time() - grant.obtained < _JUST:
+            return self._not_accepted(sent, header)
         return f"{self._place} does not accept the sign-in any more{_why(header)}"
 
     def _not_accepted(self, sent: str, header: str) -> str:

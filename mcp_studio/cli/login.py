@@ -20,7 +20,7 @@ from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.sign_in_words import login_command, steps_json
 from mcp_studio.cli.signing_in import Guide, Opener
 from mcp_studio.config.model import Config, ServerConfig
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import SignInNeeded, StudioError, Unreachable, UsageError, renamed
 from mcp_studio.jsontext import Json
 from mcp_studio.studio import Studio
 
@@ -102,9 +102,34 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
         return _failed(error, sign_in, out)
     if (account := sign_in.account) is None:
         return _failed(StudioError("It is not known what signing in has brought."), sign_in, out)
+    error = await _tried(studio, server)
+    if isinstance(error, SignInNeeded):
+        return _refused(error, server, account, sign_in, out)
     _tell(account, out)
-    out.result = {**signed_in.with_claims(account), "steps": steps_json(sign_in.steps)}
+    found: dict[str, Json] = {**signed_in.with_claims(account), "steps": steps_json(sign_in.steps)}
+    if error is not None:
+        out.warn(f"Whether {server.name} takes the token is not known: {error.message}")
+        found["untried"] = out.redactor.text(error.message)
+    out.result = found
     return out.done()
+
+
+async def _tried(studio: Studio, server: ServerConfig) -> StudioError | None:
+    """Connect once with what signing in brought: only the server knows whether it takes that. What it met."""
+    studio.manager.start(server.name)
+    status = await studio.manager.settle(server.name)
+    return None if status.state == "ready" else status.error or Unreachable(f"{server.name} is {status.state}.")
+
+
+def _refused(error: StudioError, server: ServerConfig, account: Account, sign_in: SignIn, out: Output) -> int:
+    """The authorization server gave a token that the server does not take: nobody is helped by signing in again."""
+    look = login_command(server).replace("auth login", "auth status", 1)
+    hint = (
+        f"Signing in at {account.issuer} went well, and the token is kept: it is the server that does not take it. "
+        f"What it says, and for whom it is meant: {look}"
+    )
+    detail: dict[str, Json] = {"issuer": account.issuer, "steps": steps_json(sign_in.steps)}
+    return out.fail(renamed(error, SignInNeeded, hint), detail)
 
 
 async def _scopes(accounts: Accounts, server: ServerConfig, options: Options) -> tuple[str, ...]:

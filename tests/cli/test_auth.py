@@ -15,6 +15,8 @@ from mcp_studio.cli import main
 from mcp_studio.paths import Paths
 from mcp_studio.vault.choose import forget_memory
 from tests.cli.kit import Done, ends_at
+from tests.servers import auth_manners_wire as wire
+from tests.servers.auth_options import Manner
 from tests.servers.auth_server import World, threaded
 from tests.support import SERVERS
 
@@ -92,6 +94,28 @@ def test_signing_out_revokes_and_forgets(world: World, cli: Cli) -> None:
     for words in (["auth", "status", "mine"], ["auth", "token", "mine"]):
         gone = cli(*words)
         assert gone.code == 3 and "mcp-studio auth login mine" in gone.err, words
+
+
+def test_a_server_that_does_not_take_the_token_it_was_just_given_is_told_at_once(cli: Cli) -> None:
+    with threaded("401-for-ever") as world:
+        configured(world, BROWSER)
+        done = cli("auth", "login", "mine")
+        assert done.code == 3 and "does not accept the token that it was just given" in done.err
+        assert done.out == "" and "mcp-studio auth status mine" in done.err and secrets_in(world, done) == []
+        again = cli("auth", "login", "mine", "--json")
+        assert again.code == 3 and again.json["error"]["kind"] == "sign_in_needed"
+        assert again.json["error"]["issuer"] == world.issuer.url and again.json["error"]["steps"]
+        assert cli("auth", "status", "mine").code == 0, "what was given is kept"
+
+
+def test_a_server_that_cannot_be_asked_after_signing_in_is_a_warning(cli: Cli) -> None:
+    with threaded() as world:
+        configured(world)
+        back = ends_at(cli("auth", "login", "mine").out.strip())
+        world.manner = Manner("the MCP server fails", reply={"mcp": wire.status("500 Internal Server Error")})
+        done = cli("auth", "login", "mine", "--redirect", back, "--json")
+        assert done.code == 0 and "warning: Whether mine takes the token is not known" in done.err
+        assert done.json["result"]["untried"] and done.json["result"]["issuer"] == world.issuer.url
 
 
 def test_forgetting_tells_nobody(world: World, cli: Cli) -> None:
