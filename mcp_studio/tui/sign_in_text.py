@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from mcp_studio.auth.callback import port_kept
-from mcp_studio.auth.model import AuthExchange, AuthStep, StepState
+from mcp_studio.auth.model import Account, AuthExchange, AuthStep, StepState
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
@@ -60,6 +60,8 @@ class Matter(NamedTuple):
     """Whether it needs no person."""
     status: Status | None = None
     """How the server is now."""
+    account: Account | None = None
+    """The sign-in that is in use."""
 
 
 class Row(NamedTuple):
@@ -122,10 +124,21 @@ def before(matter: Matter, key: Key) -> list[Part]:
     opens = "opens your browser" if matter.browser else "gives you an address to open in a browser elsewhere"
     if matter.alone:
         opens = "no person is needed, the server's entry says how"
-    parts += ["\n", ("Nothing has been sent yet.\n", "$quiet")]
-    parts += [f"{key('sign-in-open')}  begins{':' if matter.alone else ', and'} {opens}.\n"]
-    parts += [f"{key('sign-in-steps')}  begins, and stops before each request.\n"]
+    if matter.account is not None:
+        parts += [("signed in ", "$quiet"), f"with {safe(matter.account.issuer, 300)}\n", *_valid(matter.account), "\n"]
+        parts += [f"{key('sign-in-token')}  shows the token's details.\n"]
+    else:
+        parts += ["\n", ("Nothing has been sent yet.\n", "$quiet")]
+    anew = " anew" if matter.account is not None else ""
+    parts += [f"{key('sign-in-open')}  begins{anew}{':' if matter.alone else ', and'} {opens}.\n"]
+    parts += [f"{key('sign-in-steps')}  begins{anew}, and stops before each request.\n"]
     return parts
+
+
+def _valid(account: Account) -> list[Part]:
+    left = f"for {span(account.expires - time.time())}" if account.expires else "it is not said for how long"
+    renewed = "then it is renewed by itself" if account.refreshable else "then you have to sign in anew"
+    return [("valid     ", "$quiet"), f"{left}; {renewed}\n"]
 
 
 def card(run: SignIn, matter: Matter, key: Key, now: float | None = None) -> list[Part]:
@@ -277,10 +290,8 @@ def _done(run: SignIn, matter: Matter, key: Key) -> list[Part]:
         look = "$state-failed" if describe.tone(status) == "bad" else "$quiet"
         parts.append((f"{describe.state_words(status)}\n", look))
     if account is not None:
-        left = f"for {span(account.expires - time.time())}" if account.expires else "it is not said for how long"
-        renewed = "then it is renewed by itself" if account.refreshable else "then you have to sign in anew"
         parts += [("scopes    ", "$quiet"), safe(" ".join(account.scopes), 600) or "none are named", "\n"]
-        parts += [("valid     ", "$quiet"), f"{left}; {renewed}\n"]
+        parts += _valid(account)
         parts += [("kept in   ", "$quiet"), safe(account.kept, 300), "\n"]
     if matter.warning:
         parts.append((f"{glyphs().warning} {safe(matter.warning, 400)}\n", "$state-busy"))

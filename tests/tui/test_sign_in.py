@@ -7,8 +7,10 @@ from textual.widgets import Input
 
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.paths import Paths
+from mcp_studio.session.state import Status
 from mcp_studio.tui.screens.exchanges import Exchanges
 from mcp_studio.tui.screens.sign_in import SignInDialog
+from mcp_studio.tui.screens.token_view import TokenView
 from tests.tui.sign_in_stage import URL, account, exchange, following, remote, signing
 from tests.tui.stage import run
 
@@ -76,6 +78,25 @@ def test_the_browsers_page_is_opened_copied_or_answered_by_hand(monkeypatch: pyt
             await stage.press("x")
             assert flow.told[-1] == "cancel"
             await stage.shows("It was stopped.", "Nothing is kept of it", "c Again")
+
+    run(main())
+
+
+def test_at_a_server_that_is_signed_in_the_start_says_with_whom_and_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with signing(monkeypatch, size=(80, 24)) as stage:
+            monkeypatch.setattr("mcp_studio.tui.screens.signing.Signing.status", lambda *_: Status("github", "ready"))
+            stage.accounts.known = account()
+            await stage.press("1", "a")
+            await stage.shows(
+                "signed in with https://auth.example", "valid     for 59:", "t  shows the token's details"
+            )
+            await stage.shows("enter  begins anew", "enter Sign in anew", "t Token")
+            assert "Nothing has been sent yet" not in stage.screen_text()
+            await stage.press("t")
+            await stage.until(lambda: isinstance(stage.app.screen, TokenView), "the token")
+            await stage.press("escape", "enter")
+            await stage.until(lambda: stage.runs, "a sign-in")
 
     run(main())
 

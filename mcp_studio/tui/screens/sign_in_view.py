@@ -30,6 +30,10 @@ _OPEN = ("sign-in-open", "Exchanges")
 _FIELD = (("sign-in-open", "Use it"), ("sign-in-later", "Leave the field"))
 _KEYS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "before": (("sign-in-open", "Sign in"), ("sign-in-steps", "Step by step"), ("sign-in-later", "Back")),
+    "before, signed in": (
+        *(("sign-in-open", "Sign in anew"), ("sign-in-steps", "Step by step")),
+        *(("sign-in-token", "Token"), ("sign-in-later", "Back")),
+    ),
     "asked": (
         *(("sign-in-open", "Sign in"), ("sign-in-steps", "Step by step")),
         *(("sign-in-decline", "Decline"), _LATER),
@@ -130,7 +134,8 @@ class SignInView(Dialog[Answer]):
 
     async def _ask_where(self) -> None:
         """Whether tokens can be kept is told before anything is sent."""
-        self._matter = await self._signing.with_place(self._matter)
+        matter = await self._signing.with_place(self._matter)
+        self._matter = matter if self.request is None else matter._replace(account=None)
         self._show()
 
     def look_again(self) -> None:
@@ -214,6 +219,8 @@ class SignInView(Dialog[Answer]):
         parts: list[str | tuple[str, str]] = []
         at, typing = self._at, isinstance(self.focused, Input)
         at = {("client", False): "client, elsewhere", ("browser", True): "browser, typing"}.get((at, typing), at)
+        if at == "before" and self._matter.account is not None:
+            at = "before, signed in"
         for action, word in _KEYS[at]:
             if action == "sign-in-browser" and not self._matter.browser:
                 continue

@@ -18,6 +18,7 @@ from mcp_studio.tui.sign_in_text import Matter
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts
+    from mcp_studio.auth.model import Account
     from mcp_studio.studio import Studio
     from mcp_studio.tui.screens.main import MainScreen
 
@@ -124,7 +125,17 @@ class Signing:
             place = await self.accounts.place(config) if config is not None else ""
         except StudioError as error:
             return matter._replace(kept="", refusal=f"{error.message}\n{error.hint}".strip(), warning=warning)
-        return matter._replace(kept=place, refusal="", warning=warning)
+        return matter._replace(kept=place, refusal="", warning=warning, account=await self._account(matter))
+
+    async def _account(self, matter: Matter) -> Account | None:
+        """Who one is signed in as at a server that is connected; what is not in use is not read for that."""
+        status = self.status(matter.server)
+        if status is None or status.state != "ready":
+            return None
+        try:
+            return await self.studio.account(matter.server)
+        except StudioError:
+            return None
 
     def loud(self, server: str) -> str:
         """What has to be said wherever the server is shown; empty where there is nothing."""
