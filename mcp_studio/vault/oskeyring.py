@@ -29,6 +29,8 @@ _NOTICED = 1.5
 _IDLE = 1.0
 """Seconds after which a connection that nobody uses is closed."""
 _SAME_NAME = 5
+_GONE = ("org.freedesktop.secrets", "DBus.Error.ServiceUnknown", "DBus.Error.NoReply")
+"""What D-Bus says where the Secret Service has ended."""
 
 
 class _Job:
@@ -265,6 +267,11 @@ def _told(problem: Exception) -> VaultRefused:
     if kind in ("KeyringLocked", "LockedException", "PromptDismissedException"):
         return VaultLocked(
             "The keyring is locked, and nobody has unlocked it.", hint=f"Unlock it and try again. {CHOICES}"
+        )
+    if any(name in said for name in _GONE):
+        return VaultRefused(
+            "The keyring service is not there any more: the program that kept the secrets has ended.",
+            hint=f"Start it again, unlock it, and try again. {CHOICES}",
         )
     if kind in ("EOFError", "ConnectionResetError", "BrokenPipeError", "SecretServiceNotAvailableException"):
         return VaultRefused(f"The keyring went away: {said}.", hint="Start it again and try again.")

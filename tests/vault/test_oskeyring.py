@@ -91,6 +91,19 @@ def test_a_keyring_that_ends_says_so_and_its_successor_is_used(session: KeyringS
     assert vault.get("x") == "kept" and vault.delete("x")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The name org.freedesktop.secrets was not provided by any .service files.",
+        "[org.freedesktop.DBus.Error.NoReply] ('Message recipient disconnected from message bus without replying',)",
+    ],
+)
+def test_a_service_that_has_ended_is_told_without_the_words_of_the_bus(words: str) -> None:
+    told = oskeyring._told(RuntimeError(words))
+    assert told.message == "The keyring service is not there any more: the program that kept the secrets has ended."
+    assert told.hint.startswith("Start it again, unlock it, and try again.") and 'store = "memory"' in told.hint
+
+
 def test_a_keyring_that_is_started_anew_between_two_calls_is_not_noticed(session: KeyringSession) -> None:
     vault = KeyringVault()
     vault.set("x", "kept")
