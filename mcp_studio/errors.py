@@ -82,6 +82,8 @@ class SignInNeeded(StudioError):
     """The server answered 401 or 403: it wants credentials that we do not have."""
 
     exit_code = 3
+    by_login = False
+    """The hint is a command line that signs in: whoever has another way says that instead."""
 
 
 class Unreachable(StudioError):

@@ -204,12 +204,14 @@ class Access:
                 raise run.error
 
     def _needed(self, refused: Refused, header: str, message: str) -> HttpSignIn:
-        return HttpSignIn(
+        error = HttpSignIn(
             message,
             hint=f"Sign in: mcp-studio auth login {self._config.name}",
             http=HttpAnswer(refused.status, "", tuple(refused.headers), refused.body),
             challenge=header,
         )
+        error.by_login = True
+        return error
 
     def _wanting(self, sent: str, header: str) -> str:
         """A 401 in a sentence."""

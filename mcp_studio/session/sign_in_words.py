@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import SignInNeeded, StudioError
 
 _SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
 """Of a challenge (RFC 6750 3)."""
@@ -32,6 +32,8 @@ def add_hint(error: StudioError, config: ServerConfig) -> None:
         return
     if error.exit_code == 3 and (challenge or not error.hint) and config.signs_in:
         error.hint = f"Sign in: {command(config, challenge)}"
+        if isinstance(error, SignInNeeded):
+            error.by_login = True
 
 
 def asked_for(scopes: Sequence[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from mcp_studio.call.outcome import (
     TimedOut,
     ToolFailed,
 )
-from mcp_studio.errors import ConnectionLost
+from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 
@@ -124,8 +124,22 @@ def state_words(status: Status) -> str:
             return f"{name} failed. {why}".strip()
 
 
-def outcome_line(outcome: CallOutcome, *, told: bool = False) -> tuple[Tone, str]:
-    """How an operation ended, in one line; each kind reads differently. `told`: why it was lost stands below it."""
+def hint(error: StudioError, key: str) -> str:
+    """What helps, as it is done in the studio: signing in is `key` on the server there, and no command line."""
+    if isinstance(error, SignInNeeded) and error.by_login:
+        if "insufficient_scope" in str(getattr(error, "challenge", ""))[:4_096]:
+            return "Run it again, and sign in when you are asked."
+        return f"Sign in: {key} on the server in the servers (1)."
+    return safe(error.hint, 600)
+
+
+def outcome_line(outcome: CallOutcome, *, told: bool = False, key: str = "a") -> tuple[Tone, str]:
+    """How an operation ended, in one line; each kind reads differently.
+
+    Args:
+        told: why it was lost stands below it.
+        key: what signs in to a server.
+    """
     took = f"{duration(outcome.ms)}" if outcome.ms else ""
     match outcome:
         case Succeeded(cached=None):
@@ -150,7 +164,7 @@ def outcome_line(outcome: CallOutcome, *, told: bool = False) -> tuple[Tone, str
             return "bad", f"{what}{why} Whether the server did the work is unknown."
         case Lost(error=error):
             what = "not done" if error.http is not None else "not sent"
-            return "bad", f"{what}: {safe(error.message, 300)} {safe(error.hint, 200)}".rstrip()
+            return "bad", f"{what}: {safe(error.message, 300)} {safe(hint(error, key), 200)}".rstrip()
         case _:
             return "off", type(outcome).__name__
 

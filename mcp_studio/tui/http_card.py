@@ -11,15 +11,19 @@ _HEADERS = 40
 _BODY = 4_000
 
 
-def parts(error: StudioError, *, why: bool = False) -> list[Part]:
-    """The card of an error, empty where nothing of HTTP was in it; with `why` the error's own words stand above."""
+def parts(error: StudioError, *, why: str | None = None) -> list[Part]:
+    """The card of an error, empty where nothing of HTTP was in it.
+
+    Args:
+        why: what helps; the error's own words and that stand above. None for neither.
+    """
     http = error.http
     if http is None:
         return []
     shown: list[Part] = []
-    if why:
+    if why is not None:
         shown += [(safe(error.message, 2_000), "$text-error"), "\n"]
-        shown += [safe(error.hint, 600), "\n"] if error.hint else []
+        shown += [why, "\n"] if why else []
     shown += [("\nWhat HTTP answered\n", "b $accent"), f"  {http.status} {safe(http.reason, 80)}".rstrip() + "\n"]
     for name, value in http.headers[:_HEADERS]:
         shown += [(f"  {safe(name, 80)}", "$quiet"), f"  {safe(value, 300)}\n"]

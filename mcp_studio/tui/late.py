@@ -205,7 +205,7 @@ def open_entry(entry: Entry) -> Opened:
     return make(entry)
 
 
-def http_card(error: StudioError, *, why: bool = False) -> list[str | tuple[str, str]]:
+def http_card(error: StudioError, *, why: str | None = None) -> list[str | tuple[str, str]]:
     """See `http_card.parts`."""
     from mcp_studio.tui.http_card import parts
 

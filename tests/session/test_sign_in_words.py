@@ -27,7 +27,7 @@ SERVER = ServerConfig("my notes", url="https://mcp.example/mcp", source=Source("
 def test_the_command_is_named_where_signing_in_helps(challenge: str, hint: str) -> None:
     error = HttpSignIn("no", hint="as it was", challenge=challenge)
     add_hint(error, SERVER)
-    assert error.hint == hint
+    assert error.hint == hint and error.by_login == ("auth login" in hint)
 
 
 def test_the_command_names_the_file_of_a_server_that_stands_in_another_one() -> None:

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.call.outcome import Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
+from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.errors import ConnectionLost, Unreachable
 from mcp_studio.redact import Redactor
+from mcp_studio.session.sign_in_words import add_hint
 from mcp_studio.session.state import Status
 from mcp_studio.trace.store import TraceStore
+from mcp_studio.transport.http_errors import HttpSignIn
 from mcp_studio.tui import blocks, crash, describe, logs, saving, tracing
 
 PNG = base64.b64encode(b"\x89PNG\r\n").decode()
@@ -61,6 +64,17 @@ def test_kinds_of_endings_read_differently() -> None:
     assert len(set(lines)) == len(lines)
     assert "Whether the server did the work is unknown" in lines[6]
     assert lines[7] == "not sent: It is off. Connect it."
+
+
+def test_who_has_to_sign_in_is_told_the_key_for_it_and_no_command() -> None:
+    error = HttpSignIn("It wants it.", challenge="Bearer")
+    add_hint(error, ServerConfig("notes", url="https://mcp.example/mcp", source=Source("user", "config.toml")))
+    line = describe.outcome_line(Lost(error=error), key="^a")[1]
+    assert "^a on the server" in line and "mcp-studio auth login" not in line
+    error.challenge = 'Bearer error="insufficient_scope", scope="b"'
+    assert "Run it again" in describe.outcome_line(Lost(error=error))[1]
+    own = HttpSignIn("no", hint="The key in its entry is refused.", challenge="Basic")
+    assert describe.hint(own, "a") == "The key in its entry is refused."
 
 
 # Content blocks

@@ -112,7 +112,8 @@ class ResultPanel(Pane, scope="result"):
         ending = self.ending(call)
         if outcome.error.http is None:
             return ending
-        parts = late.http_card(outcome.error, why=outcome.sent)
+        why = describe.hint(outcome.error, key_for(self, "server-sign-in")) if outcome.sent else None
+        parts = late.http_card(outcome.error, why=why)
         return [*parts, "\n", *ending] if ending else parts
 
     def _keep_focus(self) -> None:
@@ -135,7 +136,9 @@ class ResultPanel(Pane, scope="result"):
             self._head.update(Content.assemble(*parts))
             self.show_note(Content(_progress(call, short=True)))
         else:
-            tone, line = describe.outcome_line(call.outcome, told=self._body.display)
+            tone, line = describe.outcome_line(
+                call.outcome, told=self._body.display, key=key_for(self, "server-sign-in")
+            )
             self._head.update(
                 Content.assemble(*_ended(call.outcome, tone, line), *self._kept(call.outcome), *self._changes())
             )

@@ -280,7 +280,9 @@ class Calling:
         if call is self.call:
             self._screen.call_later(self._show_result)
         elif call.outcome is not None and call.checked:
-            self._screen.studio_app.say(f"{call.subject}: {describe.outcome_line(call.outcome)[1]}")
+            app = self._screen.studio_app
+            line = describe.outcome_line(call.outcome, key=app.spell("server-sign-in"))[1]
+            app.say(f"{call.subject}: {line}")
 
     def _show_result(self) -> None:
         self._screen.result.show(self.opened, self.call)

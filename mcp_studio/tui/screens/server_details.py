@@ -96,7 +96,7 @@ class ServerDetails(Dialog[None], scope="details"):
             parts.append((words, "b $text-error"))
         if status.state == "needs_auth":
             parts.append((f"{self._key('details-sign-in')}  signs in.\n", ""))
-        if status.error and status.error.hint:
+        if status.error and status.error.hint and not getattr(status.error, "by_login", False):
             parts += [safe(status.error.hint, 600), "\n"]
         if status.error:
             parts += http_card.parts(status.error)
