@@ -58,6 +58,8 @@ class Accounts:
         # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
         self._held: dict[Auth, GrantStore] = {}
         self._trusted = Trusted(self._state / FILE)
+        self.stays = False
+        """Whether what cannot be kept is used until this process ends, rather than refused."""
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
     def _place_for(self, keeping: Keeping) -> GrantStore:
@@ -125,11 +127,17 @@ class Accounts:
         """
 
         async def stored(grant: Grant) -> Account:
-            self._holder(config).put(grant)
+            holder = self._holder(config)
+            holder.put(grant, unsaved=self.stays and not holder.stamped(grant))
             return await self._account(config, grant)
 
         means = Means(
-            tidy(config), self._store(config), self._redactor, self._settings.client_metadata_url, self._trusted
+            tidy(config),
+            self._store(config),
+            self._redactor,
+            self._settings.client_metadata_url,
+            self._trusted,
+            self.stays,
         )
         return SignIn(
             means,
@@ -269,7 +277,7 @@ class Accounts:
             obtained=grant.obtained,
             expires=grant.expires,
             refreshable=bool(grant.refresh_token),
-            kept=await self._store(config).place(),
+            kept=MemoryVault.place if self._holder(config).unsaved else await self._store(config).place(),
             client_id=grant.client.client_id,
             client_how=grant.client.how,
             token_type=grant.token_type,

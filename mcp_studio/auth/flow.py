@@ -290,8 +290,7 @@ class Flow:
             async with self._store.lock(self.resource, self.account):
                 await asyncio.sleep(0)  # whoever cancelled it was in time
                 self.keeping = True
-                await self._store.save(grant, self._config.name)
+                step.detail = await granting.keep(self._means, grant)
             if client.how == "configured":
                 await beside(self._means.trusted.put, self._client_key, issuer.issuer)
-            step.detail = f"In {await self._store.place()}."
         return grant

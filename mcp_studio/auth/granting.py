@@ -12,8 +12,10 @@ from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.failed import said
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import Client, Grant
+from mcp_studio.auth.person import Means
 from mcp_studio.config.model import Auth
 from mcp_studio.jsontext import Json, items_of
+from mcp_studio.vault.base import VaultRefused
 
 
 async def client_proof(auth: Auth, client: Client, issuer: str, offered: tuple[str, ...] | None) -> str:
@@ -23,6 +25,21 @@ async def client_proof(auth: Auth, client: Client, issuer: str, offered: tuple[s
     return await asyncio.to_thread(
         lambda: assertions.client_assertion(client.client_id, issuer, auth.key, auth.algorithm, offered=offered)
     )
+
+
+async def keep(means: Means, grant: Grant) -> str:
+    """Keep a grant; where it is now, in a sentence.
+
+    Raises:
+        StudioError, OSError: it is not kept, and of no use without.
+    """
+    try:
+        await means.store.save(grant, means.config.name)
+    except VaultRefused as problem:
+        if not means.stays:
+            raise
+        return f"Not kept, it holds until the studio ends: {problem.message} {problem.hint}".strip()
+    return f"In {await means.store.place()}."
 
 
 def granted(

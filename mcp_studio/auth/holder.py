@@ -66,14 +66,22 @@ class Holder:
                         self.note(self.store.problem)
         return self.grant
 
-    def put(self, grant: Grant | None) -> None:
-        """What signing in brought, or that there is nothing any more."""
-        self.grant, self._unsaved = grant, False
+    @property
+    def unsaved(self) -> bool:
+        """Whether the grant is here alone: it could not be kept."""
+        return self._unsaved
+
+    def put(self, grant: Grant | None, *, unsaved: bool = False) -> None:
+        """What signing in brought, or that there is nothing any more; `unsaved`: it could not be kept."""
+        self.grant, self._unsaved = grant, unsaved
 
     def renewable(self, grant: Grant) -> bool:
         """Whether there may be another token without a person: by refreshing, or as another process has one. Cheap."""
-        known = self.store.stamp(self.resource, self.account)
-        return bool(grant.refresh_token) or not known.startswith(f"{grant.obtained} {grant.expires} ")
+        return bool(grant.refresh_token) or not self.stamped(grant)
+
+    def stamped(self, grant: Grant) -> bool:
+        """Whether what was kept last is this one. Cheap."""
+        return self.store.stamp(self.resource, self.account).startswith(f"{grant.obtained} {grant.expires} ")
 
     async def proofs(self, grant: Grant) -> Dpop | None:
         """The key that a token is bound to, with the nonces that servers want; None for a token without one."""

@@ -66,3 +66,5 @@ class Means(NamedTuple):
     """Our client id metadata document, or empty."""
     trusted: Trusted
     """Where configured clients belong."""
+    stays: bool = False
+    """Whether whoever signs in uses it in this process: what cannot be kept is good until it ends."""

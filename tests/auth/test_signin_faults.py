@@ -97,6 +97,21 @@ def test_a_vault_that_refuses_to_keep_it_says_so(tmp_path: Path) -> None:
             assert sign_in.state == "failed" and sign_in.steps[5].detail == "The keyring is full."
             assert await desk.accounts.account(server(world.url)) is None
 
+            # Where it is used in this process it is not thrown away.
+            desk.accounts.stays = True
+            sign_in = await desk.done(server(world.url))
+            assert sign_in.state == "done" and sign_in.account
+            assert sign_in.steps[5].detail == (
+                "Not kept, it holds until the studio ends: The keyring is full. Make room."
+            )
+            assert sign_in.account.kept == "memory, until the studio ends"
+            token = await desk.accounts.token(server(world.url))
+            assert await desk.accounts.refresh(server(world.url), desk.tap)
+            assert await desk.accounts.token(server(world.url)) != token
+            assert await desk.accounts.accounts() == []
+            assert "revoked" in await desk.accounts.sign_out(server(world.url), desk.tap)
+            assert await desk.accounts.account(server(world.url)) is None
+
     run(main())
 
 
