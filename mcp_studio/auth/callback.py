@@ -41,9 +41,10 @@ class Reception(NamedTuple):
 class Callback:
     """A listener that is up; `close` it."""
 
-    def __init__(self, host: str, receive: Callable[[str], Reception]) -> None:
-        """`receive` is given the query of each redirect to the right place."""
+    def __init__(self, host: str, receive: Callable[[str], Reception], astray: Callable[[str], None]) -> None:
+        """`receive` is given the query of each redirect to the right place; `astray` is told of others, in words."""
         self._host = host
+        self._astray = astray
         self._receive = receive
         self._servers: list[asyncio.Server] = []
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
@@ -56,13 +57,15 @@ class Callback:
         return f"http://{self._host}:{self.port}{PATH}"
 
     @staticmethod
-    async def start(host: str, port: int, receive: Callable[[str], Reception]) -> Callback:
+    async def start(
+        host: str, port: int, receive: Callable[[str], Reception], astray: Callable[[str], None] = lambda words: None
+    ) -> Callback:
         """Listen at `127.0.0.1` or `localhost`; port 0 is any that is free.
 
         Raises:
             OSError: the port is taken.
         """
-        made = Callback(host, receive)
+        made = Callback(host, receive, astray)
         server = await asyncio.start_server(made._connected, "127.0.0.1", port, limit=_LONGEST, backlog=_OPEN)
         made._servers.append(server)
         made.port = server.sockets[0].getsockname()[1]
@@ -127,8 +130,12 @@ class Callback:
             # A page elsewhere whose name was made to lead here (DNS rebinding).
             return page(421, "Wrong host", "This address is not served here.")
         path, _, query = found[2].decode("ascii").partition("?")
+        if path == f"{PATH}/" and query:
+            self._astray(f"A redirect came to {PATH}/: it has to end at {PATH}, exactly as it was registered.")
         if path != PATH:
             return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
+        if found[1] == b"POST":
+            self._astray("A redirect came by POST (response_mode=form_post): it has to be a GET with a query.")
         if found[1] != b"GET":
             return page(405, "Not this way", "Only GET is answered here.", (("Allow", "GET"),))
         if any(
@@ -147,15 +154,20 @@ _AHEAD = (b"sec-purpose", b"purpose", b"x-purpose", b"x-moz")
 
 
 async def listen(
-    host: str, wanted: int, receive: Callable[[str], Reception], *, rather: int = 0
+    host: str,
+    wanted: int,
+    receive: Callable[[str], Reception],
+    *,
+    rather: int = 0,
+    astray: Callable[[str], None] = lambda words: None,
 ) -> tuple[Callback | None, str]:
     """A listener at the port that is configured, else at the usual one or any; and what is to be said about that.
 
-    `rather` is tried in place of the usual one: a client was registered with it.
+    `astray`: see `Callback`. `rather` is tried in place of the usual one: a client was registered with it.
     """
     first = wanted or rather or PORT
     try:
-        return await Callback.start(host, first, receive), ""
+        return await Callback.start(host, first, receive, astray), ""
     except OSError as problem:
         why = (problem.strerror or str(problem)).lower()
         if wanted:
@@ -165,7 +177,7 @@ async def listen(
                 "paste the address that the browser ends at."
             )
     try:
-        made = await Callback.start(host, 0, receive)
+        made = await Callback.start(host, 0, receive, astray)
     except OSError as problem:
         why = (problem.strerror or str(problem)).lower()
         return None, f"No port on this machine can be listened at ({why}): paste the address that the browser ends at."

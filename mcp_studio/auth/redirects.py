@@ -41,7 +41,7 @@ class Redirects:
         `known` is the client that was registered before: some authorization servers take no other port than its own.
         """
         rather = registered_port(known.redirect_uri, host) if known is not None and known.how == "registered" else 0
-        self._callback, told = await listen(host, port, self._receive, rather=rather)
+        self._callback, told = await listen(host, port, self._receive, rather=rather, astray=self._tell)
         self.uri = self._callback.uri if self._callback else f"http://{host}:{port or callback.PORT}{callback.PATH}"
         return told
 
@@ -90,13 +90,16 @@ class Redirects:
         if not self._code.done():
             self._code.set_result(code)
 
+    def _tell(self, words: str) -> None:
+        if self._noted < _NOTED:
+            self._noted += 1
+            self._note(words)
+
     def _receive(self, query: str) -> Reception:
         try:
             self._settle(query)
         except NotOurs as problem:
-            if self._noted < _NOTED:
-                self._noted += 1
-                self._note(problem.message)
+            self._tell(problem.message)
             return Reception(False, "Not this one", f"{problem.message} {problem.hint} Nothing was done with it.")
         except AuthFailed as problem:
             text = f"{problem.message} {problem.hint} You can close this page and go back to the terminal."

@@ -99,6 +99,24 @@ def test_what_is_no_redirect_never_reaches_the_flow(status: int, target: str, ex
     run(main())
 
 
+def test_a_redirect_that_comes_in_a_wrong_way_is_told_while_it_is_waited_on() -> None:
+    async def main() -> None:
+        told: list[str] = []
+        callback = await Callback.start("127.0.0.1", 0, lambda query: Reception(True, "Done", ""), told.append)
+        try:
+            for target, method in ((f"/callback/?{GOOD}", "GET"), ("/callback", "POST"), ("/favicon.ico", "GET")):
+                assert (await get(callback, target, method=method)).startswith("HTTP/1.1 40")
+            assert [words.partition(":")[0] for words in told] == [
+                "A redirect came to /callback/",
+                "A redirect came by POST (response_mode=form_post)",
+            ]
+            assert (await get(callback, f"/callback?{GOOD}")).startswith("HTTP/1.1 200 ")
+        finally:
+            await callback.close()
+
+    run(main())
+
+
 def test_junk_is_cut_off_or_answered() -> None:
     async def main() -> None:
         async with listening() as (callback, got):
