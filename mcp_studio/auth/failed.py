@@ -21,7 +21,8 @@ class AuthFailed(SignInNeeded):
     """
 
     def __init__(self, message: str, *, hint: str = "", error: str = "", status: int = 0) -> None:
-        super().__init__(message, hint=hint)
+        # A sentence that is quoted at the end has its full stop already.
+        super().__init__(message[:-1] if message.endswith(('.".', '!".', '?".')) else message, hint=hint)
         self.error = error
         self.status = status
 
