@@ -18,6 +18,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
+from mcp_studio.session.sign_in_words import wants
 
 if TYPE_CHECKING:
     from mcp_studio.cli.asking import Asker
@@ -32,9 +33,7 @@ _PATIENCE = 15.0
 async def nobody(request: InputRequest, studio: Studio) -> SignInNeeded:
     """A call waits for a sign-in and nobody can be asked: why it ends, with the page where there is one."""
     config = studio.manager.config(request.server)
-    error = SignInNeeded(
-        f"{request.server} wants a sign-in: {request.message}", hint=f"Sign in: {login_command(config)}"
-    )
+    error = SignInNeeded(wants(request.server, request.message), hint=f"Sign in: {login_command(config)}")
     if request.sign_in is None:
         return error
     return await hand_out(studio, config, request.sign_in, error) or error
@@ -47,7 +46,7 @@ async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callabl
         EndOfInput: there is nobody any more.
     """
     waiting = f" ({safe(request.subject)} is waiting)" if request.subject else ""
-    say(f"{safe(request.server)} wants you to sign in{waiting}: {safe(request.message)}")
+    say(wants(safe(request.server), safe(request.message), how=waiting))
     for reason in request.reasons:
         say(f"  {safe(reason, 600)}")
     if request.sign_in is None or not await _agrees(lines):
@@ -76,7 +75,7 @@ async def first(studio: Studio, name: str, status: Status, asker: Asker, out: Ou
                 raise found
             return status
         about = status.error.message if status.error else ""
-        say(f"{safe(name)} wants you to sign in: {safe(about)}")
+        say(wants(safe(name), safe(about)))
         try:
             if not await _agrees(asker.lines):
                 return status

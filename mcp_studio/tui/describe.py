@@ -18,6 +18,7 @@ from mcp_studio.call.outcome import (
 )
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.safetext import safe
+from mcp_studio.session.sign_in_words import adds
 from mcp_studio.session.state import Status
 
 INSECURE = "insecure: accepts any certificate"
@@ -119,7 +120,7 @@ def state_words(status: Status) -> str:
         case "retrying":
             return f"{name} ended and starts again (attempt {status.attempt}). {why}".strip()
         case "needs_auth":
-            return f"{name} wants a sign-in. {why}".strip()
+            return f"{name} wants a sign-in. {why if adds(why) else ''}".strip()
         case "failed":
             return f"{name} failed. {why}".strip()
 

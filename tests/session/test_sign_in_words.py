@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mcp_studio.config.model import ServerConfig, Source
-from mcp_studio.session.sign_in_words import add_hint
+from mcp_studio.session.sign_in_words import add_hint, wants
 from mcp_studio.transport.http_errors import HttpSignIn
 
 SERVER = ServerConfig("my notes", url="https://mcp.example/mcp", source=Source("user", "config.toml"))
@@ -28,6 +28,14 @@ def test_the_command_is_named_where_signing_in_helps(challenge: str, hint: str) 
     error = HttpSignIn("no", hint="as it was", challenge=challenge)
     add_hint(error, SERVER)
     assert error.hint == hint and error.by_login == ("auth login" in hint)
+
+
+def test_a_reason_that_says_the_same_is_not_said_twice() -> None:
+    assert wants("notes", "127.0.0.1:8701 wants you to sign in.") == "notes wants you to sign in."
+    assert wants("notes", "", how=" (t is waiting)") == "notes wants you to sign in (t is waiting)."
+    assert (
+        wants("notes", "h wants the scope a for this.") == "notes wants you to sign in: h wants the scope a for this."
+    )
 
 
 def test_the_command_names_the_file_of_a_server_that_stands_in_another_one() -> None:

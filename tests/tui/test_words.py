@@ -44,6 +44,8 @@ def test_every_state_has_words_and_the_reason_is_in_them() -> None:
     error = Unreachable("It refused.")
     for state in ("failed", "retrying", "needs_auth"):
         assert "It refused." in describe.state_words(Status("s", state, error))  # type: ignore[arg-type]
+    same = Status("s", "needs_auth", Unreachable("127.0.0.1:8701 wants you to sign in."))
+    assert describe.state_words(same) == "s wants a sign-in."
     for state in ("disabled", "idle", "connecting", "ready", "stopping"):
         assert describe.state_words(Status("s", state)).startswith("s ")  # type: ignore[arg-type]
 
