@@ -182,8 +182,9 @@ class Guide:
 
     async def _set_aside(self) -> None:
         why = "and the browser did not open the page" if self._opener.there else "and no browser"
+        noted = " ".join(step.hint for step in self._sign_in.steps if step.state not in MARKS and step.hint)
         self._failure = SignInAt(
-            f"Nobody is here who could sign in to {self._sign_in.server}: no terminal, {why}.",
+            f"Nobody is here who could sign in to {self._sign_in.server}: no terminal, {why}. {noted}".rstrip(),
             self._sign_in.authorization_url,
             hint="Open the address in a browser; it ends on one that begins with "
             f"{self._sign_in.redirect_uri}. Give that on standard input within 15 minutes: {self._finish} --redirect -",

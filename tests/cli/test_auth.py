@@ -118,6 +118,13 @@ def test_a_server_that_cannot_be_asked_after_signing_in_is_a_warning(cli: Cli) -
         assert done.json["result"]["untried"] and done.json["result"]["issuer"] == world.issuer.url
 
 
+def test_what_came_back_and_was_turned_away_is_told_where_the_browser_fails(cli: Cli) -> None:
+    with threaded("state-wrong") as world:
+        configured(world, BROWSER)
+        done = cli("auth", "login", "mine")
+        assert done.code == 3 and "open the page. A redirect came with" in done.err, done.err
+
+
 def test_forgetting_tells_nobody(world: World, cli: Cli) -> None:
     configured(world, BROWSER)
     cli("auth", "login", "mine")
