@@ -41,7 +41,7 @@ GRANT = Grant(
 )
 PENDING = Pending(
     "https://mcp.example/mcp", "", CLIENT, "planted-state", "planted-verifier", "http://127.0.0.1:1/callback", "https://as",
-    time.time() + 60,
+    time.time() + 86_400,
 )  # fmt: skip
 
 

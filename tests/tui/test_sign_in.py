@@ -196,7 +196,7 @@ def test_without_a_usable_keyring_another_place_is_chosen_before_anything_is_sen
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def main() -> None:
-        async with signing(monkeypatch, remote(insecure=True), size=(80, 24)) as stage:
+        async with signing(monkeypatch, remote(insecure=True), size=(80, 32)) as stage:
             used: list[str] = []
             monkeypatch.setattr("mcp_studio.vault.keyring.use", lambda keeping, _: used.append(keeping))
             stage.accounts.refusal = ConfigError("There is no keyring here.", hint="Install gnome-keyring.")
