@@ -41,7 +41,7 @@ GRANT = Grant(
 )
 PENDING = Pending(
     "https://mcp.example/mcp", "", CLIENT, "planted-state", "planted-verifier", "http://127.0.0.1:1/callback", "https://as",
-    time.time() + 86_400,
+    time.time() + 60,
 )  # fmt: skip
 
 
@@ -172,15 +172,16 @@ def test_what_was_set_aside_is_there_once_and_not_for_long(tmp_path: Path) -> No
     async def main() -> None:
         vault = MemoryVault()
         made = store(tmp_path, vault)
-        other = replace(PENDING, state="another-state")
-        await made.save_pending(PENDING)
+        waiting = replace(PENDING, until=time.time() + 60)
+        other = replace(waiting, state="another-state")
+        await made.save_pending(waiting)
         await made.save_pending(other)
-        assert await made.pending(PENDING.resource, "") == [other, PENDING]
-        assert await made.take_pending(PENDING) and not await made.take_pending(PENDING)
-        await made.save_pending(replace(PENDING, until=time.time() - 1))
+        assert await made.pending(waiting.resource, "") == [other, waiting]
+        assert await made.take_pending(waiting) and not await made.take_pending(waiting)
+        await made.save_pending(replace(waiting, until=time.time() - 1))
         for n in range(9):
-            await made.save_pending(replace(PENDING, state=f"state-{n}"))
-        found = await made.pending(PENDING.resource, "")
+            await made.save_pending(replace(waiting, state=f"state-{n}"))
+        found = await made.pending(waiting.resource, "")
         assert len(found) == 5 and found[0].state == "state-8"
         for one in found:
             assert await made.take_pending(one)
