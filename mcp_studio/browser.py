@@ -10,6 +10,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
+from mcp_studio.safetext import safe
+
 _OPENERS = (["xdg-open"], ["gio", "open"], ["wslview"], ["x-www-browser"], ["firefox"], ["chromium"])
 _PATIENCE = 1.0
 
@@ -38,6 +40,19 @@ def is_there(environ: Mapping[str, str] = os.environ, browser: str = "") -> bool
         return True
     far = environ.get("SSH_CONNECTION") or environ.get("SSH_TTY")
     return (bool(named) or not far) and command("https://localhost/", environ, browser) is not None
+
+
+def ssh_line(redirect: str, environ: Mapping[str, str]) -> str:
+    """The command by which a browser on the machine that SSH comes from gets back here; empty where it is not SSH."""
+    port = redirect.partition("://")[2].partition("/")[0].rpartition(":")[2]
+    words = environ.get("SSH_CONNECTION", "").split()
+    if not (words or environ.get("SSH_TTY")) or not port.isdecimal():
+        return ""
+    host, door = (words[2], words[3]) if len(words) == 4 else ("HOST", "22")
+    user = environ.get("USER") or environ.get("LOGNAME") or ""
+    at = f"{user}@" if user.replace("-", "").replace("_", "").replace(".", "").isalnum() else ""
+    other = f" -p {door}" if door != "22" and door.isdecimal() else ""
+    return f"ssh -N -L {port}:127.0.0.1:{port}{other} {at}{safe(host, 80)}"
 
 
 def command(url: str, environ: Mapping[str, str], browser: str = "") -> list[str] | None:

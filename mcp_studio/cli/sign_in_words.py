@@ -7,9 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
+from mcp_studio.auth.claims import span
 from mcp_studio.auth.model import AuthExchange, AuthStep
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.cli.signed_in import span
+from mcp_studio.browser import ssh_line
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
@@ -52,28 +53,14 @@ def waiting_lines(sign_in: SignIn, environ: Mapping[str, str], *, asks: bool) ->
     left = span(max(sign_in.until - time.monotonic(), 0.0) + 0.5)
     if sign_in.started_callback:
         found.append(f"Waiting {left} until it comes back to {safe(sign_in.redirect_uri)}; ctrl+c gives up.")
-        found += _tunnel(sign_in.redirect_uri, environ)
+        if line := ssh_line(sign_in.redirect_uri, environ):
+            found += ["With a browser on the machine that you come from, run there first:", f"  {line}"]
     if asks:
         elsewhere = (
             "If the browser ends on an address that it cannot show" if sign_in.started_callback else "At the end"
         )
         found.append(f"{elsewhere}, paste that address here.")
     return found
-
-
-def _tunnel(redirect_uri: str, environ: Mapping[str, str]) -> list[str]:
-    """How a browser on the machine that SSH comes from gets back here."""
-    connection = environ.get("SSH_CONNECTION", "").split()
-    if not (connection or environ.get("SSH_TTY")):
-        return []
-    port = urlsplit(redirect_uri).port
-    user, host = environ.get("USER", ""), connection[2] if len(connection) == 4 else "HOST"
-    own = f" -p {connection[3]}" if len(connection) == 4 and connection[3] != "22" else ""
-    target = safe(f"{user}@{host}" if user else host)
-    return [
-        "With a browser on the machine that you come from, run there first:",
-        f"  ssh -N -L {port}:127.0.0.1:{port}{own} {target}",
-    ]
 
 
 def steps_json(steps: Sequence[AuthStep]) -> list[Json]:

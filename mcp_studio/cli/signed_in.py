@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from mcp_studio.auth.claims import span
 from mcp_studio.auth.model import Account
 from mcp_studio.jsontext import Json, printable
 
@@ -15,16 +16,6 @@ HOW = {
     "typed": "typed by you",
 }
 """How we came to be a client of an authorization server."""
-_UNITS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
-
-
-def span(seconds: float) -> str:
-    """A time in its largest unit: `58 minutes`."""
-    for size, name in _UNITS:
-        if seconds >= size:
-            count = round(seconds / size)
-            return f"{count} {name}" if count == 1 else f"{count} {name}s"
-    return "no time"
 
 
 def validity(account: Account, now: float | None = None) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from mcp_studio.auth.callback import port_kept
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, StepState
 from mcp_studio.auth.signin import SignIn
+from mcp_studio.browser import ssh_line
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.tui import describe
@@ -215,19 +216,6 @@ def _elsewhere(run: SignIn, key: Key) -> list[Part]:
         "It cannot connect there, and need not.\n"
     )
     return [*parts, (words, "$quiet")]
-
-
-def ssh_line(redirect: str, environ: Mapping[str, str]) -> str:
-    """The command that leads the redirect from the person's machine to this one; empty where it is not known."""
-    words = environ.get("SSH_CONNECTION", "").split()
-    port = redirect.partition("://")[2].partition("/")[0].rpartition(":")[2]
-    if len(words) != 4 or not port.isdecimal():
-        return ""
-    host, door = words[2], words[3]
-    user = environ.get("USER") or environ.get("LOGNAME") or ""
-    at = f"{user}@" if user.replace("-", "").replace("_", "").replace(".", "").isalnum() else ""
-    other = f" -p {door}" if door != "22" and door.isdecimal() else ""
-    return f"ssh -N -L {port}:127.0.0.1:{port}{other} {at}{safe(host, 80)}"
 
 
 def _client(run: SignIn) -> list[Part]:
