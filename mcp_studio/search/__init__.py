@@ -1,0 +1,1 @@
+"""Finding tools, resources, templates and prompts by name, words, patterns or meaning."""

@@ -1,0 +1,105 @@
+"""What a way of searching has to be able to do. A package adds one by an entry point; see `docs/search.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Protocol
+
+from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.errors import StudioError
+from mcp_studio.search.document import Document
+
+ENTRY_POINTS = "mcp_studio.search_methods"
+"""The group of entry points: name of the method -> a callable without arguments that makes a `Method`."""
+LONGEST = 2_000
+"""Characters of a question that are looked at; what comes after them is left out, and that is said."""
+
+
+class Scope(NamedTuple):
+    """Where to search; None is everywhere."""
+
+    servers: frozenset[str] | None = None
+    kinds: frozenset[EntryKind] | None = None
+
+    def has(self, ref: Ref) -> bool:
+        """Whether an entry lies in it."""
+        return (self.servers is None or ref.server in self.servers) and (self.kinds is None or ref.kind in self.kinds)
+
+
+EVERYWHERE = Scope()
+
+
+class Query(NamedTuple):
+    """What somebody asks."""
+
+    text: str
+    limit: int = 50
+    """The most hits that are wanted."""
+    scope: Scope = EVERYWHERE
+    typing: bool = False
+    """The person is still typing: the last word may be the beginning of one."""
+
+
+class Reason(NamedTuple):
+    """Why something was found."""
+
+    field: str
+    """Where: `name`, `title`, `server`, `description`, `parameter`, `tag`, `uri` …; `meaning` where no word did it."""
+    words: tuple[str, ...] = ()
+    """Pieces of the field's own text that did it, as they stand there."""
+    text: str = ""
+    """A stretch of the field's text round the first of them, where the field is not shown in any case."""
+
+
+class Scored(NamedTuple):
+    """One thing that was found."""
+
+    ref: Ref
+    score: float
+    """The larger the better; comparable within one answer only."""
+    reasons: tuple[Reason, ...] = ()
+    """Empty where the method leaves it to the studio to say what matched."""
+
+
+class Answer(NamedTuple):
+    """What a method found."""
+
+    hits: Sequence[Scored]
+    """The best first; equal ones by server, then name, then kind, so that it is the same every time."""
+    total: int
+    """How many there are in all."""
+    note: str = ""
+    """What a person should know, in a sentence: what was not looked at, and why."""
+
+
+class SearchProblem(StudioError):
+    """The question cannot be asked in this way: an invalid pattern, a method that is not installed.
+
+    `at` is the place in the text, in characters, where there is one.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "", at: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.at = at
+
+
+class Method(Protocol):
+    """One way of searching. Calls never overlap, and come from different threads."""
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Take up documents that are not there yet; some dozens at a time, so that questions come in between."""
+        ...
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Forget documents that are there."""
+        ...
+
+    def search(self, query: Query) -> Answer:
+        """Answer a question.
+
+        Raises:
+            SearchProblem: it cannot be asked in this way.
+        """
+        ...
