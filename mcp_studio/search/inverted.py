@@ -1,0 +1,210 @@
+"""The documents of each word, with how much the word weighs in them. Documents come and go without a rebuild.
+
+What a word is worth is worked out when it is asked for, from the documents that are there at that time: the scores
+after any coming and going are exactly those of a new index over the same documents.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, takewhile
+from typing import NamedTuple
+
+import numpy as np
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.method import EVERYWHERE, Scope
+from mcp_studio.search.nameshare import NameShare
+from mcp_studio.search.slots import Scores, Slot, Slots
+
+SLICE = 500
+"""Words that are tidied up with each change, so that no change is long."""
+FEW = 1_000
+"""So many documents that are gone do not make anything slower."""
+
+
+class Weighed(NamedTuple):
+    """A document as it is taken up."""
+
+    ref: Ref
+    words: Mapping[str, float]
+    """What each of its words adds to the score of a question, at an idf of 1: above 0, kept as 32-bit floats."""
+    name: Sequence[str] = ()
+    """The words of its name, for `covered`."""
+
+
+def lucene_idf(frequency: Scores, count: int) -> Scores:
+    """What words are worth that stand in so many of `count` documents: always above 0."""
+    return np.log1p((count - frequency + 0.5) / (frequency + 0.5))
+
+
+class Inverted:
+    """Documents by their words. Not to be used by two threads at once."""
+
+    def __init__(self, idf: Callable[[Scores, int], Scores] = lucene_idf) -> None:
+        self._formula = idf
+        self._slots = Slots()
+        self._names = NameShare(self._idf)
+        self._postings: dict[str, array[int]] = {}
+        self._sorted: list[str] = []
+        self._unsorted: list[str] = []
+        self._counts: dict[str, int] = {}
+        self._worth: tuple[int, Scores] | None = None
+        self._sweep: Iterator[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, ref: object) -> bool:
+        return ref in self._slots
+
+    def __iter__(self) -> Iterator[Ref]:
+        return iter(self._slots)
+
+    def add(self, documents: Iterable[Weighed]) -> None:
+        """Take up documents; one that is there is replaced."""
+        words: list[str] = []
+        weights: list[float] = []
+        slots: list[int] = []
+        for document in documents:
+            self._slots.remove((document.ref,))
+            slot = self._slots.add(document.ref)
+            words += document.words
+            weights += document.words.values()
+            slots += [slot] * len(document.words)
+            self._names.add(slot, document.name)
+        packed = np.array(slots, np.uint64) << np.uint64(32) | np.array(weights, np.float32).view(np.uint32)
+        postings = self._postings
+        for word, entry in zip(words, packed.tolist(), strict=True):
+            if (found := postings.get(word)) is None:
+                postings[word] = array("Q", (entry,))
+                self._unsorted.append(word)
+            else:
+                found.append(entry)
+        self._changed()
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Forget documents; those that are not there do not matter."""
+        if self._slots.remove(refs):
+            self._changed()
+
+    def frequency(self, word: str) -> int:
+        """How many documents have the word."""
+        if (count := self._counts.get(word)) is None:
+            postings = self._postings.get(word)
+            if postings is None:
+                return 0
+            slots, _ = _unpacked(postings)
+            count = int(np.count_nonzero(self._slots.alive[slots])) if self._slots.dead or self._sweep else len(slots)
+            self._counts[word] = count
+        return count
+
+    def idf(self, word: str) -> float:
+        """What the word is worth: the rarer, the more."""
+        return float(self._idf(len(self))[self.frequency(word)])
+
+    def beginning(self, prefix: str, most: int) -> list[str]:
+        """The words that begin so, those of the most documents first, then by the alphabet; `most` at most."""
+        if self._unsorted:
+            self._sort()
+        words = self._sorted
+        start = bisect_left(words, prefix)
+        found = takewhile(lambda word: word.startswith(prefix), islice(words, start, None))
+        # With documents gone a word's list may be longer than what it counts, never shorter.
+        bounds = sorted((-len(self._postings[word]), word) for word in found)
+        exact: list[tuple[int, str]] = []
+        for bound, word in bounds:
+            if len(exact) >= most and bound > sorted(exact)[most - 1][0]:
+                break
+            if count := self.frequency(word):
+                exact.append((-count, word))
+        return [word for _, word in sorted(exact)[:most]]
+
+    def scores(self, asked: Iterable[Mapping[str, float]], scope: Scope = EVERYWHERE) -> Scores:
+        """For each document number the sum over what is asked for; 0 outside of the scope, and without any word.
+
+        Each thing that is asked for is given by words with weights; the one that gives a document the most counts.
+        The order in which they are given decides the last bit of a sum: give them in the question's.
+        """
+        total = np.zeros(self._slots.size)
+        worth = self._idf(len(self))
+        for words in asked:
+            parts = [
+                (words[word] * worth[self.frequency(word)], self._postings[word])
+                for word in words
+                if word in self._postings
+            ]
+            if len(parts) == 1:
+                slots, weights = _unpacked(parts[0][1])
+                total[slots] += weights * parts[0][0]
+            elif parts:
+                best = np.zeros(self._slots.size)
+                for weight, postings in parts:
+                    slots, weights = _unpacked(postings)
+                    best[slots] = np.maximum(best[slots], weights * weight)
+                total += best
+        total[~self._slots.within(scope)] = 0
+        return total
+
+    def covered(self, words: Mapping[str, float]) -> Scores:
+        """For each document number the share of its name, 0 to 1, that the words cover, each as far as its number says.
+
+        Rare words of names are a larger share. What is gone or out of a scope may have any number: multiply by or
+        add where `scores` is above 0.
+        """
+        return self._names.share(words, self._slots.alive, len(self))
+
+    def best(self, scores: Scores, limit: int) -> tuple[list[tuple[Ref, float]], int]:
+        """The documents with the largest scores above 0, equal ones by server, name, kind; and how many there are."""
+        return self._slots.best(scores, limit)
+
+    def of(self, scores: Scores, refs: Iterable[Ref]) -> list[float]:
+        """The scores of single documents, 0 for those that are not there."""
+        return [0.0 if (slot := self._slots.at(ref)) is None else float(scores[slot]) for ref in refs]
+
+    def _idf(self, count: int) -> Scores:
+        """What a word is worth by the number of documents that have it, 0 to `count`."""
+        if self._worth is None or self._worth[0] != count:
+            self._worth = count, self._formula(np.arange(count + 1, dtype=np.float64), count)
+        return self._worth[1]
+
+    def _changed(self) -> None:
+        self._counts.clear()
+        self._names.changed()
+        if len(self._unsorted) > 2_000:
+            self._sort()
+        if self._sweep is None and self._slots.dead > max(FEW, len(self._slots) // 3):
+            self._sweep = self._tidy()
+        if self._sweep is not None and next(self._sweep, True):
+            self._sweep = None
+
+    def _sort(self) -> None:
+        self._sorted += self._unsorted
+        self._sorted.sort()
+        self._unsorted = []
+
+    def _tidy(self) -> Iterator[None]:
+        """Drop what is left of documents that are gone, some words at a time; then their numbers are free."""
+        dying = self._slots.dying()
+        for start, words in enumerate(list(self._postings)):
+            alive = self._slots.alive
+            slots, _ = _unpacked(self._postings[words])
+            kept = alive[slots]
+            if not kept.all():
+                self._postings[words] = array("Q", np.frombuffer(self._postings[words], np.uint64)[kept].tobytes())
+            del alive
+            if start % SLICE == SLICE - 1:
+                yield
+        self._names.purge(self._slots.alive)
+        self._postings = {word: postings for word, postings in self._postings.items() if postings}
+        self._sort()
+        self._sorted = [word for word in self._sorted if word in self._postings]
+        self._slots.reuse(dying)
+
+
+def _unpacked(postings: array[int]) -> tuple[Slot, Scores]:
+    """The numbers of the documents, and the weights."""
+    packed = np.frombuffer(postings, np.uint64)
+    return (packed >> np.uint64(32)).astype(np.intp), packed.astype(np.uint32).view(np.float32).astype(np.float64)
