@@ -1,0 +1,118 @@
+"""What the forms of an English word have in common.
+
+Not a dictionary's stem: the same few letters for `file`, `files`, `filing`, `filed`. Words of other languages pass
+unharmed but for a plural's s.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_VOWEL = re.compile(r"[aeiouy]")
+_ODD = {
+    "children": "child",
+    "people": "person",
+    "men": "man",
+    "women": "woman",
+    "indices": "index",
+    "indexes": "index",
+    "matrices": "matrix",
+    "vertices": "vertex",
+    "appendices": "appendix",
+    "criteria": "criterion",
+    "media": "media",
+    "data": "data",
+    "analyses": "analysi",
+    "analysis": "analysi",
+    "analyze": "analysi",
+    "analyse": "analysi",
+    "analyzed": "analysi",
+    "analyzing": "analysi",
+    "analyzer": "analysi",
+    "analyser": "analysi",
+    "analytics": "analysi",
+    "sent": "send",
+    "wrote": "write",
+    "written": "write",
+    "found": "find",
+    "built": "build",
+    "bought": "buy",
+    "ran": "run",
+    "paid": "pay",
+    "news": "news",
+    "status": "status",
+    "statuses": "status",
+    "series": "series",
+    "aws": "aws",
+    "dns": "dns",
+    "sms": "sms",
+}
+_ENDINGS = (
+    ("ization", "iz"),
+    ("isation", "iz"),
+    ("ational", "at"),
+    ("fulness", "ful"),
+    ("iveness", "iv"),
+    ("ations", "at"),
+    ("ation", "at"),
+    ("ators", "at"),
+    ("ator", "at"),
+    ("ating", "at"),
+    ("ated", "at"),
+    ("ates", "at"),
+    ("ate", "at"),
+    ("ments", "ment"),
+    ("izing", "iz"),
+    ("ising", "iz"),
+    ("ized", "iz"),
+    ("ised", "iz"),
+    ("izes", "iz"),
+    ("izer", "iz"),
+    ("ize", "iz"),
+    ("ise", "iz"),
+    ("ings", ""),
+    ("ing", ""),
+    ("ied", "i"),
+    ("ies", "i"),
+    ("ers", ""),
+    ("ed", ""),
+    ("er", ""),
+    ("or", ""),
+    ("ions", ""),
+    ("ion", ""),
+    ("ly", ""),
+    ("es", ""),
+    ("s", ""),
+)
+_SHORTEST = 3
+"""Letters that have to remain."""
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """The part of a lower-case word that its forms share; the word itself where there is nothing to take away."""
+    if word in _ODD:
+        return _ODD[word]
+    if len(word) <= _SHORTEST or len(word) > 30 or not word.isascii() or not word.isalpha():
+        return word
+    if word.endswith(("ss", "us", "is")):
+        return word
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending):
+            rest = word[: -len(ending)] + instead
+            if len(rest) >= _SHORTEST and _VOWEL.search(rest):
+                return _tidy(rest)
+            if ending == "s":
+                return word[:-1]
+    return _tidy(word)
+
+
+def _tidy(rest: str) -> str:
+    if len(rest) > _SHORTEST and rest[-1] == rest[-2] and rest[-1] not in "aeiouls":
+        rest = rest[:-1]
+    if len(rest) > _SHORTEST and rest[-1] == "e":
+        rest = rest[:-1]
+    if len(rest) > _SHORTEST - 1 and rest[-1] == "y":
+        rest = rest[:-1] + "i"
+    return rest
