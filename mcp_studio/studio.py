@@ -29,6 +29,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.worker import Checker
+from mcp_studio.search.late import Searches
 from mcp_studio.session.bare import Bare
 from mcp_studio.session.exchange import RawExchange
 from mcp_studio.session.inbox import Inbox
@@ -52,7 +53,7 @@ _SERVERS = Timeouts()
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
 
-class Studio(SignIns):
+class Studio(SignIns, Searches):
     """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
 
     def __init__(self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "") -> None:
@@ -121,6 +122,7 @@ class Studio(SignIns):
             await asyncio.gather(self.manager.close(), *(bare.close() for bare in self._bare))
         finally:
             try:
+                await self.end_search()
                 await self.memory.close()
                 await self.tasks.close()
             finally:

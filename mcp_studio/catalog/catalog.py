@@ -51,6 +51,11 @@ class Catalog:
             for kind in KINDS:
                 self.changed.emit((server, kind))
 
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The servers that something is known of, in the order of the configuration."""
+        return tuple(self._listings)
+
     def listing(self, server: str, kind: EntryKind) -> Listing:
         """One listing; an empty one where nothing is known."""
         return self._listings.get(server, {}).get(kind) or Listing(server, kind)

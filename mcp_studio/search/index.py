@@ -1,0 +1,177 @@
+"""The index over everything that servers offer: follows the catalog, and answers questions by any method."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent import futures
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.search.document import Document
+from mcp_studio.search.found import Found, MethodInfo
+from mcp_studio.search.method import EVERYWHERE, LONGEST, Query, Scope
+from mcp_studio.search.serving import Serving
+from mcp_studio.signal import Signal
+
+_MOST = 1_000
+"""Hits that one answer may have."""
+_SOON, _STEADY = 0.05, 0.25
+"""Seconds between a change and telling of it; while changes go on, between one telling and the next."""
+_PATIENCE, _TYPING = 30.0, 0.2
+"""Seconds for which a question waits until its methods have everything, and while somebody types."""
+_CLOSE = 1.0
+
+Step = Generator[tuple["Future[Any]", float | None], None, Found]
+"""What has to be waited for, how long at most, and what came of it all."""
+
+
+class SearchIndex:
+    """All documents of all servers, and the methods that search them. Any thread may use it.
+
+    It is made on a loop and tells `changed` there; without one it works as well, and tells nothing. Nothing is loaded
+    before the first question.
+
+    Args:
+        catalog: what to follow; without one it knows what it is given by `put`.
+        tags: words about a server, such as its group.
+        servers: the order of servers where nothing else orders entries.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog | None = None,
+        *,
+        tags: Callable[[str], tuple[str, ...]] = lambda _: (),
+        servers: Callable[[], Iterable[str]] = lambda: (),
+    ) -> None:
+        self.changed: Signal[None] = Signal()
+        """It has taken up something: an answer that is shown may be another now."""
+        self._catalog = catalog
+        self._tags = tags
+        self._serving = Serving(self._tell_soon, servers)
+        self._loop = _running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._told = 0.0
+        self._disconnect = lambda: None
+        if catalog is not None:
+            self._disconnect = catalog.changed.connect(self._listed)
+            for server in catalog.servers:
+                for kind in KINDS:
+                    if catalog.listing(server, kind).entries:
+                        self._listed((server, kind))
+
+    # -------------------------------------------------------------- what there is
+
+    def put(self, server: str, kind: EntryKind, documents: Sequence[Document]) -> None:
+        """Take up all documents of one kind of a server, in place of those before; returns at once."""
+        self._serving.put((server, kind), tuple(documents), ())
+
+    def forget(self, server: str) -> None:
+        """Forget a server; returns at once."""
+        for kind in KINDS:
+            self._serving.put((server, kind), (), ())
+
+    def _listed(self, group: tuple[str, EntryKind]) -> None:
+        if self._catalog is not None:
+            entries: tuple[Entry, ...] = self._catalog.listing(*group).entries
+            self._serving.put(group, entries, self._tags(group[0]) if entries else ())
+
+    # -------------------------------------------------------------- questions
+
+    @property
+    def methods(self) -> tuple[MethodInfo, ...]:
+        """The methods that can be asked for, our own ones first; plug-ins are known once they were looked for."""
+        return self._serving.methods()
+
+    @property
+    def vectors(self) -> tuple[int, int]:
+        """Of how many entries the meaning is known, and how many there are; (0, 0) before somebody asks for it."""
+        return self._serving.vectors()
+
+    async def ask(
+        self,
+        text: str,
+        *,
+        method: str = "auto",
+        scope: Scope = EVERYWHERE,
+        limit: int = 50,
+        typing: bool = False,
+    ) -> Found:
+        """Answer a question; an empty one is answered with what was used last and most. Cancel it to give it up.
+
+        Raises:
+            SearchProblem: it cannot be asked in this way.
+        """
+        steps = self._steps(text, method, scope, limit, typing)
+        waited: Future[Any] | None = None
+        try:
+            while True:
+                waited, within = next(steps)
+                await asyncio.wait((asyncio.wrap_future(waited),), timeout=within)
+        except StopIteration as done:
+            return done.value
+        finally:
+            if waited is not None:
+                waited.cancel()
+            steps.close()
+
+    def ask_now(
+        self,
+        text: str,
+        *,
+        method: str = "auto",
+        scope: Scope = EVERYWHERE,
+        limit: int = 50,
+        typing: bool = False,
+    ) -> Found:
+        """The same, blocking.
+
+        Raises:
+            SearchProblem: it cannot be asked in this way.
+        """
+        steps = self._steps(text, method, scope, limit, typing)
+        try:
+            while True:
+                waited, within = next(steps)
+                futures.wait((waited,), within)
+        except StopIteration as done:
+            return done.value
+
+    def _steps(self, text: str, method: str, scope: Scope, limit: int, typing: bool) -> Step:
+        query = Query(text[:LONGEST], max(1, min(limit, _MOST)), scope, typing)
+        return self._serving.steps(query, method, _TYPING if typing else _PATIENCE, cut=len(text) > LONGEST)
+
+    # -------------------------------------------------------------- the end
+
+    def close(self) -> None:
+        """End its threads, bounded; it answers nothing any more. May block for a moment."""
+        self._disconnect()
+        self._serving.close(_CLOSE)
+
+    def _tell_soon(self) -> None:
+        """From a thread: something was taken up."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._schedule)
+
+    def _schedule(self) -> None:
+        if self._timer is None and self._loop is not None:
+            now = self._loop.time()
+            self._timer = self._loop.call_at(max(now + _SOON, self._told + _STEADY), self._tell)
+
+    def _tell(self) -> None:
+        self._timer = None
+        self._told = self._loop.time() if self._loop is not None else 0.0
+        self.changed.emit(None)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

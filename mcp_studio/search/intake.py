@@ -1,0 +1,165 @@
+"""One method of an index: made when it is first wanted, given what changed in small batches, asked under its lock."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from itertools import islice
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.document import Document
+from mcp_studio.search.known import Known
+from mcp_studio.search.method import Answer, Method, Query, SearchProblem
+from mcp_studio.search.plugins import MethodFailed, Offer, guarded
+
+_FEWEST, _MOST = 4, 128
+"""Documents of one batch."""
+_LONG, _SHORT = 0.004, 0.0015
+"""Seconds of CPU: a batch that took longer is followed by a smaller one, one that was quicker by a larger one."""
+
+
+class Intake:
+    """Keeps a method up to date.
+
+    Args:
+        known: what there is; its lock is held while a method that has just been made takes its first list.
+    """
+
+    def __init__(self, offer: Offer, known: Known) -> None:
+        self.offer = offer
+        self.method: Method | None = None
+        self.problem: SearchProblem | None = None
+        """Why it does not serve any more."""
+        self._known = known
+        self._todo: dict[Ref, tuple[bool, Document | None]] = {}
+        """By ref: whether it has to be removed, and what has to be added."""
+        self._turn = threading.Lock()
+        """Calls of a method never overlap."""
+        self._guard = threading.Lock()
+        self._size = 32
+        self._waiting: list[Future[None]] = []
+
+    @property
+    def pending(self) -> int:
+        """Documents that it has not been given yet."""
+        return len(self._todo)
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing to do for it."""
+        return self.problem is not None or (self.method is not None and not self._todo)
+
+    def whenever(self) -> Future[None]:
+        """Done when it is made and has everything that is known by then."""
+        future: Future[None] = Future()
+        with self._guard:
+            if not self.settled:
+                self._waiting.append(future)
+                return future
+        future.set_result(None)
+        return future
+
+    def change(self, removed: Iterable[Ref], added: Mapping[Ref, Document]) -> None:
+        """Note what came and what went; what is in `added` and there already is to be replaced."""
+        with self._guard:
+            if self.method is None or self.problem is not None:
+                return  # it will be given everything
+            for ref in removed:
+                known = self._todo.pop(ref, None)
+                if known is None or known[0]:
+                    self._todo[ref] = (True, None)
+            self._add(added, frozenset())
+
+    def replace(self, changed: Mapping[Ref, Document]) -> None:
+        """Note what is there and has become another."""
+        with self._guard:
+            if self.method is not None and self.problem is None:
+                self._add(changed, changed.keys())
+
+    def _add(self, added: Mapping[Ref, Document], inside: Iterable[Ref]) -> None:
+        held = set(inside)
+        for ref, document in added.items():
+            before = self._todo.get(ref)
+            self._todo[ref] = (before[0] if before else ref in held, document)
+
+    def step(self) -> bool:
+        """Make the method, or give it one batch; False where there is nothing to do."""
+        if self.problem is not None:
+            return False
+        if self.method is None:
+            self._make()
+            return True
+        with self._guard:
+            # Taken off before they are in: a change that comes meanwhile is one of what the method then has.
+            batch = dict(islice(self._todo.items(), self._size))
+            for ref in batch:
+                del self._todo[ref]
+        if not batch:
+            self._tell()
+            return False
+        try:
+            with self._turn:
+                self._give(self.method, batch)
+        except SearchProblem as problem:
+            self._break(problem)
+        if not self._todo:
+            self._tell()
+        return True
+
+    def ask(self, query: Query) -> Answer:
+        """Its answer, as it gives it.
+
+        Raises:
+            SearchProblem: it cannot be asked so, or has failed.
+        """
+        if self.problem is not None:
+            raise self.problem
+        method = self.method
+        if method is None:
+            return Answer((), 0)
+        with self._turn:
+            return guarded(self.offer, "it searched", lambda: method.search(query))
+
+    def _give(self, method: Method, batch: Mapping[Ref, tuple[bool, Document | None]]) -> None:
+        removed = [ref for ref, (gone, _) in batch.items() if gone]
+        added = [document for _, document in batch.values() if document is not None]
+        began = time.thread_time()
+        if removed:
+            guarded(self.offer, "it was told what has gone", lambda: method.remove(removed))
+        if added:
+            guarded(self.offer, "it was given what there is", lambda: method.add(added))
+        took = time.thread_time() - began
+        if took > _LONG:
+            self._size = max(_FEWEST, self._size // 2)
+        elif took < _SHORT and len(batch) >= self._size:
+            self._size = min(_MOST, self._size * 2)
+
+    def _make(self) -> None:
+        try:
+            method = guarded(self.offer, "it was loaded", self.offer.make)
+            for name in ("add", "remove", "search"):
+                if not callable(getattr(method, name, None)):
+                    raise MethodFailed(f"{self.offer.words} is none: it has no {name}().")
+        except SearchProblem as problem:
+            self._break(problem)
+            return
+        with self._known.turn, self._guard:
+            self._todo = {document.ref: (False, document) for document in self._known.documents()}
+            self.method = method
+
+    def _break(self, problem: SearchProblem) -> None:
+        with self._guard:
+            self.problem, self.method = problem, None
+            self._todo = {}
+        self._tell()
+
+    def _tell(self) -> None:
+        with self._guard:
+            if not self.settled:
+                return
+            waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if future.set_running_or_notify_cancel():
+                future.set_result(None)

@@ -1,0 +1,59 @@
+"""Searching as a studio does it: the index is made, and what it needs imported, when somebody first searches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.session.manager import ConnectionManager
+
+if TYPE_CHECKING:
+    from mcp_studio.search.found import Found
+    from mcp_studio.search.index import SearchIndex
+
+
+class Searches:
+    """The part of `Studio` that finds things."""
+
+    catalog: Catalog
+    manager: ConnectionManager
+
+    @cached_property
+    def index(self) -> SearchIndex:
+        """The index over everything that servers offer; it follows the catalog from its first use on."""
+        from mcp_studio.search.index import SearchIndex
+
+        return SearchIndex(self.catalog, tags=self._tags, servers=self.manager.names)
+
+    async def search(
+        self,
+        text: str,
+        *,
+        method: str = "auto",
+        kinds: Collection[EntryKind] | None = None,
+        servers: Collection[str] | None = None,
+        limit: int = 50,
+        typing: bool = False,
+    ) -> Found:
+        """Find tools, resources, templates and prompts of all servers, or of some; see `SearchIndex.ask`.
+
+        Raises:
+            SearchProblem: it cannot be asked in this way.
+        """
+        from mcp_studio.search.method import Scope
+
+        scope = Scope(None if servers is None else frozenset(servers), None if kinds is None else frozenset(kinds))
+        return await self.index.ask(text, method=method, scope=scope, limit=limit, typing=typing)
+
+    async def end_search(self) -> None:
+        """End what was begun, bounded."""
+        if "index" in self.__dict__:
+            await asyncio.to_thread(self.index.close)
+
+    def _tags(self, server: str) -> tuple[str, ...]:
+        group = self.manager.config(server).group if server in self.manager.names() else ""
+        return (group,) if group else ()

@@ -1,0 +1,124 @@
+"""The table of methods: our own ones, and those that packages add by an entry point. Foreign code is kept apart here.
+
+Whatever a plug-in does costs itself alone: every call of one goes through `guarded`, and its answers through `checked`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.safetext import safe
+from mcp_studio.search.found import MethodInfo
+from mcp_studio.search.method import ENTRY_POINTS, Answer, Method, Query, Reason, Scored, SearchProblem
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+_MOST = 50
+"""Plug-ins that are looked at."""
+_LONGEST = 2_000
+"""Characters of a note or of a reason's text."""
+_WORDS = 50
+
+
+class Offer(NamedTuple):
+    """A method that can be had."""
+
+    name: str
+    title: str
+    make: Callable[[], Method]
+    """Imports what it needs; may take seconds."""
+    package: str = ""
+    """Empty for our own."""
+
+    @property
+    def words(self) -> str:
+        """How it is named in a sentence."""
+        return f"The search method {self.name!r}" + (f" of {self.package}" if self.package else "")
+
+
+class MethodFailed(SearchProblem):
+    """Code of a method raised, or gave nonsense."""
+
+    exit_code = 1
+
+
+def entry_points(taken: Iterable[str]) -> dict[str, Offer]:
+    """What packages add, by name; reads all installed packages' metadata, which is slow. Our own names stay ours."""
+    from importlib import metadata
+
+    found: dict[str, Offer] = {}
+    known = set(taken)
+    for point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
+        package = point.dist.name if point.dist is not None else point.value.partition(":")[0]
+        if point.name in known or len(found) >= _MOST:
+            log.warning("search method %s of %s is left out: there is one of that name", point.name, package)
+            continue
+        known.add(point.name)
+        found[point.name] = Offer(point.name, point.name, lambda point=point: point.load()(), package)
+    return found
+
+
+def guarded(offer: Offer, doing: str, work: Callable[[], T]) -> T:
+    """Run code of a method; whatever it raises is told in a sentence that names it.
+
+    Raises:
+        SearchProblem: the method's own, about the question.
+        MethodFailed: anything else.
+    """
+    try:
+        return work()
+    except SearchProblem:
+        raise
+    except Exception as problem:  # foreign code: the one place where anything is caught
+        log.warning("%s failed while %s", offer.words, doing, exc_info=problem)
+        said = safe(f"{type(problem).__name__}: {problem}", 200)
+        raise MethodFailed(
+            f"{offer.words} failed while {doing}: {said}.", hint="Other methods are not concerned."
+        ) from None
+
+
+def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], bool]) -> Answer:
+    """An answer as it should be: of known entries in scope, without duplicates, sorted, cut.
+
+    Raises:
+        MethodFailed: it is none.
+    """
+    try:
+        hits, total, note = answer
+        best: dict[Ref, Scored] = {}
+        for hit in hits:
+            ref, score, reasons = hit
+            kind, server, name = ref
+            ref, score = Ref(kind, server, name), float(score)
+            if score != score or not known(ref) or not query.scope.has(ref):
+                continue
+            if ref not in best or score > best[ref].score:
+                best[ref] = Scored(ref, score, tuple(_reason(one) for one in reasons))
+        ordered = sorted(best.values(), key=order)
+        return Answer(ordered[: query.limit], max(int(total), len(ordered)), str(note)[:_LONGEST])
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        raise MethodFailed(
+            f"{offer.words} gave an answer that is none.", hint="Other methods are not concerned."
+        ) from None
+
+
+def order(hit: Scored) -> tuple[float, str, str, str]:
+    """The best first; equal ones by server, name and kind."""
+    return (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind)
+
+
+def _reason(one: Any) -> Reason:
+    field, words, text = one
+    return Reason(str(field)[:60], tuple(str(word)[:200] for word in words)[:_WORDS], str(text)[:_LONGEST])
+
+
+def infos(offers: Iterable[Offer], why_not: Callable[[str], str]) -> Sequence[MethodInfo]:
+    """Offers as they are shown."""
+    found: list[MethodInfo] = []
+    for offer in offers:
+        reason = why_not(offer.name)
+        found.append(MethodInfo(offer.name, offer.title, not reason, reason, offer.package))
+    return found

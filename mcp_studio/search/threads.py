@@ -1,0 +1,116 @@
+"""The threads of a search index: one that takes up what changed, a few that answer.
+
+They are daemons: what hangs in foreign code holds up neither the closing of a studio nor the end of the program.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_PAUSE = 0.0005
+"""Seconds between two steps, in which other threads have their turn."""
+
+
+class Lane:
+    """A thread that does one small step after the other while there is something to do.
+
+    Args:
+        step: does something that takes a few milliseconds; False where there is nothing to do.
+        wait: called before each step; waits as long as others should go first, within bounds.
+    """
+
+    def __init__(self, name: str, step: Callable[[], bool], wait: Callable[[], None] = lambda: None) -> None:
+        self._name = name
+        self._step = step
+        self._wait = wait
+        self._wake = threading.Event()
+        self._ending = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._turn = threading.Lock()
+
+    def wake(self) -> None:
+        """There is something to do."""
+        self._wake.set()
+        with self._turn:
+            if self._thread is None and not self._ending.is_set():
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+
+    def close(self, within: float) -> None:
+        """Do no further step; wait for the one that is being done, bounded."""
+        with self._turn:
+            self._ending.set()
+        self._wake.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(within)
+
+    def _run(self) -> None:
+        while not self._ending.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            while not self._ending.is_set() and self._step():
+                self._ending.wait(_PAUSE)
+                self._wait()
+
+
+class Desk:
+    """Threads that answer questions, oldest first; one that was given up before its turn is not begun."""
+
+    def __init__(self, name: str, most: int = 1) -> None:
+        self._name = name
+        self._most = most
+        self._open = threading.Condition()
+        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._threads: list[threading.Thread] = []
+        self._idle = 0
+        self._closed = False
+
+    def ask(self, work: Callable[[], T]) -> Future[T]:
+        """Have something done; cancel the future to give it up. After `close` it is cancelled at once."""
+        future: Future[T] = Future()
+        with self._open:
+            if self._closed:
+                future.cancel()
+                return future
+            self._waiting.append((future, work))
+            if len(self._waiting) > self._idle and len(self._threads) < self._most:
+                thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._open.notify()
+        return future
+
+    def close(self, within: float) -> None:
+        """Give up what waits; wait for what is being answered, bounded."""
+        with self._open:
+            self._closed = True
+            for future, _ in self._waiting:
+                future.cancel()
+            self._waiting.clear()
+            self._open.notify_all()
+        for thread in self._threads:
+            thread.join(within)
+
+    def _run(self) -> None:
+        while (taken := self._next()) is not None:
+            future, work = taken
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work())
+            except BaseException as problem:
+                future.set_exception(problem)
+            del future, work, taken  # or an answer would be held until the next question
+
+    def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        with self._open:
+            self._idle += 1
+            while not self._waiting and not self._closed:
+                self._open.wait()
+            self._idle -= 1
+            return self._waiting.popleft() if self._waiting else None
