@@ -181,6 +181,8 @@ class ServerConfig:
 
 Keeping = Literal["keyring", "file", "memory"]
 """Where tokens and named secrets are kept: the OS keyring, an encrypted file that was asked for, or nowhere."""
+Cjk = Literal["characters", "jieba"]
+"""How Chinese is taken apart: into characters and pairs of them, or into words by the package jieba."""
 Verdict = Literal["allow", "ask", "deny"]
 
 
@@ -248,6 +250,14 @@ class Settings:
     """Seconds after which a recorded session goes."""
     traceparent: bool = False
     """Say in every request which trace it belongs to (W3C Trace Context)."""
+    search_method: str = "auto"
+    """`[search] method`: how is searched where nobody says; also the name of a plug-in's method."""
+    search_cjk: Cjk = "characters"
+    """`[search] cjk`."""
+    search_semantic: bool = True
+    """`[search] semantic`: compare by meaning where the extra for it is installed."""
+    search_usage: bool = True
+    """`[search] usage`: remember what is run and opened, for the order of what is found."""
     secrets: Keeping = "keyring"
     """`[secrets] store`."""
     browser: str = ""

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from mcp_studio.config.answers import read_answers
 from mcp_studio.config.auth import is_metadata_url
-from mcp_studio.config.model import Keeping, PolicyRule, Problem, Settings, Verdict
+from mcp_studio.config.model import Cjk, Keeping, PolicyRule, Problem, Settings, Verdict
 from mcp_studio.config.table import LONGEST, Table, kind_of
 from mcp_studio.limits import Limits
 
@@ -21,6 +21,7 @@ _AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:a
 _TIMES = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 _MOST_CALLS = 1_000
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+_CJK: tuple[Cjk, ...] = get_args(Cjk)
 KEEPING: tuple[Keeping, ...] = get_args(Keeping)
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
@@ -31,6 +32,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     table.take("servers")
     trace, history = table.inner("trace"), table.inner("history")
     secrets, signing = table.inner("secrets"), table.inner("auth")
+    base = _search(table.inner("search"), base)
     limits = _limits(table.inner("limits"), base.limits)
     settings = replace(
         base,
@@ -59,6 +61,19 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     history.refuse_rest()
     trace.refuse_rest()
     table.refuse_rest()
+    return settings
+
+
+def _search(search: Table, base: Settings) -> Settings:
+    """`[search]`; whether there is a method of that name is told when it is used, for packages may bring some."""
+    settings = replace(
+        base,
+        search_method=search.take_text("method", base.search_method) or base.search_method,
+        search_cjk=search.take_word("cjk", base.search_cjk, _CJK),
+        search_semantic=search.take_flag("semantic", base.search_semantic),
+        search_usage=search.take_flag("usage", base.search_usage),
+    )
+    search.refuse_rest()
     return settings
 
 

@@ -44,6 +44,12 @@ verdict = "ask"
 connect = 4
 message = "2 MB"
 
+[search]
+method = "bm25"
+cjk = "jieba"
+semantic = false
+usage = false
+
 [trace]
 record = false
 max_bytes = "1.5 MB"
@@ -62,6 +68,8 @@ def test_everything_that_a_file_can_say() -> None:
     assert settings.policy == (PolicyRule("*.delete_*", "ask"),)
     assert (settings.limits.connect, settings.limits.message) == (4, 2 << 20)
     assert (settings.record, settings.record_bytes, settings.record_age) == (False, 3 << 19, 43_200)
+    assert (settings.search_method, settings.search_cjk) == ("bm25", "jieba")
+    assert not settings.search_semantic and not settings.search_usage
     assert settings.redact == ("x-mine", "(?i)pass") and settings.traceparent
     assert (files.command, files.args, files.env) == ("mcp-files", ("--root", "."), {"LEVEL": "3", "FAST": "true"})
     assert (files.inherit_env, files.era, files.enabled, files.trust) == (("DISPLAY",), "legacy", False, True)
