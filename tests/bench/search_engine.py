@@ -1,4 +1,4 @@
-"""The studio's search as a judge of catalogues and questions asks for it: `build(tools)` gives `search(query, limit, method)`.
+"""The search as a judge of catalogues asks for it: `build(tools)` gives `search(query, limit, method)`.
 
 A tool is a dict with `server`, `name`, `description`, `input_schema`. Words are indexed at once, by `bm25`; the other
 methods when first asked for: okapi, substring, regex, and semantic, hybrid, auto with all vectors computed before the
