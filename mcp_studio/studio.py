@@ -156,6 +156,8 @@ class Studio(SignIns, Searches):
                 called so, and in 2026-07-28 the server decides.
             ttl: seconds for which the server is asked to keep such a task.
         """
+        if origin == "person":
+            self.usage.ran(ref)
         return self._caller.call_tool(
             ref, arguments, origin=origin, approved=approved, timeouts=timeouts, task=task, ttl=ttl
         )
@@ -166,10 +168,12 @@ class Studio(SignIns, Searches):
         An answer that the server calls fresh still may be given again (2026-07-28); `fresh` asks it all the same.
         """
         self.subscriptions.read(server, uri)
+        self.usage.ran(Ref("resource", server, uri))
         return self._caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, timeouts, fresh)
 
     def get_prompt(self, ref: Ref, arguments: Mapping[str, str], *, timeouts: Timeouts = _SERVERS) -> Call:
         """Get a prompt."""
+        self.usage.ran(ref)
         return self._caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)}, timeouts)
 
     async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent import futures
 from concurrent.futures import Future
 from contextlib import suppress
@@ -11,11 +11,12 @@ from typing import Any
 
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.found import Found, MethodInfo
 from mcp_studio.search.method import EVERYWHERE, LONGEST, Query, Scope
-from mcp_studio.search.serving import Serving
+from mcp_studio.search.serving import Serving, Steps
+from mcp_studio.search.usage import Usage
 from mcp_studio.signal import Signal
 
 _MOST = 1_000
@@ -25,9 +26,6 @@ _SOON, _STEADY = 0.05, 0.25
 _PATIENCE, _TYPING = 30.0, 0.2
 """Seconds for which a question waits until its methods have everything, and while somebody types."""
 _CLOSE = 1.0
-
-Step = Generator[tuple["Future[Any]", float | None], None, Found]
-"""What has to be waited for, how long at most, and what came of it all."""
 
 
 class SearchIndex:
@@ -40,6 +38,7 @@ class SearchIndex:
         catalog: what to follow; without one it knows what it is given by `put`.
         tags: words about a server, such as its group.
         servers: the order of servers where nothing else orders entries.
+        usage: what was run and opened; without it nothing is known of that.
     """
 
     def __init__(
@@ -48,12 +47,14 @@ class SearchIndex:
         *,
         tags: Callable[[str], tuple[str, ...]] = lambda _: (),
         servers: Callable[[], Iterable[str]] = lambda: (),
+        usage: Usage | None = None,
     ) -> None:
         self.changed: Signal[None] = Signal()
         """It has taken up something: an answer that is shown may be another now."""
         self._catalog = catalog
         self._tags = tags
-        self._serving = Serving(self._tell_soon, servers)
+        self._usage = usage or Usage(None)
+        self._serving = Serving(self._tell_soon, self._usage, servers)
         self._loop = _running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._told = 0.0
@@ -81,17 +82,21 @@ class SearchIndex:
             entries: tuple[Entry, ...] = self._catalog.listing(*group).entries
             self._serving.put(group, entries, self._tags(group[0]) if entries else ())
 
+    def used(self, ref: Ref) -> None:
+        """A person has opened it; what a studio runs is counted by itself."""
+        self._usage.opened(ref)
+
     # -------------------------------------------------------------- questions
 
     @property
     def methods(self) -> tuple[MethodInfo, ...]:
         """The methods that can be asked for, our own ones first; plug-ins are known once they were looked for."""
-        return self._serving.methods()
+        return self._serving.methods.infos()
 
     @property
     def vectors(self) -> tuple[int, int]:
         """Of how many entries the meaning is known, and how many there are; (0, 0) before somebody asks for it."""
-        return self._serving.vectors()
+        return (0, 0)
 
     async def ask(
         self,
@@ -142,9 +147,9 @@ class SearchIndex:
         except StopIteration as done:
             return done.value
 
-    def _steps(self, text: str, method: str, scope: Scope, limit: int, typing: bool) -> Step:
+    def _steps(self, text: str, method: str, scope: Scope, limit: int, typing: bool) -> Steps:
         query = Query(text[:LONGEST], max(1, min(limit, _MOST)), scope, typing)
-        return self._serving.steps(query, method, _TYPING if typing else _PATIENCE, cut=len(text) > LONGEST)
+        return self._serving.steps(text, query, method, _TYPING if typing else _PATIENCE)
 
     # -------------------------------------------------------------- the end
 

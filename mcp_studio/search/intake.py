@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
-from itertools import islice
+from itertools import chain, islice
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
-from mcp_studio.search.known import Known
+from mcp_studio.search.known import Difference, Known
 from mcp_studio.search.method import Answer, Method, Query, SearchProblem
 from mcp_studio.search.plugins import MethodFailed, Offer, guarded
 
@@ -61,28 +61,19 @@ class Intake:
         future.set_result(None)
         return future
 
-    def change(self, removed: Iterable[Ref], added: Mapping[Ref, Document]) -> None:
-        """Note what came and what went; what is in `added` and there already is to be replaced."""
+    def change(self, difference: Difference) -> None:
+        """Note what came, what went, and what has become another."""
         with self._guard:
-            if self.method is None or self.problem is not None:
+            if self.method is None:
                 return  # it will be given everything
-            for ref in removed:
-                known = self._todo.pop(ref, None)
+            todo = self._todo
+            for ref in difference.removed:
+                known = todo.pop(ref, None)
                 if known is None or known[0]:
-                    self._todo[ref] = (True, None)
-            self._add(added, frozenset())
-
-    def replace(self, changed: Mapping[Ref, Document]) -> None:
-        """Note what is there and has become another."""
-        with self._guard:
-            if self.method is not None and self.problem is None:
-                self._add(changed, changed.keys())
-
-    def _add(self, added: Mapping[Ref, Document], inside: Iterable[Ref]) -> None:
-        held = set(inside)
-        for ref, document in added.items():
-            before = self._todo.get(ref)
-            self._todo[ref] = (before[0] if before else ref in held, document)
+                    todo[ref] = (True, None)
+            for ref, document in chain(difference.added.items(), difference.changed.items()):
+                known = todo.get(ref)
+                todo[ref] = (known[0] if known else ref in difference.changed, document)
 
     def step(self) -> bool:
         """Make the method, or give it one batch; False where there is nothing to do."""

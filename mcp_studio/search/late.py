@@ -9,25 +9,40 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.config.model import Config
+from mcp_studio.paths import Paths
+from mcp_studio.redact import Redactor
 from mcp_studio.session.manager import ConnectionManager
 
 if TYPE_CHECKING:
     from mcp_studio.search.found import Found
     from mcp_studio.search.index import SearchIndex
+    from mcp_studio.search.usage import Usage
 
 
 class Searches:
     """The part of `Studio` that finds things."""
 
+    config: Config
+    paths: Paths
+    redactor: Redactor
     catalog: Catalog
     manager: ConnectionManager
+
+    @cached_property
+    def usage(self) -> Usage:
+        """What a person has run and opened."""
+        from mcp_studio.search.usage import Usage
+
+        file = self.paths.state / "search-usage.json" if self.config.settings.search_usage else None
+        return Usage(file, self.redactor.text)
 
     @cached_property
     def index(self) -> SearchIndex:
         """The index over everything that servers offer; it follows the catalog from its first use on."""
         from mcp_studio.search.index import SearchIndex
 
-        return SearchIndex(self.catalog, tags=self._tags, servers=self.manager.names)
+        return SearchIndex(self.catalog, tags=self._tags, servers=self.manager.names, usage=self.usage)
 
     async def search(
         self,
@@ -53,6 +68,9 @@ class Searches:
         """End what was begun, bounded."""
         if "index" in self.__dict__:
             await asyncio.to_thread(self.index.close)
+        if "usage" in self.__dict__:
+            self.usage.close()
+            await asyncio.to_thread(self.usage.write)
 
     def _tags(self, server: str) -> tuple[str, ...]:
         group = self.manager.config(server).group if server in self.manager.names() else ""

@@ -6,12 +6,11 @@ Whatever a plug-in does costs itself alone: every call of one goes through `guar
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.safetext import safe
-from mcp_studio.search.found import MethodInfo
 from mcp_studio.search.method import ENTRY_POINTS, Answer, Method, Query, Reason, Scored, SearchProblem
 
 log = logging.getLogger(__name__)
@@ -113,12 +112,3 @@ def order(hit: Scored) -> tuple[float, str, str, str]:
 def _reason(one: Any) -> Reason:
     field, words, text = one
     return Reason(str(field)[:60], tuple(str(word)[:200] for word in words)[:_WORDS], str(text)[:_LONGEST])
-
-
-def infos(offers: Iterable[Offer], why_not: Callable[[str], str]) -> Sequence[MethodInfo]:
-    """Offers as they are shown."""
-    found: list[MethodInfo] = []
-    for offer in offers:
-        reason = why_not(offer.name)
-        found.append(MethodInfo(offer.name, offer.title, not reason, reason, offer.package))
-    return found

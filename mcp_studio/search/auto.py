@@ -1,0 +1,133 @@
+"""The way of searching where nobody chooses one: names first, then words, mixed with meaning where it is known.
+
+A name in which all that was asked for stands goes before the rest: that is what somebody wants who types a name, or its
+beginning. A question in a sentence hardly ever stands in a name, so there the words decide alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from typing import NamedTuple
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.method import Answer, Query, Scored
+from mcp_studio.search.plugins import order
+
+NAME = "auto"
+MOST_WORDS = 4
+"""A question of more words is a sentence: names are looked through only where words find too little."""
+ENOUGH = 5
+"""Where words find fewer, whatever has the letters, and names that are nearly right, are shown as well."""
+USED = 0.02
+"""What is used much may overtake what the words rate higher by this share of the best; names it never overtakes."""
+_SHORTEST = 3
+"""Characters that may stand anywhere in a word; fewer only count at its beginning."""
+_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
+_LONGEST = 200
+
+Ask = Callable[[str, Query], Answer]
+"""Asks a method by its name."""
+
+
+class Served(NamedTuple):
+    """An answer, and the methods it is of."""
+
+    answer: Answer
+    method: str
+
+
+class Close(IntEnum):
+    """How near a name is to what was asked for."""
+
+    NOT = 0
+    INSIDE = 1
+    """All words stand in it."""
+    BEGINS = 2
+    """All words begin words of it."""
+    BEGINNING = 3
+    """It begins with them, in their order."""
+    SAME = 4
+
+
+def search(query: Query, ask: Ask, *, meaning: bool, strength: Callable[[Ref], float] = lambda _: 0.0) -> Served:
+    """Answer a question with several methods.
+
+    Args:
+        ask: asks one of them.
+        meaning: whether meaning is known well enough to be mixed in.
+        strength: how much something is used, from 0 to 1.
+    """
+    asked = pieces(query.text)
+    several = len(asked) > 1 or not query.text.isascii()
+    by_words = "hybrid" if meaning and several else "bm25"
+    found = ask(by_words, query)
+    if len(asked) > MOST_WORDS and len(found.hits) >= ENOUGH:
+        names = Answer((), 0)
+    else:
+        names = ask("substring", query)
+    return _merged(query, asked, Served(found, by_words), names, strength)
+
+
+def _merged(query: Query, asked: list[str], words: Served, names: Answer, strength: Callable[[Ref], float]) -> Served:
+    found = words.answer
+    few = len(found.hits) < ENOUGH
+    scores: dict[Ref, tuple[float, Scored]] = {}
+    for hit, share in _shares(found.hits):
+        scores[hit.ref] = (0.5 + 0.5 * share, hit)
+    more = 0
+    for hit, share in _shares(names.hits):
+        if hit.ref in scores:
+            continue
+        if few or close(asked, hit.ref) is not Close.NOT:
+            scores[hit.ref] = (0.45 * share, hit)
+            more += 1
+    hits = [
+        Scored(ref, 2.0 * close(asked, ref) + score + USED * strength(ref), hit.reasons)
+        for ref, (score, hit) in scores.items()
+    ]
+    hits.sort(key=order)
+    total = max(found.total, names.total) if names.total > len(names.hits) else found.total + more
+    notes = [note for note in (found.note, names.note if more and few else "") if note]
+    served = "+".join(name for name, part in (("substring", more), (words.method, found.hits)) if part)
+    return Served(Answer(hits[: query.limit], max(total, len(hits)), " ".join(notes)), served or words.method)
+
+
+def _shares(hits: Iterable[Scored]) -> list[tuple[Scored, float]]:
+    """Hits with their share of the best score."""
+    listed = list(hits)
+    best = max((hit.score for hit in listed), default=0.0)
+    return [(hit, max(0.0, hit.score / best) if best > 0 else 0.0) for hit in listed]
+
+
+def pieces(text: str) -> list[str]:
+    """The parts of a question or name: `getFile_contents` has three."""
+    return [piece.casefold() for piece in _BREAK.split(text[:_LONGEST]) if piece]
+
+
+def close(asked: list[str], ref: Ref) -> Close:
+    """How near a name is to what was asked for; the server's name may be said besides."""
+    own = pieces(ref.name)
+    if not asked or not own:
+        return Close.NOT
+    found = _close(asked, own)
+    if found is Close.NOT:
+        server = set(pieces(ref.server))
+        rest = [piece for piece in asked if piece not in server]
+        if rest and len(rest) < len(asked):
+            return min(_close(rest, own), Close.BEGINS)
+    return found
+
+
+def _close(asked: list[str], own: list[str]) -> Close:
+    together, whole = "".join(asked), "".join(own)
+    if together == whole:
+        return Close.SAME
+    if whole.startswith(together):
+        return Close.BEGINNING
+    if all(any(piece.startswith(one) for piece in own) for one in asked):
+        return Close.BEGINS
+    if all(len(one) >= _SHORTEST and one in whole for one in asked):
+        return Close.INSIDE
+    return Close.NOT

@@ -1,0 +1,126 @@
+"""The methods of one index: which there are, which were made, and the threads that plug-ins have to themselves."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable, Iterable
+
+from mcp_studio.search import auto
+from mcp_studio.search.found import MethodInfo
+from mcp_studio.search.intake import Intake
+from mcp_studio.search.known import Difference, Known
+from mcp_studio.search.method import Method, SearchProblem
+from mcp_studio.search.plugins import Offer, entry_points
+from mcp_studio.search.threads import Desk, Lane
+
+OWN: tuple[tuple[str, str, str], ...] = (
+    ("substring", "words anywhere, and names nearly right", "mcp_studio.search.substring:Substring"),
+    ("regex", "a regular expression", "mcp_studio.search.regex:Regexes"),
+    ("bm25", "words, by how much they tell (BM25 over fields)", "mcp_studio.search.bm25:Bm25"),
+    ("okapi", "words, plain BM25 (rank_bm25)", "mcp_studio.search.okapi:Okapi"),
+    ("semantic", "meaning", "mcp_studio.search.semantic:Semantic"),
+    ("hybrid", "words and meaning", "mcp_studio.search.hybrid:Hybrid"),
+)
+"""Name, a few words for a person, and where it is."""
+AUTO = MethodInfo(auto.NAME, "names, then words, then meaning")
+
+
+class Methods:
+    """Makes methods when they are wanted.
+
+    Args:
+        known: what they are given.
+        wake: wakes the thread that looks after our own.
+        patience: waits as long as a question should go first.
+    """
+
+    def __init__(self, known: Known, wake: Callable[[], None], patience: Callable[[], None]) -> None:
+        self._known = known
+        self._wake = wake
+        self._patience = patience
+        self._offers = {name: Offer(name, title, _maker(place)) for name, title, place in OWN}
+        self._complete = False
+        self._turn = threading.Lock()
+        self._intakes: dict[str, Intake] = {}
+        self._apart: dict[str, tuple[Lane, Desk]] = {}
+        """Threads of plug-ins: one that hangs holds up itself alone."""
+
+    def infos(self) -> tuple[MethodInfo, ...]:
+        """Those that are known, our own ones first."""
+        return (AUTO, *(self._info(offer) for offer in tuple(self._offers.values())))
+
+    def has(self, name: str) -> bool:
+        """Whether a name is known so far."""
+        return name == AUTO.name or name in self._offers
+
+    def search_plugins(self) -> None:
+        """Look for methods of packages, once; slow."""
+        with self._turn:
+            if not self._complete:
+                self._offers |= entry_points((AUTO.name, *self._offers))
+                self._complete = True
+
+    def want(self, name: str) -> Intake:
+        """A method, made soon if it was not yet.
+
+        Raises:
+            SearchProblem: there is none of that name.
+        """
+        offer = self._offers.get(name)
+        if offer is None:
+            known = ", ".join((AUTO.name, *self._offers))
+            raise SearchProblem(f"There is no search method {name!r}.", hint=f"There are {known}.")
+        with self._turn:
+            intake = self._intakes.get(name)
+            if intake is None:
+                intake = self._intakes[name] = Intake(offer, self._known)
+                if offer.package:
+                    lane = Lane(f"search {name}", intake.step, self._patience)
+                    self._apart[name] = lane, Desk(f"search {name} questions")
+        if name in self._apart:
+            self._apart[name][0].wake()
+        else:
+            self._wake()
+        return intake
+
+    def made(self, name: str) -> Intake | None:
+        """A method that was wanted before."""
+        return self._intakes.get(name)
+
+    def desk(self, name: str) -> Desk | None:
+        """Where a plug-in is asked; None for our own."""
+        return self._apart[name][1] if name in self._apart else None
+
+    def step(self) -> bool:
+        """Give each of our own a batch."""
+        own = [intake for intake in tuple(self._intakes.values()) if not intake.offer.package]
+        return any([intake.step() for intake in own])
+
+    def tell(self, difference: Difference) -> None:
+        """What there is has changed."""
+        for intake in tuple(self._intakes.values()):
+            intake.change(difference)
+        for lane, _ in tuple(self._apart.values()):
+            lane.wake()
+
+    def close(self, within: float) -> None:
+        """End the threads of plug-ins, bounded."""
+        for lane, desk in tuple(self._apart.values()):
+            lane.close(within)
+            desk.close(within)
+
+    def _info(self, offer: Offer) -> MethodInfo:
+        intake = self._intakes.get(offer.name)
+        problem = intake.problem if intake is not None else None
+        return MethodInfo(offer.name, offer.title, problem is None, str(problem or ""), offer.package)
+
+
+def _maker(place: str) -> Callable[[], Method]:
+    module, _, name = place.partition(":")
+    return lambda: getattr(importlib.import_module(module), name)()
+
+
+def names_for(method: str, more: Iterable[str] = ()) -> tuple[str, ...]:
+    """The methods that serve one: `auto` has several."""
+    return ("substring", "bm25", *more) if method == AUTO.name else (method,)
