@@ -47,6 +47,8 @@ SCOPES = {
     "rule": "Making a rule of an answer",
     "board": "What runs and what waits (F7)",
     "roots": "Roots of a server",
+    "search": "Searching everything (^f)",
+    "search servers": "Choosing the servers that are searched",
     "log": "Log messages",
     "statistics": "Statistics",
     "load": "Load: running something many times",

@@ -21,6 +21,7 @@ from mcp_studio.tui import (
     log_keys,
     memory_keys,
     number_keys,
+    search_keys,
     task_keys,
     trace_keys,
     view_keys,
@@ -33,6 +34,7 @@ Scope = Literal[
     "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
     "comment", "difference", "sessions", "path", "export", "replay", "replay choice",
     "mortem", "stray", "statistics", "load", "details", "sign in", "exchanges", "token", "passphrase",
+    "search", "search servers",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
 
@@ -98,6 +100,7 @@ ACTIONS: tuple[Action, ...] = (
         ("refresh", "ctrl+r", "refresh", "List again what the server offers", ""),
         ("watch", "alt+s", "watch", "Watch the open resource, or no longer", ""),
         ("back", "escape", "back", "Step back", ""),
+        *search_keys.MAIN,
         *trace_keys.MAIN,
         *task_keys.MAIN,
         *memory_keys.MAIN,
@@ -179,6 +182,8 @@ ACTIONS: tuple[Action, ...] = (
     *_scope("choice", *dialog_keys.CHOICE),
     *_scope("save", *dialog_keys.SAVE),
     *_scope("pages", *dialog_keys.PAGES),
+    *_scope("search", *search_keys.SEARCH),
+    *_scope("search servers", *search_keys.SERVERS),
     *_scope("log", *log_keys.LOG),
     *_scope("statistics", *number_keys.STATISTICS),
     *_scope("load", *number_keys.LOAD),

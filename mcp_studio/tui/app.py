@@ -249,6 +249,11 @@ class StudioApp(App[int]):
         if self.screen is self.main:
             self.main.looking.usage.open()
 
+    def action_search(self) -> None:
+        """Search everything."""
+        if self.screen is self.main:
+            self.main.looking.searching.open()
+
     def action_load(self) -> None:
         """Run what is open many times."""
         if self.screen is self.main:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.screens.board import Chosen
     from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.remembering import Remembering
+    from mcp_studio.tui.screens.search_acts import Searching
     from mcp_studio.tui.screens.tasking import Tasking
     from mcp_studio.tui.themes import Failed
 
@@ -255,6 +256,13 @@ def edit_by_hand(app: StudioApp, entry: WireMessage | None) -> None:
         app.say("This is no message that could be sent again.", "warning")
     else:
         app.push_screen(console(app.studio, entry.server, by_hand.text_of_entry(entry)))
+
+
+def searching(screen: MainScreen) -> Searching:
+    """Searching everything."""
+    from mcp_studio.tui.screens.search_acts import Searching
+
+    return Searching(screen)
 
 
 def examples(studio: Studio, opened: Opened) -> ModalScreen[Example]:

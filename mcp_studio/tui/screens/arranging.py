@@ -15,7 +15,7 @@ from mcp_studio.tui.panels.pane import Pane
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.main import MainScreen
 
-_ORDER = {"call": 0, "commands": 2, "help": 3, "focus-trace": 4, "jump": 5}
+_ORDER = {"call": 0, "search": 2, "commands": 3, "help": 4, "focus-trace": 5, "jump": 6}
 """Where actions of the whole screen stand in the footer; the pane's own come second."""
 _OWN = 3
 
@@ -112,7 +112,7 @@ class Arranging:
         if pane is None or not pane.has_tabs:
             useless.add("tab-next")
         general = (a for a in scoped("main", "app") if a.show and a.id not in useless)
-        rest = sorted(general, key=lambda a: _ORDER.get(a.id, 6))
+        rest = sorted(general, key=lambda a: _ORDER.get(a.id, 7))
         first = 1 if "call" not in useless else 0
         chosen = (*rest[:first], *own[:_OWN], *rest[first:])
         keys = [self._screen.studio_app.key_of(action.id) for action in chosen]

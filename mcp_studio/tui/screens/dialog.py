@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
 
 T = TypeVar("T")
-_GAP = "   "
+GAP = "   "
+"""Between two keys in the border."""
 _INDENT = 3
 """Cells of the border in front of the keys."""
 
@@ -101,7 +102,7 @@ class Dialog(ModalScreen[T]):
         for action in scoped(self.scope):
             if action.show:
                 key = cast("StudioApp", self.app).key_of(action.id)
-                parts += [_GAP if parts else "", (spell(key), "b $primary"), f" {action.short}"]
+                parts += [GAP if parts else "", (spell(key), "b $primary"), f" {action.short}"]
         return Content.assemble(*parts)
 
     def on_form_view_row_changed(self) -> None:
@@ -115,9 +116,9 @@ class Dialog(ModalScreen[T]):
         room = self.query_one("#box", Box).size.width - _INDENT - self.keys_line().cell_length
         for name in acts:
             key, words = spell(cast("StudioApp", self.app).key_of(name)), SHORT.get(name, "")
-            room -= cell_len(f"{_GAP}{key} {words}")
+            room -= cell_len(f"{GAP}{key} {words}")
             if words and room > 0:
-                yield from ((_GAP, ""), (key, "b $secondary"), (f" {words}", "$quiet"))
+                yield from ((GAP, ""), (key, "b $secondary"), (f" {words}", "$quiet"))
 
     async def on_click(self, event: Click) -> None:
         """A click on a key in the border does what the key does."""
@@ -128,10 +129,10 @@ class Dialog(ModalScreen[T]):
         app = cast("StudioApp", self.app)
         known = {app.spell(action.id): action for action in (*scoped("app"), *scoped(self.scope))}
         start = 0
-        for item in self.keys_line().plain.split(_GAP):
+        for item in self.keys_line().plain.split(GAP):
             if start <= x < start + cell_len(item) and (action := known.get(item.split(" ")[0])):
                 await app.run_action(action.method, app if action.scope == "app" else self)
-            start += cell_len(item) + len(_GAP)
+            start += cell_len(item) + len(GAP)
 
     def action_help_here(self) -> None:
         """All keys of this dialog: the border has room for few."""

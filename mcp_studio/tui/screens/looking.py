@@ -13,6 +13,7 @@ from mcp_studio.tui.screens.facts import freshness
 if TYPE_CHECKING:
     from mcp_studio.catalog.ref import Ref
     from mcp_studio.tui.screens.main import MainScreen
+    from mcp_studio.tui.screens.search_acts import Searching
     from mcp_studio.tui.screens.usage import Usage
 
 _USE = ("tools/call", "resources/read", "prompts/get")
@@ -30,6 +31,11 @@ class Looking:
     def usage(self) -> Usage:
         """What is known from use."""
         return late_trace.usage(self._screen)
+
+    @cached_property
+    def searching(self) -> Searching:
+        """Searching everything."""
+        return late.searching(self._screen)
 
     def wanted(self, what: str, kind: EntryKind, ref: Ref | None) -> None:
         """Do what the catalog asks for."""

@@ -1,0 +1,132 @@
+"""The look of the search palette: a question, hits, what is under the cursor, what is to be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.events import Resize
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from mcp_studio.search.found import Hit
+from mcp_studio.tui.actions import scoped
+from mcp_studio.tui.screens import search_words
+from mcp_studio.tui.screens.dialog import GAP, Box, Dialog
+from mcp_studio.tui.screens.search_asking import Answer, Asker
+from mcp_studio.tui.screens.search_line import SearchLine, Way
+from mcp_studio.tui.screens.search_preview import preview
+from mcp_studio.tui.screens.search_question import Question
+from mcp_studio.tui.screens.search_rows import HitList
+from mcp_studio.tui.views.glyphs import glyphs
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+    from mcp_studio.tui.app import StudioApp
+    from mcp_studio.tui.screens.search_acts import Searching
+
+_EDGE = 3
+"""Cells of the border at both ends of what stands in it."""
+_SHORT = 30
+"""Lines of the screen below which the preview has few."""
+
+
+class Chosen(NamedTuple):
+    """What is to be done with a hit: `open` it, `run` it, or go to its `server`."""
+
+    what: str
+    hit: Hit
+
+
+class SearchBox(Dialog[Chosen], scope="search"):
+    """Draws a question and its answer; a subclass asks.
+
+    Args:
+        kept: the question of before, and where the one of now is kept.
+    """
+
+    def __init__(self, studio: Studio, kept: Searching) -> None:
+        super().__init__()
+        self._studio = studio
+        self._kept = kept
+        self._question: Question = kept.question
+        self._answer: Answer | None = None
+        self._room, self._status = 60, ""
+        self._asker = Asker(studio, lambda work: self.run_worker(work, group="search"), self.show)
+        self._input = Input(self._question.text, compact=True, placeholder="What are you looking for?")
+        self._line = SearchLine()
+        self._hits = HitList()
+        self._preview = Static(classes="preview")
+        self._note = Static(classes="note")
+
+    def heading(self) -> Content:
+        """What there is to be found."""
+        return Content(search_words.heading(self._studio))
+
+    def body(self) -> Iterable[Widget]:
+        """The question, the hits, what is under the cursor, what is to be known."""
+        return self._input, self._line, self._hits, self._preview, self._note
+
+    def on_resize(self, event: Resize) -> None:
+        """There is room for more or fewer lines and keys."""
+        self.set_class(event.size.height < _SHORT, "-few")
+        self.call_after_refresh(self._draw_rest)
+
+    @property
+    def _app(self) -> StudioApp:
+        return cast("StudioApp", self.app)
+
+    @property
+    def _ways(self) -> list[Way]:
+        index = self._asker.index
+        return search_words.ways(index.methods if index is not None else (), self._question.method)
+
+    def _draw_line(self) -> None:
+        self._line.show(self._ways, self._question)
+        problem = self._answer.problem if self._answer is not None else None
+        if problem is None or self._answer is None or self._answer.question != self._question:
+            self._line.tell("")
+            return
+        at = problem.at
+        self._line.tell(search_words.told(problem), lambda: -1 if at is None else self._place_of(at))
+
+    def _place_of(self, at: int) -> int:
+        """The cell of the line below the input that is under a character of it."""
+        before = cell_len(self._input.value[:at]) - round(self._input.scroll_offset.x)
+        return self._input.region.x - self._line.region.x + max(0, before)
+
+    def _draw_rest(self) -> None:
+        self._draw_preview()
+        box, index = self.query_one("#box", Box), self._asker.index
+        self._status = search_words.status(self._answer)
+        self._room = box.outer_size.width - 2 * _EDGE - cell_len(self._status) - 2
+        keys = self.keys_line()
+        line = (glyphs().line * (self._room - keys.cell_length), "$pane-focus")
+        box.border_title = self.heading()
+        box.border_subtitle = Content.assemble(keys, " ", line, " ", self._status)
+        self._note.update(Content(search_words.notes(self._answer, index.vectors if index else (0, 0), self._mute)))
+
+    def _mute(self, note: str) -> bool:
+        """Whether it was said before, in another palette: what is said of extras is said once."""
+        return search_words.extras(note) and self._kept.told.setdefault(note, id(self)) != id(self)
+
+    def _draw_preview(self) -> None:
+        self._preview.update(preview(self._hits.hit))
+
+    def keys_line(self) -> Content:
+        """As many keys as fit beside what was found."""
+        room = self._room
+        parts: list[str | tuple[str, str]] = []
+        for action in scoped(self.scope):
+            key = self._app.spell(action.id)
+            cells = cell_len(f"{key} {action.short}") + (len(GAP) if parts else 0)
+            if action.show and cells <= room:
+                parts += [GAP if parts else "", (key, "b $primary"), f" {action.short}"]
+                room -= cells
+        return Content.assemble(*parts)
+
+    def show(self, answer: Answer) -> None:
+        """Take an answer."""
+        raise NotImplementedError

@@ -1,0 +1,71 @@
+"""What is told about the hit under the cursor: what it takes, and why it matched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual.content import Content
+
+from mcp_studio.safetext import safe
+from mcp_studio.search.found import Hit
+from mcp_studio.search.method import Reason
+from mcp_studio.tui.screens.search_rows import words_in
+from mcp_studio.tui.screens.search_signature import Signature, signature
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import mark_matches
+
+Part = str | tuple[str, str]
+_FOUND = "$text-accent bold underline"
+_READ = 1_000
+_REASONS = 6
+_WORDS = 5
+
+
+def preview(hit: Hit | None) -> Content:
+    """The signature, the reasons, and the description as far as there is room."""
+    if hit is None:
+        return Content("")
+    if hit.entry is None:
+        return Content(f"{safe(hit.ref.server, 60)} does not list it any more.")
+    parts = _signature(signature(hit.entry), words_in(hit.reasons, ("parameter", "uri")))
+    if why := list(_why(hit.reasons)):
+        parts += ["\n", *why]
+    if text := " ".join(hit.entry.view.description[:_READ].split()):
+        parts += ["\n", *_marked(safe(text, _READ), words_in(hit.reasons, ("description",)), "$quiet")]
+    return Content.assemble(*parts)
+
+
+def _signature(takes: Signature, words: Sequence[str]) -> list[Part]:
+    parts: list[Part] = []
+    for one in takes.parameters:
+        parts += [f" {glyphs().dot} "] if parts else []
+        parts += _marked(safe(one.name, 60) or "(no name)", words, "b")
+        parts += [(f": {safe(one.type, 80)}" if one.type else "", "$quiet"), ("*", "b $accent") if one.required else ""]
+    if takes.more:
+        parts.append((f" {glyphs().dot} {takes.more:,} more", "$quiet"))
+    if takes.note:
+        parts += [f" {glyphs().dot} " if parts else "", *_marked(safe(takes.note, 400), words, "$quiet")]
+    return parts
+
+
+def _why(reasons: Sequence[Reason]) -> Iterable[Part]:
+    """Where it matched, and by which pieces of text."""
+    if not reasons:
+        return
+    yield "matched by ", "$quiet"
+    for number, reason in enumerate(reasons[:_REASONS]):
+        if number:
+            yield f" {glyphs().dot} ", "$quiet"
+        yield safe(reason.field, 30), "$quiet"
+        words = dict.fromkeys(safe(word, 60) for word in reason.words[:_WORDS])
+        yield (f" {', '.join(words)}", "b") if words else ""
+        if reason.text:
+            yield " “", "$quiet"
+            yield from _marked(safe(" ".join(reason.text[:300].split()), 160), list(words), "")
+            yield "”", "$quiet"
+    if len(reasons) > _REASONS:
+        yield f" {glyphs().dot} {len(reasons) - _REASONS} more", "$quiet"
+
+
+def _marked(text: str, words: Sequence[str], look: str) -> list[Part]:
+    return [(piece, str(style)) for piece, style in mark_matches(text, words, look, _FOUND)]

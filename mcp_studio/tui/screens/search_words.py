@@ -1,0 +1,122 @@
+"""What the search palette says: what there is, what was found, what is to be known, why there is nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+from mcp_studio.catalog.ref import KINDS
+from mcp_studio.safetext import safe
+from mcp_studio.search.found import Found, MethodInfo
+from mcp_studio.search.method import SearchProblem
+from mcp_studio.tui import describe
+from mcp_studio.tui.screens.search_asking import MANY, Answer
+from mcp_studio.tui.screens.search_line import Way
+from mcp_studio.tui.screens.search_question import HIDDEN, WAYS, Question, way
+from mcp_studio.tui.views.glyphs import glyphs
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+
+EXTRA = "mcp-studio["
+"""Stands in what is said of an extra that is not installed."""
+_BUSY = ("idle", "connecting")
+
+
+def heading(studio: Studio) -> str:
+    """How much there is of each kind."""
+    names = studio.manager.names()
+    counts = {kind: sum(len(studio.catalog.listing(name, kind).entries) for name in names) for kind in KINDS}
+    words = f" {glyphs().dot} ".join(describe.plural(count, kind) for kind, count in counts.items() if count)
+    return f"Search {words}" if words else "Search"
+
+
+def ways(methods: Sequence[MethodInfo], current: str) -> list[Way]:
+    """The ways of searching in their order, plug-ins last."""
+    known = {method.name: method for method in methods}
+    own = [name for name in WAYS if name not in HIDDEN or name == current]
+    own = [name for name in own if name in known or not known]
+    others = [name for name in known if name not in WAYS]
+    return [
+        Way(name, way(name), known[name].why_not if name in known and not known[name].available else "")
+        for name in (*own, *others)
+    ]
+
+
+def told(problem: SearchProblem) -> str:
+    """A problem with what to do about it, in a line."""
+    return safe(f"{problem.message} {problem.hint}".strip(), 300)
+
+
+def status(answer: Answer | None) -> str:
+    """How much was found among how much, how fast, and what served: `3 of 260 · 4 ms · words`."""
+    if answer is None:
+        return ""
+    if answer.found is None:
+        return way(answer.question.method)
+    found, dot = answer.found, f" {glyphs().dot} "
+    ms = f"{found.ms:.0f} ms" if found.ms >= 1 else f"{found.ms:.1f} ms"
+    if found.method == "used":
+        return f"{found.of:,} in all"
+    return dot.join((f"{found.total:,} of {found.of:,}", ms, way(found.method)))
+
+
+def notes(answer: Answer | None, vectors: tuple[int, int], mute: Callable[[str], bool]) -> str:
+    """What is to be known about an answer; what `mute` says of was said before."""
+    if answer is None or answer.found is None:
+        return ""
+    found = answer.found
+    parts: list[str] = [safe(found.note, 400)] if found.note and not mute(found.note) else []
+    if found.pending:
+        parts.append(f"{describe.plural(found.pending, 'entry').replace('entrys', 'entries')} still being taken up")
+    done, whole = vectors
+    if done < whole and not {"semantic", "hybrid"}.isdisjoint((answer.question.method, *found.method.split("+"))):
+        parts.append(f"meaning is known of {done:,} of {whole:,} so far")
+    if found.total > MANY:
+        parts.append(f"the first {MANY:,} can be looked through")
+    return f" {glyphs().dot} ".join(parts)
+
+
+def nothing(studio: Studio, found: Found, question: Question, keys: Callable[[str], str]) -> str:
+    """Why nothing is listed, and what to do."""
+    wider = _wider(question, keys)
+    if found.of == 0 and not found.pending:
+        return wider or _no_catalogue(studio)
+    if found.pending:
+        return "Nothing so far; more is still being taken up."
+    if not question.text.strip():
+        return "Type a part of a name, or words for what you want to do."
+    way_on = f"{keys('search-mode')} searches in another way."
+    return "\n".join(("Nothing is found.", *([wider] if wider else []), way_on))
+
+
+def _wider(question: Question, keys: Callable[[str], str]) -> str:
+    """What the search is limited to, and how that ends."""
+    limits: list[str] = []
+    if question.servers is not None:
+        limits.append(f"{question.where} ({keys('search-servers')})")
+    if question.kind is not None:
+        limits.append(f"{question.what} ({keys('search-kinds')})")
+    return f"Only {' and '.join(limits)} searched." if limits else ""
+
+
+def _no_catalogue(studio: Studio) -> str:
+    manager = studio.manager
+    names = manager.names()
+    if not names:
+        return "There is nothing to search yet.\n\nAdd a server first: esc, 1, then n."
+    busy = [name for name in names if manager.status(name).state in _BUSY]
+    if busy:
+        return f"{describe.plural(len(busy), 'server')} connecting; what they offer appears here by itself."
+    lines = [safe(describe.state_words(manager.status(name)), 160) for name in names[:6]]
+    return "\n".join(("No server offers anything that could be searched.", "", *lines))
+
+
+def extras(note: str) -> bool:
+    """Whether it is about an extra that is not installed: said once, not with each answer."""
+    return EXTRA in note
+
+
+def wrongly(methods: Collection[MethodInfo], name: str) -> str:
+    """Why a method cannot be used; empty where it can."""
+    return next((one.why_not for one in methods if one.name == name and not one.available), "")
