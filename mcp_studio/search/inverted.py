@@ -7,8 +7,9 @@ after any coming and going are exactly those of a new index over the same docume
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop
 from itertools import islice, takewhile
 from typing import NamedTuple
 
@@ -45,6 +46,9 @@ class Inverted:
 
     def __init__(self, idf: Callable[[Scores, int], Scores] = lucene_idf) -> None:
         self._formula = idf
+        self._start()
+
+    def _start(self) -> None:
         self._slots = Slots()
         self._names = NameShare(self._idf)
         self._postings: dict[str, array[int]] = {}
@@ -63,12 +67,12 @@ class Inverted:
     def __iter__(self) -> Iterator[Ref]:
         return iter(self._slots)
 
-    def add(self, documents: Iterable[Weighed]) -> None:
-        """Take up documents; one that is there is replaced."""
+    def add(self, documents: Iterable[Weighed]) -> list[str]:
+        """Take up documents; one that is there is replaced. Gives the words that were not known before."""
         words: list[str] = []
         weights: list[float] = []
         slots: list[int] = []
-        for document in documents:
+        for document in tuple(documents):
             self._slots.remove((document.ref,))
             slot = self._slots.add(document.ref)
             words += document.words
@@ -76,14 +80,16 @@ class Inverted:
             slots += [slot] * len(document.words)
             self._names.add(slot, document.name)
         packed = np.array(slots, np.uint64) << np.uint64(32) | np.array(weights, np.float32).view(np.uint32)
-        postings = self._postings
+        postings, fresh = self._postings, list[str]()
         for word, entry in zip(words, packed.tolist(), strict=True):
             if (found := postings.get(word)) is None:
                 postings[word] = array("Q", (entry,))
-                self._unsorted.append(word)
+                fresh.append(word)
             else:
                 found.append(entry)
+        self._unsorted += fresh
         self._changed()
+        return fresh
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents; those that are not there do not matter."""
@@ -92,12 +98,11 @@ class Inverted:
 
     def frequency(self, word: str) -> int:
         """How many documents have the word."""
+        postings = self._postings.get(word, ())
+        if not (self._slots.dead or self._sweep):
+            return len(postings)
         if (count := self._counts.get(word)) is None:
-            postings = self._postings.get(word)
-            if postings is None:
-                return 0
-            slots, _ = _unpacked(postings)
-            count = int(np.count_nonzero(self._slots.alive[slots])) if self._slots.dead or self._sweep else len(slots)
+            count = int(np.count_nonzero(self._slots.alive[_unpacked(postings)[0]])) if postings else 0
             self._counts[word] = count
         return count
 
@@ -109,18 +114,18 @@ class Inverted:
         """The words that begin so, those of the most documents first, then by the alphabet; `most` at most."""
         if self._unsorted:
             self._sort()
-        words = self._sorted
-        start = bisect_left(words, prefix)
-        found = takewhile(lambda word: word.startswith(prefix), islice(words, start, None))
-        # With documents gone a word's list may be longer than what it counts, never shorter.
-        bounds = sorted((-len(self._postings[word]), word) for word in found)
-        exact: list[tuple[int, str]] = []
-        for bound, word in bounds:
-            if len(exact) >= most and bound > sorted(exact)[most - 1][0]:
-                break
+        start = bisect_left(self._sorted, prefix)
+        found = takewhile(lambda word: word.startswith(prefix), islice(self._sorted, start, None))
+        # Where documents are gone a word may have fewer of them than its list is long, never more.
+        waiting = [(-len(self._postings[word]), word) for word in found]
+        heapify(waiting)
+        best: list[tuple[int, str]] = []
+        while waiting and (len(best) < most or waiting[0] < best[-1]):
+            _, word = heappop(waiting)
             if count := self.frequency(word):
-                exact.append((-count, word))
-        return [word for _, word in sorted(exact)[:most]]
+                insort(best, (-count, word))
+                del best[most:]
+        return [word for _, word in best]
 
     def scores(self, asked: Iterable[Mapping[str, float]], scope: Scope = EVERYWHERE) -> Scores:
         """For each document number the sum over what is asked for; 0 outside of the scope, and without any word.
@@ -171,6 +176,8 @@ class Inverted:
         return self._worth[1]
 
     def _changed(self) -> None:
+        if not self._slots:
+            self._start()
         self._counts.clear()
         self._names.changed()
         if len(self._unsorted) > 2_000:
@@ -188,14 +195,11 @@ class Inverted:
     def _tidy(self) -> Iterator[None]:
         """Drop what is left of documents that are gone, some words at a time; then their numbers are free."""
         dying = self._slots.dying()
-        for start, words in enumerate(list(self._postings)):
-            alive = self._slots.alive
-            slots, _ = _unpacked(self._postings[words])
-            kept = alive[slots]
+        for number, word in enumerate(list(self._postings), 1):
+            kept = self._slots.alive[_unpacked(self._postings[word])[0]]
             if not kept.all():
-                self._postings[words] = array("Q", np.frombuffer(self._postings[words], np.uint64)[kept].tobytes())
-            del alive
-            if start % SLICE == SLICE - 1:
+                self._postings[word] = array("Q", np.frombuffer(self._postings[word], np.uint64)[kept].tobytes())
+            if not number % SLICE:
                 yield
         self._names.purge(self._slots.alive)
         self._postings = {word: postings for word, postings in self._postings.items() if postings}

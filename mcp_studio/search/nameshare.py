@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +37,10 @@ class NameShare:
     def purge(self, alive: Flags) -> None:
         """Leave out the rows of documents that are gone, and the words that no name has any more."""
         words, slots = self._rows(alive)
-        left, words = np.unique(words, return_inverse=True)
-        names = list(self._words)
-        self._words = {names[old]: new for new, old in enumerate(left)}
-        self._word, self._slot = array("I", words.astype(np.uint32).tobytes()), array("I", slots.tobytes())
+        left = np.bincount(words, minlength=len(self._words)) > 0
+        place = (np.cumsum(left, dtype=np.uint32) - 1)[words]
+        self._words = {word: new for new, word in enumerate(compress(self._words, left.tolist()))}
+        self._word, self._slot = array("I", place.astype(np.uint32).tobytes()), array("I", slots.tobytes())
 
     def share(self, asked: Mapping[str, float], alive: Flags, count: int) -> Scores:
         """For each document the share of its name, 0 to 1, that these words cover, each as far as its number says.
