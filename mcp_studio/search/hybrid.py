@@ -1,0 +1,89 @@
+"""Words and meaning together. Words alone where there is no meaning yet: nothing is ever waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.document import Document
+from mcp_studio.search.method import Answer, Method, Query, Reason, Scored, SearchProblem
+from mcp_studio.search.semantic import Near, Semantic
+
+MEANING = 0.3
+"""What the meaning counts of 1."""
+POOL = 200
+"""So many of the best by words, and of the nearest, are looked at."""
+_MEANING = (Reason("meaning"),)
+
+
+class Hybrid:
+    """A `Method`: words, and what is near in meaning.
+
+    Args:
+        words: finds by words.
+        meaning: finds by meaning.
+        feeds: whether what is added goes on to both; False where they have it already, being methods themselves.
+    """
+
+    def __init__(self, words: Method, meaning: Semantic, *, feeds: bool = True) -> None:
+        self._words = words
+        self._meaning = meaning
+        self._feeds = feeds
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Take up documents: their words now, their meaning soon."""
+        if self._feeds:
+            self._words.add(documents)
+            self._meaning.add(documents)
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Forget documents."""
+        if self._feeds:
+            self._words.remove(refs)
+            self._meaning.remove(refs)
+
+    def search(self, query: Query) -> Answer:
+        """Answer a question, by words alone where the model is not loaded yet or cannot be; the note says so.
+
+        Raises:
+            SearchProblem: it cannot be asked by words.
+        """
+        return self.mixed(query, self._words.search(query._replace(limit=max(POOL, query.limit))))
+
+    def mixed(self, query: Query, found: Answer) -> Answer:
+        """An answer by words with the meaning mixed in."""
+        meaning = self._meaning
+        try:
+            model = meaning.ready()
+            near = model and meaning.near(query, model, POOL, [hit.ref for hit in found.hits])
+        except SearchProblem:
+            near = None  # its sentence is the note
+        if near is None:
+            note = meaning.note() or "Searched by words alone: the model for meaning is being loaded."
+            return Answer(found.hits[: query.limit], found.total, " ".join(filter(None, (found.note, note))))
+        hits = mix(found.hits, near)
+        total = max(found.total, len(hits))
+        return Answer(hits[: query.limit], total, " ".join(filter(None, (found.note, meaning.note()))))
+
+
+def mix(words: Sequence[Scored], near: Near) -> list[Scored]:
+    """Both orders as one.
+
+    What has no vector is taken to be as near as its words are good: it is ranked by them alone, neither before nor
+    after all others.
+    """
+    reasons = {hit.ref: hit.reasons for hit in words}
+    by_words = _shares({hit.ref: hit.score for hit in words}, 0.0)
+    cosines = {**near.known, **dict(near.best)}
+    by_meaning = _shares(cosines, min(cosines.values(), default=0.0))
+    found: list[Scored] = []
+    for ref in {*by_words, *by_meaning}:
+        word = by_words.get(ref, 0.0)
+        score = (1 - MEANING) * word + MEANING * by_meaning.get(ref, word)
+        found.append(Scored(ref, score, reasons.get(ref, _MEANING)))
+    return sorted(found, key=lambda hit: (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind))
+
+
+def _shares(scores: dict[Ref, float], zero: float) -> dict[Ref, float]:
+    span = max(scores.values(), default=0.0) - zero
+    return {ref: (score - zero) / span if span > 0 else 1.0 for ref, score in scores.items()}

@@ -1,0 +1,196 @@
+"""Searching by meaning: what is asked and what there is are compared as vectors, no word need be the same."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.limits import DEFAULT, Limits
+from mcp_studio.search.document import Document
+from mcp_studio.search.embedder import Embedder
+from mcp_studio.search.matrix import Matrix
+from mcp_studio.search.method import LONGEST, Answer, Query, Reason, Scored
+from mcp_studio.search.model import Model, Vector
+from mcp_studio.search.slots import Slots
+from mcp_studio.search.vectors import Kept, VectorCache
+from mcp_studio.signal import Signal
+
+_FAR = 0.15
+"""What is less near than this has nothing to do with the question."""
+_TOKENS = 128
+"""Tokens of a question that are looked at."""
+_QUESTIONS = 64
+"""Questions whose vectors are remembered."""
+_TELL = 0.5
+"""Seconds between one telling of progress and the next."""
+_CLOSE = 1.0
+_REASONS = (Reason("meaning"),)
+
+
+class Near(NamedTuple):
+    """How near documents are to a question: cosines, 1 at most."""
+
+    known: dict[Ref, float]
+    """Of the documents that were asked for, those whose meaning is known."""
+    best: list[tuple[Ref, float]]
+    """The nearest of all in scope, equal ones by server, name and kind."""
+    total: int
+    """How many have anything to do with it."""
+
+
+class Semantic:
+    """A `Method`: by meaning. What was added is looked at in the background; until then it is not found, which is said.
+
+    Args:
+        cache: the folder in which vectors are kept; None keeps none.
+        limits: the studio's.
+    """
+
+    def __init__(self, cache: Path | None = None, limits: Limits = DEFAULT) -> None:
+        self.changed: Signal[None] = Signal()
+        """More is known; emitted in a thread of its own, at most twice a second."""
+        self._slots = Slots()
+        self._matrix = Matrix()
+        self._turn = threading.Lock()
+        self._vectors: dict[str, Vector] = {}
+        self._known = 0
+        self._told = 0.0
+        deliver, tell = weakref.WeakMethod(self._deliver), weakref.WeakMethod(self._tell)
+        self._embedder = Embedder(VectorCache(cache), _weakly(deliver), _weakly(tell))
+        # Also when the program ends and nobody closed it: a thread inside the model would be in the way.
+        self._end = weakref.finalize(self, self._embedder.close, min(_CLOSE, limits.close))
+
+    # -------------------------------------------------------------- a method
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Take up documents, soon."""
+        with self._turn:
+            for document in documents:
+                slot = self._slots.at(document.ref)
+                if slot is None:
+                    slot = self._slots.add(document.ref)
+                    self._matrix.grow(self._slots.size)
+                self._clear(slot)
+        self._embedder.want(documents)
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Forget documents."""
+        self._embedder.forget(refs)
+        with self._turn:
+            for ref in refs:
+                slot = self._slots.at(ref)
+                if slot is not None:
+                    self._clear(slot)
+            self._slots.remove(refs)
+            self._slots.reuse(self._slots.dying())
+
+    def search(self, query: Query) -> Answer:
+        """Answer a question; the first one waits for the model. The total counts what has anything to do with it.
+
+        Raises:
+            SearchProblem: it is not installed, or what is installed does not work.
+        """
+        near = self.near(query, self._embedder.model(), query.limit)
+        return Answer([Scored(ref, score, _REASONS) for ref, score in near.best], near.total, self.note())
+
+    # -------------------------------------------------------------- for the hybrid
+
+    def near(self, query: Query, model: Model, most: int, of: Iterable[Ref] = ()) -> Near:
+        """How near the nearest are to a question, `most` of them, and how near these documents are.
+
+        Raises:
+            SearchProblem: what is installed does not work.
+        """
+        self._embedder.asking(1)
+        try:
+            vector = self._vector(query.text, model)
+            with self._turn:
+                return self._near(vector, query, most, of)
+        finally:
+            self._embedder.asking(-1)
+
+    def _near(self, vector: Vector, query: Query, most: int, of: Iterable[Ref]) -> Near:
+        slots, size = self._slots, self._slots.size
+        cosines = self._matrix.near(vector, size)
+        known = self._matrix.known[:size]
+        found = {ref: float(cosines[at]) for ref in of if (at := slots.at(ref)) is not None and known[at]}
+        inside = known & slots.within(query.scope) & (cosines > _FAR)
+        return Near(found, *slots.best(np.where(inside, cosines, 0).astype(np.float64), most))
+
+    def ready(self) -> Model | None:
+        """The model if it is loaded; otherwise loading it begins, and `changed` tells of its end."""
+        return self._embedder.ready()
+
+    def note(self) -> str:
+        """What a person should know about an answer of now; empty where there is nothing."""
+        done, everything = self.progress
+        if self._embedder.problem is not None:
+            return str(self._embedder.problem)
+        if done == everything:
+            return ""
+        return f"The meaning of {everything - done:,} of {everything:,} entries is not known yet."
+
+    # -------------------------------------------------------------- how far it is
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Of how many documents the meaning is known, and how many there are."""
+        with self._turn:
+            return self._known, len(self._slots)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until all meanings are known, or will not be; False when that takes longer."""
+        return self._embedder.wait(seconds)
+
+    def close(self) -> None:
+        """End the thread, bounded, and let the model go. What is known can no longer be asked."""
+        self._end()
+
+    # -------------------------------------------------------------- inside
+
+    def _vector(self, text: str, model: Model) -> Vector:
+        text = " ".join(text[:LONGEST].split())
+        with self._turn:
+            vector = self._vectors.get(text)
+        if vector is None:
+            vector = model.embed(text, _TOKENS)
+            with self._turn:
+                while len(self._vectors) >= _QUESTIONS:
+                    del self._vectors[next(iter(self._vectors))]
+                self._vectors[text] = vector
+        return vector
+
+    def _clear(self, slot: int) -> None:
+        self._known -= int(self._matrix.known[slot])
+        self._matrix.clear(slot)
+
+    def _deliver(self, document: Document, vector: Kept) -> None:
+        with self._turn:
+            slot = self._slots.at(document.ref)
+            if slot is not None:
+                self._known += int(not self._matrix.known[slot])
+                self._matrix.put(slot, *vector)
+
+    def _tell(self, whole: bool) -> None:
+        now = time.monotonic()
+        if whole or now - self._told >= _TELL:
+            self._told = now
+            self.changed.emit(None)
+
+
+def _weakly(method: weakref.WeakMethod[Any]) -> Callable[..., None]:
+    """A method that does not keep its object."""
+
+    def call(*given: object) -> None:
+        found = method()
+        if found is not None:
+            found(*given)
+
+    return call
