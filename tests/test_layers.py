@@ -35,7 +35,7 @@ ROW = {room: row for row, rooms in enumerate(LAYERS) for room in rooms.split()}
 FRONT_ENDS = LAYERS[-1].split()
 ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
-    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 numpy tomlkit".split(),
+    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 rapidfuzz numpy tomlkit".split(),
     *"pyperclip PIL jsonschema jsonschema_specifications referencing".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""

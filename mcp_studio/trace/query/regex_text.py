@@ -19,7 +19,13 @@ _LEAST = 3
 
 def is_quick(pattern: str) -> bool:
     """Whether the time that a pattern needs grows with the text only: no `*`, `+` or `{…}` but `x{3}`, few choices."""
-    choices = depth = at = 0
+    found = choices(pattern)
+    return found is not None and found <= _CHOICES
+
+
+def choices(pattern: str) -> int | None:
+    """Places where a pattern may go one way or another; None where their number depends on the text."""
+    found = depth = at = 0
     while at < len(pattern):
         char = pattern[at]
         if char == "[":
@@ -27,12 +33,12 @@ def is_quick(pattern: str) -> bool:
             continue
         fixed = _FIXED.match(pattern, at)
         if char in "*+" or (char == "{" and (fixed is None or pattern[at - 1 : at] == ")")):
-            return False
+            return None
         depth += (char == "(") - (char == ")")
         if (char == "?" and pattern[at - 1 : at] != "(") or (char == "|" and depth):
-            choices += 1
+            found += 1
         at += 2 if char == "\\" else fixed.end() - at if fixed else 1
-    return choices <= _CHOICES
+    return found
 
 
 def required(pattern: str, folded: bool) -> str:

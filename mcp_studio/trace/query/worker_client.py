@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,16 +18,25 @@ PATIENCE = 1.0
 _BATCH = 1 << 18
 _START = (
     "import sys, runpy; "
-    "runpy.run_path(sys.argv[1])['main'](bytes.fromhex(sys.argv[2]).decode('utf-8', 'surrogatepass'), int(sys.argv[3]))"
+    "runpy.run_path(sys.argv[1])['main']"
+    "(bytes.fromhex(sys.argv[2]).decode('utf-8', 'surrogatepass'), int(sys.argv[3]), sys.argv[4] == 'spans')"
 )
+_SPAN = struct.Struct("<ii")
 _FILE = str(Path(__file__).with_name("worker.py"))
 
 
 class Worker:
-    """Starts the process when it is needed first. To be used by one thread at a time; any may close it."""
+    """Starts the process when it is needed first. To be used by one thread at a time; any may close it.
 
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._arguments = pattern.encode("utf-8", "surrogatepass").hex(), str(int(flags))
+    Args:
+        pattern: a regex that is right.
+        flags: those of Python.
+        spans: it is to be asked where the pattern is found, not whether.
+    """
+
+    def __init__(self, pattern: str, flags: int, spans: bool = False) -> None:
+        self._arguments = pattern.encode("utf-8", "surrogatepass").hex(), str(int(flags)), "spans" if spans else "which"
+        self._unit = _SPAN.size if spans else 1
         self._process: subprocess.Popen[bytes] | None = None
         self._finalizer: weakref.finalize[..., Worker] | None = None
 
@@ -35,17 +46,32 @@ class Worker:
         Raises:
             TooSlow: it takes longer than it may, or was closed meanwhile.
         """
+        return self._asked(texts)
+
+    def spans(self, texts: Sequence[str], within: float) -> list[tuple[int, int]]:
+        """Where the pattern is found in each text: begin and end; -1 and -1 where it is not.
+
+        Args:
+            texts: what to look into.
+            within: seconds for all of it.
+
+        Raises:
+            TooSlow: it takes longer than that, or was closed meanwhile.
+        """
+        return [*_SPAN.iter_unpack(self._asked(texts, time.monotonic() + within))]
+
+    def _asked(self, texts: Sequence[str], until: float | None = None) -> bytes:
         found: list[bytes] = []
         batch: list[bytes] = []
         size = 0
         for text in texts:
             data = text.encode("utf-8", "replace")
             if batch and size + len(data) > _BATCH:
-                found.append(self._ask(batch))
+                found.append(self._ask(batch, until))
                 batch, size = [], 0
             batch.append(data)
             size += len(data)
-        return b"".join((*found, self._ask(batch)))
+        return b"".join((*found, self._ask(batch, until)))
 
     def close(self) -> None:
         """End the process."""
@@ -56,7 +82,7 @@ class Worker:
         if process is not None:
             _end(process)
 
-    def _ask(self, batch: list[bytes]) -> bytes:
+    def _ask(self, batch: list[bytes], until: float | None) -> bytes:
         process = self._process or self._started()
         slow = threading.Event()
         size = sum(map(len, batch))
@@ -65,19 +91,20 @@ class Worker:
             slow.set()
             process.kill()
 
-        timer = threading.Timer(PATIENCE + size / 5_000_000, give_up)
+        patience = PATIENCE + size / 5_000_000
+        timer = threading.Timer(patience if until is None else max(0.0, until - time.monotonic()), give_up)
         timer.daemon = True
         timer.start()
         try:
             assert process.stdin and process.stdout
             process.stdin.write(" ".join(str(len(data)) for data in batch).encode() + b"\n" + b"".join(batch))
             process.stdin.flush()
-            found = process.stdout.read(len(batch))
+            found = process.stdout.read(len(batch) * self._unit)
         except (OSError, ValueError):
             found = b""
         finally:
             timer.cancel()
-        if len(found) < len(batch):
+        if len(found) < len(batch) * self._unit:
             self.close()
             what = "takes too long" if slow.is_set() else "could not be looked for"
             raise TooSlow(f"The regex {what}.", hint="Fewer `*` and `+`, above all inside each other, make it faster.")

@@ -1,0 +1,209 @@
+"""Finding by a regex: ranked by where it matches, and held by nothing that a pattern can do."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.document import Document
+from mcp_studio.search.fields import Fields, fields
+from mcp_studio.search.method import EVERYWHERE, Answer, Query, Reason, Scope, Scored, SearchProblem
+from mcp_studio.search.stretch import LONGEST as LONGEST_STRETCH
+from mcp_studio.search.stretch import stretch
+from mcp_studio.trace.query.errors import QueryError, TooSlow
+from mcp_studio.trace.query.regex import Regex
+from mcp_studio.trace.query.regex_text import choices
+from mcp_studio.trace.query.worker_client import Worker
+
+LONGEST = 200
+"""Characters of a pattern."""
+LONGEST_NAME = 500
+LONGEST_TEXT = 1_000
+"""Characters that are looked at of all texts of an entry besides its name."""
+WITHIN = 1.0
+"""Seconds that a search may take."""
+
+_CHOICES = 4
+_AT_A_TIME = 64
+_HINT = "Fewer `*` and `+`, above all inside each other, make it faster."
+_ESCAPED = re.compile(r"\\.", re.S)
+_WHOLE, _BEGINS, _INSIDE, _TITLE, _ELSEWHERE = 5.0, 4.0, 3.0, 2.0, 1.0
+_SPACE = re.compile(r"\s+")
+Span = tuple[int, int]
+
+
+class _Row(NamedTuple):
+    server: str
+    name: str
+    kind: str
+    own: str
+    """The name."""
+    rest: str
+    """All other texts, a line each; the title is the first, and may be empty."""
+    cut: bool
+    document: Document
+
+
+class Regexes:
+    """The method `regex`; see `Method`.
+
+    A pattern without upper-case letters finds both cases. `^` and `$` are the beginning and end of each field. Patterns
+    that could take long run in another process, which is ended with the search.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[Ref, _Row] = {}
+        self._sorted: list[_Row] | None = None
+        self._worker: Worker | None = None
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Take up documents."""
+        self._rows.update((document.ref, _row(document)) for document in documents)
+        self._sorted = None
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Forget documents."""
+        for ref in refs:
+            self._rows.pop(ref, None)
+        self._sorted = None
+
+    def search(self, query: Query) -> Answer:
+        """All that the pattern is found in, the best first.
+
+        Raises:
+            SearchProblem: it is no regex, too long, or takes too long.
+        """
+        rows = self._pool(query.scope)
+        if not query.text:
+            return Answer([Scored(row.document.ref, 0.0) for row in rows[: query.limit]], len(rows))
+        regex = compiled(query.text)
+        until = time.monotonic() + WITHIN
+        try:
+            names = self._spans(regex, [row.own for row in rows], until)
+            others = [row for row, span in zip(rows, names, strict=True) if span[0] < 0]
+            rests = self._spans(regex, [row.rest for row in others], until)
+        except TooSlow as slow:
+            raise SearchProblem(f"This pattern takes longer than {WITHIN:g} s.", hint=slow.hint or _HINT) from None
+        except OSError as error:
+            raise SearchProblem(f"This pattern needs a process of its own, which cannot be started: {error}.") from None
+        finally:
+            self.close()
+        found = [(_of_name(row, span), row, span) for row, span in zip(rows, names, strict=True) if span[0] >= 0]
+        found += [(_of_rest(row, span), row, span) for row, span in zip(others, rests, strict=True) if span[0] >= 0]
+        found.sort(key=_order)
+        hits = [
+            Scored(row.document.ref, score, _reasons(row, score, span)) for score, row, span in found[: query.limit]
+        ]
+        return Answer(hits, len(found), _note(rows))
+
+    def close(self) -> None:
+        """End the other process, if there is one; from any thread."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def _spans(self, regex: Regex, texts: list[str], until: float) -> list[Span]:
+        """Where it is found in each text; only those that have a text it cannot do without are searched."""
+        nowhere = (-1, -1)
+        places: Sequence[int] = range(len(texts))
+        if literal := regex.literal.decode("utf-8", "replace"):
+            folded = regex.folded
+            places = [place for place, text in enumerate(texts) if literal in (text.lower() if folded else text)]
+        likely = [texts[place] for place in places]
+        found = self._looked(regex, likely, until) if likely else []
+        spans: list[Span] = [nowhere] * len(texts)
+        for place, span in zip(places, found, strict=True):
+            spans[place] = span
+        return spans
+
+    def _looked(self, regex: Regex, texts: list[str], until: float) -> list[Span]:
+        pattern = regex.key[0]
+        ways = choices(pattern)
+        if ways is None or ways > _CHOICES:
+            self._worker = self._worker or Worker(pattern, regex.flags, spans=True)
+            return self._worker.spans(texts, max(0.0, until - time.monotonic()))
+        search = re.compile(pattern, regex.flags).search
+        found: list[Span] = []
+        for at in range(0, len(texts), _AT_A_TIME):
+            found += [match.span() if (match := search(text)) else (-1, -1) for text in texts[at : at + _AT_A_TIME]]
+            if time.monotonic() > until:
+                raise TooSlow("", hint=_HINT)
+        return found
+
+    def _pool(self, scope: Scope) -> list[_Row]:
+        if self._sorted is None:
+            self._sorted = sorted(self._rows.values(), key=itemgetter(0, 1, 2))
+        return self._sorted if scope == EVERYWHERE else [row for row in self._sorted if scope.has(row.document.ref)]
+
+
+def compiled(text: str) -> Regex:
+    """The regex that somebody typed: case counts as soon as it has an upper-case letter.
+
+    Raises:
+        SearchProblem: it is none, or too long; with the place.
+    """
+    if len(text) > LONGEST:
+        raise SearchProblem(f"A pattern has at most {LONGEST} characters; this one has {len(text):,}.", at=LONGEST)
+    cased = any(char.isupper() for char in _ESCAPED.sub("", text))
+    try:
+        return Regex(text, "m" if cased else "im")
+    except QueryError as error:
+        raise SearchProblem(error.message, hint=error.hint, at=error.start) from None
+
+
+def _row(document: Document) -> _Row:
+    ref, read = document.ref, fields(document)
+    lines = [text for _, text in _lines(read)]
+    rest = "\n".join(lines)
+    cut = len(rest) > LONGEST_TEXT or len(read.name) > LONGEST_NAME
+    return _Row(ref.server, ref.name, ref.kind, read.name[:LONGEST_NAME], rest[:LONGEST_TEXT], cut, document)
+
+
+def _lines(read: Fields) -> list[tuple[str, str]]:
+    """The fields besides the name, each on one line, the title first."""
+    found = [("title", read.title), ("server", read.server)]
+    found += [("uri", read.uri)] if read.uri else []
+    found += [("tag", tag) for tag in read.tags]
+    found += [("parameter", one.name) for one in read.parameters[:20]]
+    found += [("description", read.description[: 2 * LONGEST_TEXT])]
+    return [(field, _SPACE.sub(" ", text).strip()) for field, text in found]
+
+
+def _of_name(row: _Row, span: Span) -> float:
+    return _WHOLE if span == (0, len(row.own)) else _BEGINS if span[0] == 0 else _INSIDE
+
+
+def _of_rest(row: _Row, span: Span) -> float:
+    title = row.rest.find("\n")
+    return _TITLE if span[0] < title else _ELSEWHERE
+
+
+def _order(found: tuple[float, _Row, Span]) -> tuple[float, str, str, str]:
+    score, row, _ = found
+    return (-score, row.server, row.name, row.kind)
+
+
+def _reasons(row: _Row, score: float, span: Span) -> tuple[Reason, ...]:
+    start, end = span
+    if score >= _INSIDE:
+        return (Reason("name", _piece(row.own, start, end)),)
+    begin = 0
+    for field, text in _lines(fields(row.document)):
+        if start <= begin + len(text):
+            shown = stretch(text, start - begin, end - begin) if field in ("description", "uri") else text
+            return (Reason(field, _piece(row.rest, start, end), shown),)
+        begin += len(text) + 1
+    return ()
+
+
+def _piece(text: str, start: int, end: int) -> tuple[str, ...]:
+    return (text[start : min(end, start + LONGEST_STRETCH)],) if end > start else ()
+
+
+def _note(rows: list[_Row]) -> str:
+    cut = sum(row.cut for row in rows)
+    return f"Of {cut:,} long entries only the first {LONGEST_TEXT:,} characters were looked at." if cut else ""

@@ -1,0 +1,135 @@
+"""Patterns find what they match, ranked by where; none holds the interpreter, wrong ones say where they are wrong."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search import regex
+from mcp_studio.search.document import Document
+from mcp_studio.search.method import Query, Scope, SearchProblem
+from mcp_studio.search.regex import Regexes
+
+TOOLS = {
+    "b.read_file": ("", "Read a file."),
+    "a.read_file": ("", "Read a file."),
+    "a.read": ("", "Read anything."),
+    "a.thread_count": ("", "How many threads."),
+    "a.status": ("Already read", "State of something."),
+    "a.zoom": ("", "Come nearer.\nReads nothing."),
+    "a.Delete_ALL": ("", "Everything goes."),
+}
+
+
+def made() -> Regexes:
+    method = Regexes()
+    for address, (title, description) in TOOLS.items():
+        server, _, name = address.partition(".")
+        raw = {"name": name, "title": title, "description": description, "inputSchema": {"properties": {"path_in": {}}}}
+        method.add([Document(Ref("tool", server, name), dict(raw))])
+    return method
+
+
+def find(pattern: str) -> list[str]:
+    return [str(hit.ref) for hit in made().search(Query(pattern)).hits]
+
+
+def test_names_come_before_titles_and_titles_before_the_rest() -> None:
+    every = ["a.read", "a.read_file", "b.read_file", "a.thread_count", "a.status", "a.zoom"]
+    assert find("read") == every
+    assert find("(re)(a)d") == every
+    assert find("re.*?d") == every, "in another process"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("^read_", ["a.read_file", "b.read_file"]),
+        ("file$", ["a.read_file", "b.read_file"]),
+        ("^come", ["a.zoom"]),
+        ("nearer. reads", ["a.zoom"]),
+        (r"^.{4}$", ["a.read", "a.zoom"]),
+        ("delete_all|zoom", ["a.Delete_ALL", "a.zoom"]),
+        ("delete_A", []),
+        ("Delete_A", ["a.Delete_ALL"]),
+        (r"\bpath_\w+", sorted(TOOLS, key=lambda one: (one.split(".")))),
+        ("zebra", []),
+    ],
+)  # fmt: skip
+def test_patterns(pattern: str, found: list[str]) -> None:
+    assert find(pattern) == found
+
+
+def test_an_empty_pattern_finds_everything_in_order() -> None:
+    assert find("") == sorted(TOOLS)
+    assert find("x*") == sorted(TOOLS, key=lambda one: one.split("."))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "field", "words", "text"),
+    [
+        ("rea+d_f", "name", ("read_f",), ""),
+        ("alr.ady", "title", ("Already",), "Already read"),
+        ("goes", "description", ("goes",), "Everything goes."),
+    ],
+)
+def test_the_matched_piece_is_said(pattern: str, field: str, words: tuple[str, ...], text: str) -> None:
+    assert made().search(Query(pattern)).hits[0].reasons == ((field, words, text),)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "at"),
+    [("read(", 4), ("a**", 2), ("[a-", 0), ("(?P<n>x)(?P=m)", 12), ("*", 0), ("x" * 201, 200), ("x" * 100_000, 200)],
+)
+def test_what_is_no_pattern_is_told_with_its_place(pattern: str, at: int) -> None:
+    with pytest.raises(SearchProblem) as problem:
+        made().search(Query(pattern, typing=True))
+    assert problem.value.at == at
+    assert problem.value.message.endswith(".")
+
+
+def test_two_hundred_characters_are_a_pattern() -> None:
+    assert find("x" * 200) == []
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|aa)+$", "(.*)*x", "(a?a?){30}b"])
+def test_a_catastrophic_pattern_is_ended_while_others_go_on(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex, "WITHIN", 0.3)
+    method = Regexes()
+    method.add([Document(Ref("tool", "s", f"{number}" + "a" * 60 + "c"), {}) for number in range(50)])
+    turns, ending = [time.monotonic()], threading.Event()
+
+    def go_on() -> None:
+        while not ending.wait(0.005):
+            turns.append(time.monotonic())
+
+    other = threading.Thread(target=go_on)
+    other.start()
+    try:
+        with pytest.raises(SearchProblem, match="takes longer than"):
+            method.search(Query(pattern))
+    finally:
+        ending.set()
+        other.join()
+    assert len(turns) > 10, "the interpreter was let go of"
+    assert [hit.ref.name for hit in method.search(Query("^7a")).hits] == ["7" + "a" * 60 + "c"]
+
+
+def test_texts_that_are_cut_are_told() -> None:
+    method = made()
+    assert method.search(Query("read")).note == ""
+    method.add([Document(Ref("tool", "a", "long"), {"description": "x" * 1_000_000 + "needle"})])
+    answer = method.search(Query("needle"))
+    assert answer.total == 0
+    assert "1,000 characters" in answer.note
+
+
+def test_a_scope_limits_and_what_is_forgotten_is_not_found() -> None:
+    method = made()
+    assert [str(hit.ref) for hit in method.search(Query("read", scope=Scope(frozenset({"b"})))).hits] == ["b.read_file"]
+    method.remove([Ref("tool", "b", "read_file")])
+    assert method.search(Query("read", scope=Scope(frozenset({"b"})))).hits == []
+    assert method.search(Query("read", limit=2)).total == 5

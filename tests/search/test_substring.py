@@ -1,0 +1,171 @@
+"""What is typed finds by letters: names before the rest, beginnings before middles, and never without an order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.document import Document
+from mcp_studio.search.method import Answer, Query, Scope
+from mcp_studio.search.substring import Substring
+
+TOOLS = {
+    "library.list_books": "All books of the library.",
+    "library.lend_book": "Lend a book to a reader.",
+    "library.books": "How many there are.",
+    "library.old_books_list": "What was there once.",
+    "github.get_file_contents": "Read a file or folder of a repository.",
+    "github.listPullRequests": "Pull requests, open or closed.",
+    "files.read_file": "Read a text file from disk.",
+    "files.read": "Read anything.",
+    "files.thread_count": "Count threads.",
+    "notes.Übersicht": "Overview of notes.",
+    "notes.文件搜索": "在文件中搜索",
+}
+
+
+def made(tools: dict[str, str] = TOOLS) -> Substring:
+    method = Substring()
+    for address, description in tools.items():
+        server, _, name = address.partition(".")
+        method.add([Document(Ref("tool", server, name), {"name": name, "description": description})])
+    return method
+
+
+def names(answer: Answer) -> list[str]:
+    return [hit.ref.name for hit in answer.hits]
+
+
+def find(text: str, limit: int = 50) -> list[str]:
+    return names(made().search(Query(text, limit)))
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("read", ["read", "read_file", "thread_count"]),
+        ("list", ["list_books", "listPullRequests", "old_books_list"]),
+        ("list_b", ["list_books"]),
+        ("list-books", ["list_books"]),
+        ("listBooks", ["list_books"]),
+        ("LIST books", ["list_books", "old_books_list"]),
+        ("books list", ["list_books", "old_books_list"]),
+        ("books", ["books", "list_books", "old_books_list"]),
+        ("pull", ["listPullRequests"]),
+        ("list_pull", ["listPullRequests"]),
+        ("lb", ["lend_book", "list_books"]),
+        ("gfc", ["get_file_contents"]),
+        ("repository", ["get_file_contents"]),
+        ("files read", ["read", "read_file"]),
+        ("übers", ["Übersicht"]),
+        ("文件", ["文件搜索"]),
+    ],
+)
+def test_the_best_comes_first(typed: str, first: list[str]) -> None:
+    found = find(typed)
+    assert [name for name in found if name in first][: len(first)] == first
+    assert found[0] == first[0]
+
+
+@pytest.mark.parametrize("address", ["files.read", "mcp__files__read"])
+def test_an_address_in_full_finds_exactly_that(address: str) -> None:
+    answer = made().search(Query(address))
+    assert [str(hit.ref) for hit in answer.hits] == ["files.read"]
+    assert answer.total == 1
+
+
+@pytest.mark.parametrize("address", ["github.get_f", "mcp__github__get_f"])
+def test_the_beginning_of_an_address_finds_what_begins_so(address: str) -> None:
+    assert find(address) == ["get_file_contents"]
+
+
+@pytest.mark.parametrize("typed", ["lsit_boks", "lsit boks", "lstbooks", "lisbooks", "listboks", "list_bok"])
+def test_letters_that_are_swapped_or_missing_find_names_that_are_similar(typed: str) -> None:
+    assert find(typed)[0] == "list_books"
+
+
+def test_every_word_must_stand_somewhere() -> None:
+    assert find("read repository zebra") == []
+    assert find("read repository") == ["get_file_contents"]
+
+
+def test_where_only_similar_names_are_found_that_is_said() -> None:
+    assert "similar" in made().search(Query("lsit_boks")).note
+    assert made().search(Query("list_books")).note == ""
+
+
+def test_an_empty_question_finds_everything_in_order() -> None:
+    answer = made().search(Query("", 3))
+    assert [str(hit.ref) for hit in answer.hits] == ["files.read", "files.read_file", "files.thread_count"]
+    assert answer.total == len(TOOLS)
+
+
+def test_the_order_in_which_servers_came_makes_no_difference() -> None:
+    other = made(dict(reversed(TOOLS.items())))
+    for typed in ("", "e", "re", "list b", "lsit", "o"):
+        assert made().search(Query(typed)) == other.search(Query(typed))
+
+
+def test_letter_by_letter_finds_the_same_as_all_at_once() -> None:
+    typing = made()
+    for text in ("list books", "re f", "get con"):
+        for end in range(len(text) + 1):
+            assert typing.search(Query(text[:end])) == made().search(Query(text[:end]))
+
+
+def test_what_is_forgotten_is_not_found_and_can_come_back() -> None:
+    method, ref = made(), Ref("tool", "files", "read")
+    method.remove([ref])
+    assert "read" not in names(method.search(Query("read")))
+    method.add([Document(ref, {"name": "read"})])
+    assert names(method.search(Query("read")))[0] == "read"
+
+
+def test_a_scope_limits_servers_and_kinds() -> None:
+    method = made()
+    method.add([Document(Ref("prompt", "files", "read"), {"name": "read"})])
+    only = Scope(frozenset({"files"}), frozenset({"prompt"}))
+    assert [hit.ref for hit in method.search(Query("read", scope=only)).hits] == [Ref("prompt", "files", "read")]
+    assert method.search(Query("lsit_boks", scope=only)).hits == []
+
+
+def test_a_limit_keeps_the_best_and_the_total() -> None:
+    answer = made().search(Query("o", 2))
+    assert names(answer) == find("o")[:2]
+    assert answer.total == len(find("o"))
+
+
+def test_many_hits_are_cut_without_changing_what_comes_first() -> None:
+    method = made({f"s{number % 7}.{'read' if number % 3 else 'thread'}_{number}": "" for number in range(2_000)})
+    every, some = method.search(Query("read", 5_000)), method.search(Query("read", 20))
+    assert some.total == every.total == 2_000
+    assert list(some.hits) == list(every.hits)[:20]
+
+
+def reasons(text: str) -> Sequence[tuple[str, tuple[str, ...]]]:
+    return [(reason.field, reason.words) for reason in made().search(Query(text)).hits[0].reasons]
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ("LIST", [("name", ("list",))]),
+        ("gfc", [("name", ("get", "file", "contents"))]),
+        ("list_p", [("name", ("list", "P"))]),
+        ("get repository", [("name", ("get",)), ("description", ("repository",))]),
+        ("github contents", [("server", ("github",)), ("name", ("contents",))]),
+        ("übers", [("name", ("Übers",))]),
+        ("lsit_boks", [("name", ("list", "books"))]),
+    ],
+)
+def test_reasons_are_pieces_of_what_was_found(typed: str, why: list[tuple[str, tuple[str, ...]]]) -> None:
+    assert list(reasons(typed)) == why
+
+
+def test_the_texts_of_a_document_are_bounded() -> None:
+    from mcp_studio.search.names import row_of
+
+    raw = {"name": "n" * 10_000, "description": "long 文件 " * 100_000, "title": "t" * 10_000}
+    assert len(row_of(Document(Ref("tool", "s" * 10_000, "n" * 10_000), dict(raw))).text) < 1_000
