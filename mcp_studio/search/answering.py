@@ -11,6 +11,7 @@ from mcp_studio.search import auto
 from mcp_studio.search.found import Found, Hit, Used
 from mcp_studio.search.intake import Intake
 from mcp_studio.search.known import Known
+from mcp_studio.search.meaning import MEANT, Meaning
 from mcp_studio.search.method import Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import checked
 from mcp_studio.search.usage import Usage, Uses
@@ -19,15 +20,29 @@ RECENT = 8
 """For an empty question: so many of what was used last come before what was used most."""
 
 
+_MEANING, _MEANING_WANTED = 2.0, 5.0
+"""Seconds for which the first question of somebody who does not type waits for vectors; where meaning is asked for."""
+
+
 class Answering:
     """Answers questions over what is known; blocks, so it is for a thread.
 
     Args:
+        made: gives a method that was made.
         servers: their order where nothing else orders entries.
     """
 
-    def __init__(self, known: Known, usage: Usage, servers: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self,
+        known: Known,
+        made: Callable[[str], Intake | None],
+        meaning: Meaning,
+        usage: Usage,
+        servers: Callable[[], Iterable[str]],
+    ) -> None:
         self._known = known
+        self._made = made
+        self._meaning = meaning
         self._usage = usage
         self._servers = servers
 
@@ -38,6 +53,8 @@ class Answering:
             SearchProblem: it cannot be asked so, or nothing serves.
         """
         began = time.perf_counter()
+        if method == auto.NAME:
+            self._meaning.want()
         of, uses = self._known.count(query.scope), self._usage.all()
         if not query.text.strip():
             hits = self._used(query, uses)
@@ -46,24 +63,39 @@ class Answering:
         if method == auto.NAME:
             served = self._auto(query, intakes, uses)
         else:
+            if method in MEANT and not query.typing:
+                self._meaning.wait(_MEANING_WANTED)
             served = auto.Served(self._ask(intakes[0], query), method)
         answer = served.answer
         hits = tuple(self._hit(hit, uses) for hit in answer.hits)
         return Found(query, hits, answer.total, of, _ms(began), served.method, answer.note, pending)
 
     def _auto(self, query: Query, intakes: Sequence[Intake], uses: Mapping[Ref, Uses]) -> auto.Served:
-        by_name = {intake.offer.name: intake for intake in intakes if intake.problem is None}
-        if not by_name:
+        if all(intake.problem is not None for intake in intakes):
             raise intakes[-1].problem or SearchProblem("No search method serves.")
-        now = time.time()
+        now, meaning = time.time(), self._meaning
+        notes: list[str] = []
 
         def ask(name: str, asked: Query) -> Answer:
-            return self._ask(by_name[name], asked) if name in by_name else Answer((), 0)
+            intake = self._made(name)
+            if intake is None or intake.problem is not None:
+                return Answer((), 0)
+            answer = self._ask(intake, asked)
+            # How far meaning is known is told elsewhere, and not on every key.
+            return answer._replace(note="") if name == "hybrid" else answer
+
+        def meant() -> bool:
+            notes.append(meaning.note())
+            if not query.typing:
+                meaning.wait(_MEANING)
+            return meaning.serves()
 
         def strength(ref: Ref) -> float:
             return uses[ref].strength(now) if ref in uses else 0.0
 
-        return auto.search(query, ask, meaning="hybrid" in by_name, strength=strength)
+        served = auto.search(query, ask, meaning=meant, strength=strength)
+        note = " ".join(note for note in (*notes, served.answer.note) if note)
+        return served._replace(answer=served.answer._replace(note=note))
 
     def _ask(self, intake: Intake, query: Query) -> Answer:
         return checked(intake.offer, intake.ask(query), query, lambda ref: self._known.get(ref) is not None)

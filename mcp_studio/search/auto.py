@@ -16,6 +16,8 @@ from mcp_studio.search.method import Answer, Query, Scored
 from mcp_studio.search.plugins import order
 
 NAME = "auto"
+LEXICAL = ("substring", "bm25")
+"""The methods that it cannot do without."""
 MOST_WORDS = 4
 """A question of more words is a sentence: names are looked through only where words find too little."""
 ENOUGH = 5
@@ -51,17 +53,18 @@ class Close(IntEnum):
     SAME = 4
 
 
-def search(query: Query, ask: Ask, *, meaning: bool, strength: Callable[[Ref], float] = lambda _: 0.0) -> Served:
+def search(
+    query: Query, ask: Ask, *, meaning: Callable[[], bool], strength: Callable[[Ref], float] = lambda _: 0.0
+) -> Served:
     """Answer a question with several methods.
 
     Args:
         ask: asks one of them.
-        meaning: whether meaning is known well enough to be mixed in.
+        meaning: whether meaning is known well enough to be mixed in; asked where that would help.
         strength: how much something is used, from 0 to 1.
     """
     asked = pieces(query.text)
-    several = len(asked) > 1 or not query.text.isascii()
-    by_words = "hybrid" if meaning and several else "bm25"
+    by_words = "hybrid" if several(asked, query.text) and meaning() else "bm25"
     found = ask(by_words, query)
     if len(asked) > MOST_WORDS and len(found.hits) >= ENOUGH:
         names = Answer((), 0)
@@ -70,9 +73,15 @@ def search(query: Query, ask: Ask, *, meaning: bool, strength: Callable[[Ref], f
     return _merged(query, asked, Served(found, by_words), names, strength)
 
 
+def several(asked: list[str], text: str) -> bool:
+    """Whether a question may have several words, so that it has a meaning beyond a name."""
+    return len(asked) > 1 or not text.isascii()
+
+
 def _merged(query: Query, asked: list[str], words: Served, names: Answer, strength: Callable[[Ref], float]) -> Served:
     found = words.answer
     few = len(found.hits) < ENOUGH
+    closeness = {hit.ref: close(asked, hit.ref) for hit in (*found.hits, *names.hits)}
     scores: dict[Ref, tuple[float, Scored]] = {}
     for hit, share in _shares(found.hits):
         scores[hit.ref] = (0.5 + 0.5 * share, hit)
@@ -80,11 +89,11 @@ def _merged(query: Query, asked: list[str], words: Served, names: Answer, streng
     for hit, share in _shares(names.hits):
         if hit.ref in scores:
             continue
-        if few or close(asked, hit.ref) is not Close.NOT:
+        if few or closeness[hit.ref] is not Close.NOT:
             scores[hit.ref] = (0.45 * share, hit)
             more += 1
     hits = [
-        Scored(ref, 2.0 * close(asked, ref) + score + USED * strength(ref), hit.reasons)
+        Scored(ref, 2.0 * closeness[ref] + score + USED * strength(ref), hit.reasons)
         for ref, (score, hit) in scores.items()
     ]
     hits.sort(key=order)

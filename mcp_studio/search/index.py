@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent import futures
 from concurrent.futures import Future
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.search.document import Document
 from mcp_studio.search.found import Found, MethodInfo
 from mcp_studio.search.method import EVERYWHERE, LONGEST, Query, Scope
+from mcp_studio.search.methods import Kit
 from mcp_studio.search.serving import Serving, Steps
 from mcp_studio.search.usage import Usage
 from mcp_studio.signal import Signal
@@ -23,8 +26,6 @@ _MOST = 1_000
 """Hits that one answer may have."""
 _SOON, _STEADY = 0.05, 0.25
 """Seconds between a change and telling of it; while changes go on, between one telling and the next."""
-_PATIENCE, _TYPING = 30.0, 0.2
-"""Seconds for which a question waits until its methods have everything, and while somebody types."""
 _CLOSE = 1.0
 
 
@@ -39,6 +40,8 @@ class SearchIndex:
         tags: words about a server, such as its group.
         servers: the order of servers where nothing else orders entries.
         usage: what was run and opened; without it nothing is known of that.
+        cache: the folder where vectors are kept; without one they are computed anew.
+        semantic: mix in meaning, where the extra for it is installed, when nobody chose a method.
     """
 
     def __init__(
@@ -48,13 +51,16 @@ class SearchIndex:
         tags: Callable[[str], tuple[str, ...]] = lambda _: (),
         servers: Callable[[], Iterable[str]] = lambda: (),
         usage: Usage | None = None,
+        cache: Path | None = None,
+        limits: Limits = DEFAULT,
+        semantic: bool = True,
     ) -> None:
         self.changed: Signal[None] = Signal()
         """It has taken up something: an answer that is shown may be another now."""
         self._catalog = catalog
         self._tags = tags
         self._usage = usage or Usage(None)
-        self._serving = Serving(self._tell_soon, self._usage, servers)
+        self._serving = Serving(Kit(cache, limits), self._tell_soon, self._usage, servers, semantic=semantic)
         self._loop = _running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._told = 0.0
@@ -90,13 +96,17 @@ class SearchIndex:
 
     @property
     def methods(self) -> tuple[MethodInfo, ...]:
-        """The methods that can be asked for, our own ones first; plug-ins are known once they were looked for."""
+        """The methods that can be asked for, our own ones first, as far as is known: this never takes time."""
         return self._serving.methods.infos()
+
+    def all_methods(self) -> tuple[MethodInfo, ...]:
+        """The same with those of all packages, and what is missing for others; slow the first time."""
+        return self._serving.methods.infos(all=True)
 
     @property
     def vectors(self) -> tuple[int, int]:
         """Of how many entries the meaning is known, and how many there are; (0, 0) before somebody asks for it."""
-        return (0, 0)
+        return self._serving.meaning.progress
 
     async def ask(
         self,
@@ -149,7 +159,7 @@ class SearchIndex:
 
     def _steps(self, text: str, method: str, scope: Scope, limit: int, typing: bool) -> Steps:
         query = Query(text[:LONGEST], max(1, min(limit, _MOST)), scope, typing)
-        return self._serving.steps(text, query, method, _TYPING if typing else _PATIENCE)
+        return self._serving.steps(text, query, method)
 
     # -------------------------------------------------------------- the end
 

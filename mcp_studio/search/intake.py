@@ -6,14 +6,16 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import chain, islice
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.known import Difference, Known
-from mcp_studio.search.method import Answer, Method, Query, SearchProblem
+from mcp_studio.search.method import EVERYWHERE, Answer, Method, Query, SearchProblem
 from mcp_studio.search.plugins import MethodFailed, Offer, guarded
 
+CLOSED = "The search has been closed."
 _FEWEST, _MOST = 4, 128
 """Documents of one batch."""
 _LONG, _SHORT = 0.004, 0.0015
@@ -44,6 +46,8 @@ class Intake:
     @property
     def pending(self) -> int:
         """Documents that it has not been given yet."""
+        if self.method is None and self.problem is None:
+            return self._known.count(EVERYWHERE)
         return len(self._todo)
 
     @property
@@ -112,6 +116,15 @@ class Intake:
             return Answer((), 0)
         with self._turn:
             return guarded(self.offer, "it searched", lambda: method.search(query))
+
+    def close(self) -> None:
+        """Let the method go, and all who wait for it."""
+        method = self.method
+        if self.problem is None:
+            self._break(SearchProblem(CLOSED))
+        if method is not None and callable(end := getattr(method, "close", None)):
+            with suppress(SearchProblem):
+                guarded(self.offer, "it was closed", end)
 
     def _give(self, method: Method, batch: Mapping[Ref, tuple[bool, Document | None]]) -> None:
         removed = [ref for ref, (gone, _) in batch.items() if gone]

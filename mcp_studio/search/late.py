@@ -42,7 +42,11 @@ class Searches:
         """The index over everything that servers offer; it follows the catalog from its first use on."""
         from mcp_studio.search.index import SearchIndex
 
-        return SearchIndex(self.catalog, tags=self._tags, servers=self.manager.names, usage=self.usage)
+        settings = self.config.settings
+        return SearchIndex(
+            self.catalog, tags=self._tags, servers=self.manager.names, usage=self.usage, cache=self.paths.cache,
+            limits=settings.limits, semantic=settings.search_semantic,
+        )  # fmt: skip
 
     async def search(
         self,

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import NamedTuple
 
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.search import auto
+from mcp_studio.search.document import Document
 from mcp_studio.search.found import MethodInfo
-from mcp_studio.search.intake import Intake
+from mcp_studio.search.intake import CLOSED, Intake
 from mcp_studio.search.known import Difference, Known
-from mcp_studio.search.method import Method, SearchProblem
+from mcp_studio.search.method import Answer, Method, Query, SearchProblem
 from mcp_studio.search.plugins import Offer, entry_points
 from mcp_studio.search.threads import Desk, Lane
 
@@ -26,6 +32,31 @@ OWN: tuple[tuple[str, str, str], ...] = (
 AUTO = MethodInfo(auto.NAME, "names, then words, then meaning")
 
 
+class Kit(NamedTuple):
+    """What our own methods are made with."""
+
+    cache: Path | None = None
+    """Where vectors are kept; None keeps none."""
+    limits: Limits = DEFAULT
+
+
+class Shared:
+    """A method that has been given everything already, asked in its turn: the words of the hybrid."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """It has them."""
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """It will be told."""
+
+    def search(self, query: Query) -> Answer:
+        """Answer a question."""
+        return self._intake.ask(query)
+
+
 class Methods:
     """Makes methods when they are wanted.
 
@@ -33,21 +64,36 @@ class Methods:
         known: what they are given.
         wake: wakes the thread that looks after our own.
         patience: waits as long as a question should go first.
+        told: called in a thread when a method knows more by itself.
     """
 
-    def __init__(self, known: Known, wake: Callable[[], None], patience: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        known: Known,
+        kit: Kit,
+        *,
+        wake: Callable[[], None],
+        patience: Callable[[], None],
+        told: Callable[[], None],
+    ) -> None:
         self._known = known
         self._wake = wake
         self._patience = patience
-        self._offers = {name: Offer(name, title, _maker(place)) for name, title, place in OWN}
+        self._kit = kit
+        self._told = told
+        self._offers = {name: Offer(name, title, partial(self._make, name, place)) for name, title, place in OWN}
         self._complete = False
+        self._closed = False
         self._turn = threading.Lock()
         self._intakes: dict[str, Intake] = {}
         self._apart: dict[str, tuple[Lane, Desk]] = {}
         """Threads of plug-ins: one that hangs holds up itself alone."""
 
-    def infos(self) -> tuple[MethodInfo, ...]:
-        """Those that are known, our own ones first."""
+    def infos(self, *, all: bool = False) -> tuple[MethodInfo, ...]:
+        """Those that are known so far, our own ones first; `all` looks for the rest, which is slow the first time."""
+        if all:
+            self.search_plugins()
+            _ = self.meaningless
         return (AUTO, *(self._info(offer) for offer in tuple(self._offers.values())))
 
     def has(self, name: str) -> bool:
@@ -72,6 +118,8 @@ class Methods:
             known = ", ".join((AUTO.name, *self._offers))
             raise SearchProblem(f"There is no search method {name!r}.", hint=f"There are {known}.")
         with self._turn:
+            if self._closed:
+                raise SearchProblem(CLOSED)
             intake = self._intakes.get(name)
             if intake is None:
                 intake = self._intakes[name] = Intake(offer, self._known)
@@ -105,22 +153,40 @@ class Methods:
             lane.wake()
 
     def close(self, within: float) -> None:
-        """End the threads of plug-ins, bounded."""
-        for lane, desk in tuple(self._apart.values()):
+        """End the threads of plug-ins, bounded, and whatever waits for a method."""
+        with self._turn:
+            self._closed = True
+        for lane, _ in tuple(self._apart.values()):
             lane.close(within)
+        for intake in tuple(self._intakes.values()):
+            intake.close()
+        for _, desk in tuple(self._apart.values()):
             desk.close(within)
 
     def _info(self, offer: Offer) -> MethodInfo:
         intake = self._intakes.get(offer.name)
-        problem = intake.problem if intake is not None else None
-        return MethodInfo(offer.name, offer.title, problem is None, str(problem or ""), offer.package)
+        problem = str(intake.problem) if intake is not None and intake.problem is not None else ""
+        if offer.name in ("semantic", "hybrid") and not problem:
+            problem = self.__dict__.get("meaningless", "")
+        return MethodInfo(offer.name, offer.title, not problem, problem, offer.package)
 
+    @cached_property
+    def meaningless(self) -> str:
+        """Why nothing can be compared by meaning, and what to do about it; empty where it can. Slow, the first time."""
+        return importlib.import_module("mcp_studio.search.model").available()[1]
 
-def _maker(place: str) -> Callable[[], Method]:
-    module, _, name = place.partition(":")
-    return lambda: getattr(importlib.import_module(module), name)()
-
-
-def names_for(method: str, more: Iterable[str] = ()) -> tuple[str, ...]:
-    """The methods that serve one: `auto` has several."""
-    return ("substring", "bm25", *more) if method == AUTO.name else (method,)
+    def _make(self, name: str, place: str) -> Method:
+        module, _, found = place.partition(":")
+        kind = getattr(importlib.import_module(module), found)
+        if name == "semantic":
+            meaning = kind(self._kit.cache, self._kit.limits)
+            meaning.changed.connect(lambda _: self._told())
+            return meaning
+        if name == "hybrid":
+            meant = self.want("semantic")
+            while meant.method is None:  # both are made in this thread
+                if meant.problem is not None:
+                    raise meant.problem
+                meant.step()
+            return kind(Shared(self.want("bm25")), meant.method, feeds=False)
+        return kind()

@@ -9,14 +9,16 @@ from concurrent.futures import Future
 from typing import Any
 
 from mcp_studio.catalog.listing import Entry
+from mcp_studio.search import auto
 from mcp_studio.search.answering import Answering
 from mcp_studio.search.document import Document
 from mcp_studio.search.found import Found
-from mcp_studio.search.intake import Intake
+from mcp_studio.search.intake import CLOSED, Intake
 from mcp_studio.search.known import Group, Known, Taken, taken_of
+from mcp_studio.search.meaning import Meaning
 from mcp_studio.search.method import LONGEST, Query, SearchProblem
 from mcp_studio.search.methods import OWN as OWN
-from mcp_studio.search.methods import Methods, names_for
+from mcp_studio.search.methods import Kit, Methods
 from mcp_studio.search.plugins import MethodFailed
 from mcp_studio.search.threads import Desk, Lane
 from mcp_studio.search.usage import Usage
@@ -25,6 +27,8 @@ _GO_FIRST = 0.05
 """Seconds for which what is being taken up lets questions go first, before each batch."""
 _FOREIGN = 5.0
 """Seconds that a plug-in may take for an answer."""
+_PATIENCE, _TYPING = 30.0, 0.2
+"""Seconds for which a question waits until its methods have everything; while somebody types, until they have begun."""
 _ANSWERING = 2
 """Questions to our own methods that are answered at a time."""
 Listed = Sequence[Entry] | Sequence[Document]
@@ -37,19 +41,26 @@ class Serving:
 
     Args:
         told: called in a thread when something was taken up.
+        semantic: whether meaning is to be mixed in.
         servers: their order where nothing else orders entries.
     """
 
-    def __init__(self, told: Callable[[], None], usage: Usage, servers: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self, kit: Kit, told: Callable[[], None], usage: Usage, servers: Callable[[], Iterable[str]], *, semantic: bool
+    ) -> None:
         self._told = told
         self._known = Known()
         self._lane = Lane("search", self._step, self._let_go_first)
         self._desk = Desk("search questions", _ANSWERING)
-        self.methods = Methods(self._known, self._lane.wake, self._let_go_first)
-        self._answering = Answering(self._known, usage, servers)
+        self.methods = Methods(self._known, kit, wake=self._lane.wake, patience=self._let_go_first, told=told)
+        self.meaning = Meaning(self.methods, semantic)
+        self._answering = Answering(self._known, self.methods.made, self.meaning, usage, servers)
         self._turn = threading.Lock()
         self._waiting: dict[Group, tuple[Listed, tuple[str, ...]]] = {}
         self._compared: list[Future[None]] = []
+        self._closed = False
+        self._begun = False
+        """Whether what there was at first has been compared."""
         self._asked = 0
         self._calm = threading.Event()
         self._calm.set()
@@ -74,6 +85,7 @@ class Serving:
                 if self._waiting.get(group) is waiting:
                     del self._waiting[group]
             return True
+        self._begun = True
         for future in compared:
             if future.set_running_or_notify_cancel():
                 future.set_result(None)
@@ -96,7 +108,7 @@ class Serving:
 
     # -------------------------------------------------------------- questions
 
-    def steps(self, text: str, query: Query, method: str, patience: float) -> Steps:
+    def steps(self, text: str, query: Query, method: str) -> Steps:
         """The way to an answer.
 
         Raises:
@@ -104,18 +116,19 @@ class Serving:
         """
         if not self.methods.has(method):
             yield self._desk.ask(self.methods.search_plugins), None
-        intakes = [self.methods.want(name) for name in names_for(method)]
-        end = time.monotonic() + patience
-        yield self._all_compared(), patience
-        for intake in intakes if text.strip() else ():
-            yield intake.whenever(), max(0.0, end - time.monotonic())
+        intakes = [self.methods.want(name) for name in (auto.LEXICAL if method == auto.NAME else (method,))]
+        if not (query.typing and self._ready(intakes)):
+            end = time.monotonic() + (_TYPING if query.typing else _PATIENCE)
+            yield self._all_compared(), max(0.0, end - time.monotonic())
+            for intake in intakes if text.strip() else ():
+                yield intake.whenever(), max(0.0, end - time.monotonic())
         desk = self.methods.desk(method) if text.strip() else None
         self._count(1)
         try:
             answered = (desk or self._desk).ask(lambda: self._answer(query, method, intakes))
             yield answered, _FOREIGN if desk else None
             if answered.cancelled():
-                raise SearchProblem("The search has been closed.")
+                raise SearchProblem(CLOSED)
             if not answered.done():
                 raise MethodFailed(f"{intakes[0].offer.words} did not answer within {_FOREIGN:g} seconds.")
             found = answered.result()
@@ -130,11 +143,18 @@ class Serving:
         pending = sum(len(listed) for listed, _ in tuple(self._waiting.values()))
         return self._answering.answer(query, method, intakes, pending)
 
+    def _ready(self, intakes: Sequence[Intake]) -> bool:
+        """Whether something can be answered at once."""
+        return self._begun and all(intake.method is not None for intake in intakes)
+
     def _all_compared(self) -> Future[None]:
         """Done when all lists were looked at."""
         future: Future[None] = Future()
         with self._turn:
-            self._compared.append(future)
+            if self._closed:
+                future.cancel()
+            else:
+                self._compared.append(future)
         self._lane.wake()
         return future
 
@@ -147,7 +167,11 @@ class Serving:
                 self._calm.set()
 
     def close(self, within: float) -> None:
-        """End all threads, bounded."""
+        """End all threads, bounded; what is being asked ends with a problem."""
         self._lane.close(within)
-        self._desk.close(within)
+        with self._turn:
+            self._closed, compared, self._compared = True, self._compared, []
+        for future in compared:
+            future.cancel()
         self.methods.close(within)
+        self._desk.close(within)
