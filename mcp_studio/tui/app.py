@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import App
 from textual.binding import BindingType
-from textual.events import Event, Key
+from textual.events import Event, InputEvent, Key, Paste
 from textual.filter import LineFilter
 from textual.theme import Theme
 
@@ -104,23 +104,27 @@ class StudioApp(App[int]):
     # Keys
 
     async def on_event(self, event: Event) -> None:
-        """See every key before anything acts on it, one at a time."""
-        if isinstance(event, Key) and not event.is_forwarded:
+        """See every key, paste and click before anything acts on it, in their order."""
+        if isinstance(event, InputEvent | Paste) and not event.is_forwarded:
             await self._key_order.take(event)
         else:
             await super().on_event(event)
 
-    async def _act_on(self, key: Key) -> None:
-        if "alt+" in key.key:
-            # Many terminals send it as Esc and the letter, and then an input would take the letter as text.
-            key.character = None
-        self._letter_at = time.monotonic() if key.is_printable else 0.0
+    async def _act_on(self, event: Event) -> None:
+        if not isinstance(event, Key | Paste):
+            await super().on_event(event)
+            return
+        if isinstance(event, Key):
+            if "alt+" in event.key:
+                # Many terminals send it as Esc and the letter, and then an input would take the letter as text.
+                event.character = None
+            self._letter_at = time.monotonic() if event.is_printable else 0.0
         # Where it goes: an action of its own may move the focus.
-        focused = self.focused
+        target = self.focused or self.screen
         try:
-            await super().on_event(key)
+            await super().on_event(event)
         finally:
-            self._key_order.follow(focused)
+            self._key_order.follow(target)
 
     @property
     def typing(self) -> bool:

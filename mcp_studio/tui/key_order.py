@@ -1,69 +1,96 @@
-"""Keys act in the order in which they were typed.
+"""What a person does acts in the order in which it was done: keys, what is pasted, and the mouse.
 
 Textual looks at bindings with priority before the focused widget has worked off the keys that came earlier, so that
-text and `^j` typed at once would call before the text is there. Here the next key is held back until the one before
-has been handled by the widget it went to, and everything that came of it has risen to the app.
+text and `^j` typed at once would call before the text is there; and it runs other bindings when a key has risen to the
+app, so that what is pasted after `end` would arrive before the cursor has moved. Here the next thing is held back until
+the key or paste before has been handled by the widget it went to, and everything that came of it has come to pass:
+another focus, another screen.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
-from textual.events import Key
-from textual.message_pump import MessagePump
+from textual.app import App
+from textual.events import Event, Key, Paste
 from textual.widget import Widget
 
-_PATIENCE = 0.25
-"""Seconds that a key is waited for at the most: a widget that hangs must not take the keyboard along."""
+_TICK = 0.01
+"""Seconds between two looks at whether it takes too long."""
+_PATIENCE = 25
+"""Ticks that a key is waited for at the most: a widget that hangs must not take the keyboard along.
+
+Where the whole program stands still, because a machine has much else to do, a tick is late and still is one.
+"""
 _MOST = 4_096
-"""Keys held back; a paste without brackets may be long."""
+"""Held back; a paste without brackets may be long."""
 
 
 class KeyOrder:
-    """Lets one key act at a time.
+    """Lets one key or paste act at a time.
 
     Args:
         app: the last to hear of a key.
-        act: does what a key does.
+        act: does what a key, a paste or the mouse does, and tells `follow` where a key or paste went.
     """
 
-    def __init__(self, app: MessagePump, act: Callable[[Key], Awaitable[None]]) -> None:
+    def __init__(self, app: App[int], act: Callable[[Event], Awaitable[None]]) -> None:
         self._app = app
         self._act = act
-        self._held: deque[Key] = deque(maxlen=_MOST)
+        self._held: deque[Event] = deque(maxlen=_MOST)
         self._busy = False
         self._number = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    async def take(self, key: Key) -> None:
-        """Act on a key now, or when those before it are done."""
-        if self._busy:
-            self._held.append(key)
-        else:
-            self._busy = True
-            await self._act(key)
+    async def take(self, event: Event) -> None:
+        """Act on it now, or when what came before is done."""
+        self._held.append(event)
+        if not self._busy:
+            await self._go_on()
 
-    def follow(self, focused: Widget | None) -> None:
-        """A key was handed to this widget: it is done when word of it has been through every queue above."""
+    def follow(self, target: Widget) -> None:
+        """A key or paste was handed to this widget.
+
+        It is done when word of it has been through every queue above, twice: by then also what they told each other
+        about it has been heard, and a screen that was opened by it is there.
+        """
         self._number += 1
-        above = [focused, *(node for node in focused.ancestors if isinstance(node, Widget))] if focused else []
-        self._timer = asyncio.get_running_loop().call_later(_PATIENCE, self._hop, [], self._number)
-        self._hop(above, self._number)
+        self._tick(self._number, _PATIENCE)
+        self._hop(self._number, list(_from(target)), target)
 
-    def _hop(self, above: list[Widget], number: int) -> None:
+    def _tick(self, number: int, left: int) -> None:
+        if number == self._number and left:
+            self._timer = asyncio.get_running_loop().call_later(_TICK, self._tick, number, left - 1)
+        elif number == self._number:
+            self._hop(number, [], None)
+
+    def _hop(self, number: int, above: list[Widget], again: Widget | None) -> None:
         for place, widget in enumerate(above):
-            if widget.call_later(self._hop, above[place + 1 :], number):
+            if widget.call_later(self._hop, number, above[place + 1 :], again):
                 return
-        self._app.call_later(self._done, number)
+        self._app.call_later(self._arrived, number, again)
 
-    async def _done(self, number: int) -> None:
+    async def _arrived(self, number: int, again: Widget | None) -> None:
         if number != self._number or not self._busy:
+            return
+        if again is not None:
+            now = self._app.focused or self._app.screen
+            self._hop(number, list(dict.fromkeys((*_from(again), *_from(now)))), None)
             return
         if self._timer is not None:
             self._timer.cancel()
-        if self._held:
-            await self._act(self._held.popleft())
-        else:
-            self._busy = False
+        await self._go_on()
+
+    async def _go_on(self) -> None:
+        self._busy = False
+        while self._held and not self._busy:
+            event = self._held.popleft()
+            # What the mouse does goes to what is under it: nothing has to be waited for.
+            self._busy = isinstance(event, Key | Paste)
+            await self._act(event)
+
+
+def _from(widget: Widget) -> Iterable[Widget]:
+    return (node for node in widget.ancestors_with_self if isinstance(node, Widget))

@@ -82,6 +82,27 @@ def test_a_changed_tool_shows_the_difference_also_when_one_comes_back_to_it() ->
     run(go())
 
 
+def test_what_is_typed_into_the_open_tool_stays_as_it_stands_when_the_server_changes_the_tool() -> None:
+    async def go() -> None:
+        async with on_stage(server()) as stage:
+            await stage.open("words")
+            await stage.press("a", "c", "left")
+            await change(stage)
+            await stage.shows("changed: description")
+            await stage.press("b")
+            await stage.until(lambda: stage.main.calling.opened.value == {"text": "abc"}, "the value")
+            await stage.press("ctrl+pagedown")
+            await stage.until(lambda: stage.main.call.tab == "json", "the JSON")
+            await stage.press("down", "down", "end", "backspace", "left")
+            await change(stage)
+            await stage.shows("version 3")
+            await stage.press("x")
+            assert stage.main.call.tab == "json"
+            assert stage.main.call.body.json.text == '{\n  "text": "abc"x\n'
+
+    run(go())
+
+
 def test_the_open_tool_that_changes_says_what_and_counts_as_looked_at() -> None:
     async def go() -> None:
         async with on_stage(server()) as stage:

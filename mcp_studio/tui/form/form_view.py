@@ -64,13 +64,28 @@ class FormView(Helped):
         super().__init__(FormModel(form, value), complete, empty, id=id, classes=classes)
 
     def show(
-        self, form: Form, value: Json, pending: Mapping[str, str] | None = None, complete: Complete | None = None
+        self,
+        form: Form,
+        value: Json,
+        pending: Mapping[str, str] | None = None,
+        complete: Complete | None = None,
+        *,
+        again: bool = False,
     ) -> None:
-        """Show another form; `pending` is text by JSON pointer that was no JSON when this form was left."""
+        """Show another form.
+
+        Args:
+            pending: text by JSON pointer that was no JSON when this form was left.
+            again: it is this form, and only described in another way: row and cursor stay.
+        """
         self.complete = complete
-        self._at, self._key = 0, None
-        self._rows.scroll_rows(0)
+        row, cursor = self.row, self._overlay.cursor
+        if not again:
+            self._at, self._key = 0, None
+            self._rows.scroll_rows(0)
         self.take(FormModel(form, value, pending))
+        if again and row is not None and self.row is not None and self.row.key == row.key:
+            self._overlay.cursor = cursor
 
     # The value
 

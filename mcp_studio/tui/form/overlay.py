@@ -69,6 +69,18 @@ class Overlay:
         """What the editor holds."""
         return self._area.text if self._area is not None and self.tall else self.line.value
 
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Line and column of the cursor in the editor, from 0."""
+        return self._area.cursor_location if self._area is not None and self.tall else (0, self.line.cursor_position)
+
+    @cursor.setter
+    def cursor(self, place: tuple[int, int]) -> None:
+        if self._area is not None and self.tall:
+            self._area.cursor_location = place
+        elif self.editor is self.line:
+            self.line.cursor_position = place[1]
+
     def open(self, model: FormModel, row: Row | None, complete: Complete | None = None) -> None:
         """Take what the row holds into the editor that suits it."""
         self.editor = self.naming = None

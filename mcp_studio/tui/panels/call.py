@@ -85,19 +85,30 @@ class CallPanel(Pane, scope="call"):
         self.tab = "form"
         self.show_title(Content("Call"))
 
-    async def show(self, opened: Opened, pending: Mapping[str, str], complete: Complete | None) -> None:
-        """Show an entry, its form filled with its value."""
+    async def show(
+        self, opened: Opened, pending: Mapping[str, str], complete: Complete | None, *, again: bool = False
+    ) -> None:
+        """Show an entry, its form filled with its value.
+
+        Nothing of it is seen before all of it can have the focus.
+
+        Args:
+            again: it is the same entry, and only defined in another way: tab, row, cursor and all text stay.
+        """
+        if self.body is None:
+            self.body = late.call_body()
+            self.body.display = False
+            await self.mount(self.body)
+        tab = await self.body.show(opened, pending, complete, again=again)
         self._opened = opened
         self._problems = ()
         self._about.can_focus = False
         self._about.remove_class("-teach")
         self._about.update(Content.assemble(*about_of(opened)))
         self.show_use()
-        if self.body is None:
-            self.body = late.call_body()
-            await self.mount(self.body)
-        self.tab = await self.body.show(opened, pending, complete)
+        self.tab = self.tab if again else tab
         await self.body.show_tab(self.tab)
+        self.body.display = True
         self._draw_note()
 
     def show_use(self) -> None:
@@ -132,6 +143,11 @@ class CallPanel(Pane, scope="call"):
         self._notice.update(Content("\n".join(f"{glyphs().warning} {line}" for line in lines)))
 
     # Problems
+
+    @property
+    def pending(self) -> Mapping[str, str]:
+        """Text by place that is no JSON, and so is not in the value."""
+        return self.body.pending if self.body else {}
 
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """What is typed, but no JSON: it cannot be sent."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
+from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.events import Paste
 from textual.message import Message
@@ -57,20 +58,28 @@ class CallBody(Vertical):
         self.history: HistoryList | None = None
         self._opened: Opened | None = None
 
-    async def show(self, opened: Opened, pending: Mapping[str, str], complete: Complete | None) -> str:
-        """Show an entry; gives the tab on which it was left, or on which its value can be seen."""
-        self._opened = opened
-        if not self.form.is_attached:
-            await self.mount(self.form)
-        self.form.show(opened.form, opened.value, pending, complete)
+    def compose(self) -> ComposeResult:
+        """The form; other views come when they are first wanted."""
+        yield self.form
+
+    async def show(
+        self, opened: Opened, pending: Mapping[str, str], complete: Complete | None, *, again: bool = False
+    ) -> str:
+        """Show an entry; gives the tab on which it was left, or on which its value can be seen.
+
+        Args:
+            again: it is the same entry, and only defined in another way: row, cursor and all text stay.
+        """
         text = pending.get(WHOLE, "")
+        tab = "json" if text or opened.form.whole or not isinstance(opened.value, dict) else "form"
         if self.json is not None:
-            self.json.show(opened.value, fresh=True, text=text)
-        elif text:
+            self.json.show(opened.value, fresh=not again, text=text)
+        elif tab == "json":
             self.json = JsonEditor(opened.value, text=text)
-            self.json.display = False
-            await self.mount(self.json)
-        return "json" if text or opened.form.whole or not isinstance(opened.value, dict) else "form"
+            await self._add(self.json)
+        self._opened = opened
+        self.form.show(opened.form, opened.value, pending, complete, again=again)
+        return tab
 
     async def show_tab(self, tab: str) -> None:
         """Show another view; none of what is typed is lost."""
@@ -133,6 +142,12 @@ class CallBody(Vertical):
             if view.display:
                 return next((inner for inner in view.query("*") if inner.focusable and inner.display), None)
         return None
+
+    @property
+    def pending(self) -> Mapping[str, str]:
+        """Text by place that is no JSON, and so is not in the value."""
+        whole = {WHOLE: self.json.text} if self.json is not None and self.json.unreadable else {}
+        return {**self.form.pending, **whole}
 
     @property
     def typing(self) -> bool:

@@ -88,14 +88,14 @@ class ResultPanel(Pane, scope="result"):
         if not self._body.is_attached:
             return  # a call may end while the app is being left
         if self.has_focus_within:
-            self.call_after_refresh(self._keep_focus)
+            self.call_after_refresh(self._keep_focus, self.screen.focused)
         if opened is not None and opened.key != self._key:
             self._key, self.tab = opened.key, "text"
         self._opened, self._call = opened, call
         outcome = call.outcome if call else None
         has_tabs = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
         name = f"Result  {safe(call.subject, 60)}" if call else "Result"
-        self.show_title(Content(name if not has_tabs else ""))
+        self.show_title(Content("" if has_tabs else name))
         tabs = [Tab("text", "Text"), Tab("structured", "Structured", "Struct"), Tab("raw", "Raw")]
         self.show_tabs(tabs if has_tabs else [], self.tab)
         self.tick()
@@ -116,10 +116,11 @@ class ResultPanel(Pane, scope="result"):
         parts = late.http_card(outcome.error, why=why)
         return [*parts, "\n", *ending] if ending else parts
 
-    def _keep_focus(self) -> None:
-        """What had the focus may be hidden now."""
-        if self.screen.focused is None or not self.screen.focused.is_on_screen:
-            self.entry_point().focus()
+    def _keep_focus(self, before: Widget | None) -> None:
+        """What had the focus before may be hidden now; a line that was opened since then may not be drawn yet."""
+        focused = self.screen.focused
+        if focused is None or (focused is before and not focused.is_on_screen):
+            self.screen.set_focus(self.entry_point())
 
     def tick(self) -> None:
         """Draw the first line and the border: time and progress move on while it runs."""
@@ -148,22 +149,23 @@ class ResultPanel(Pane, scope="result"):
 
     # Tabs
 
-    def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
+    async def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
         """Another way to look at it."""
         event.stop()
         had_focus = self.has_focus_within
         self.tab = event.tab
         self.show(self._opened, self._call)
         if had_focus:
-            self.call_after_refresh(lambda: self.entry_point().focus())
+            if self.mounting is not None:
+                await self.mounting  # a viewer that is not there yet takes no focus
+            self.screen.set_focus(self.entry_point())
 
     def _fill(self, outcome: CallOutcome) -> None:
         views = late.result_views()
         app = self._app(outcome)
         kind = views.kind_for(self.tab if self.tab in _TABS else "text", outcome, app)
         view = self._show_view(kind, lambda: views.make(kind))
-        stamp = (id(self._call), id(views.raw_of(outcome)))
-        if self._filled.get(kind) != stamp:
+        if self._filled.get(kind) != (stamp := (id(self._call), id(views.raw_of(outcome)))):
             self._filled[kind] = stamp
             views.put(view, kind, outcome, app)
 

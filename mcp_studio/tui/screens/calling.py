@@ -146,7 +146,8 @@ class Calling:
         value, self.opened = self.opened.value, late.open_entry(entry)
         self.opened.value = value
         self._look(self.opened)
-        await self._screen.call.show(self.opened, {}, self._completing.of(self.opened))
+        panel = self._screen.call
+        await panel.show(self.opened, panel.pending, self._completing.of(self.opened), again=True)
         self._screen.studio_app.say(f"{safe(entry.ref)} has another definition now.", "warning")
 
     # Running

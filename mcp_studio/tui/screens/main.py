@@ -147,9 +147,10 @@ class MainScreen(Frame):
         """Something is to be done with a server."""
         self.serving.wanted(event.what, event.server)
 
-    def on_catalog_panel_opened(self, event: CatalogPanel.Opened) -> None:
-        """An entry is to be shown."""
-        self.run_worker(self.calling.open(event.entry, go=event.enter), group="open", exclusive=True)
+    async def on_catalog_panel_opened(self, event: CatalogPanel.Opened) -> None:
+        """An entry is to be shown. No worker does it: what is typed meanwhile waits, and goes into its form."""
+        self.workers.cancel_group(self, "open")
+        await self.calling.open(event.entry, go=event.enter)
 
     def on_catalog_panel_wanted(self, event: CatalogPanel.Wanted) -> None:
         """Something is to be done with a list."""
