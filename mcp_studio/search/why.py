@@ -1,0 +1,198 @@
+"""Why a document answers a question that is asked in words: which pieces of its own texts did it.
+
+The question is taken apart once, by the same rules as the search itself; each hit that is shown is then read for what
+was looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from mcp_studio.search import cjk, glossary
+from mcp_studio.search.document import Document
+from mcp_studio.search.fields import Fields, fields
+from mcp_studio.search.method import LONGEST, Query, Reason
+from mcp_studio.search.question import Asked, analyse
+from mcp_studio.search.stems import stem
+from mcp_studio.search.stretch import LONGEST as LONGEST_STRETCH
+from mcp_studio.search.stretch import stretch
+from mcp_studio.search.tokens import CHUNK, chunk_words, matching, words
+
+MOST = 3
+"""Fields that are named."""
+MOST_PIECES = 8
+"""Pieces of one field."""
+_LOOKED_AT = 1_500
+"""Characters of a text in which pieces are looked for."""
+_MOST_PARAMETERS = 25
+_WEIGHTS = {"name": 4.0, "title": 3.0, "description": 1.0, "uri": 0.95, "server": 0.95, "tag": 0.95, "parameter": 0.9}
+_SHORTEST_BEGINNING = 2
+
+
+class _Everything:
+    """A vocabulary that has every word: what the documents have is not known here, and need not be."""
+
+    def frequency(self, word: str) -> int:
+        return 1 if word else 0
+
+    def forms(self, word: str) -> Iterable[str]:
+        return ()
+
+    def beginning(self, prefix: str, most: int) -> list[str]:
+        return []
+
+
+class _Piece(NamedTuple):
+    start: int
+    end: int
+    groups: frozenset[int]
+    """Which of the things asked for it answers."""
+    asked: str
+    """What was asked where this is another word for it."""
+
+
+class Looked:
+    """What a question looks for. What is learned on the way is kept: entries of one answer have the same words."""
+
+    def __init__(self, text: str, typing: bool) -> None:
+        own = words(text)
+        self._known: dict[str, tuple[frozenset[int], str]] = {}
+        self._exact: dict[str, list[tuple[int, str]]] = {}
+        self._stems: dict[str, list[tuple[int, str]]] = {}
+        self._chunks: dict[str, list[str]] = {}
+        self._beginning = own[-1] if typing and own and text[-1:].isalnum() else ""
+        for group, asked in enumerate(analyse(text, _Everything())):
+            for word, instead in _forms(asked, text, frozenset(own)):
+                self._exact.setdefault(word, []).append((group, instead))
+                if not cjk.is_dense(word[0]):
+                    self._stems.setdefault(stem(word), []).append((group, instead))
+
+    def pieces(self, text: str) -> list[_Piece]:
+        """The pieces of a text that were looked for, in their order."""
+        found: list[_Piece] = []
+        known = self._chunks
+        for chunk in CHUNK.finditer(text, 0, _LOOKED_AT):
+            hits = known.get(chunk[0])
+            if hits is None:
+                hits = known[chunk[0]] = self._hits(chunk[0])
+            if hits:
+                found += self._within(chunk[0], chunk.start(), hits)
+                if len(found) >= MOST_PIECES:
+                    break
+        return found[:MOST_PIECES]
+
+    def _hits(self, chunk: str) -> list[str]:
+        """The words of a chunk that were looked for."""
+        dense = chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0])
+        own = cjk.grams(chunk) if dense else chunk_words(chunk)
+        hits = [word for word in own if self.of(word)[0]]
+        if len(hits) > 1 and not dense and hits[-1] == own[-1]:
+            hits.pop()  # all of the identifier as one word; its parts tell more
+        return hits
+
+    def of(self, word: str) -> tuple[frozenset[int], str]:
+        """Which of the things asked for a word answers, and what was asked where it is another word for that."""
+        known = self._known.get(word)
+        if known is None:
+            some = self._exact.get(word) or (self._stems.get(stem(word)) if len(word) > 1 else None) or []
+            instead = "" if any(not asked for _, asked in some) else next((asked for _, asked in some), "")
+            groups = frozenset(group for group, _ in some)
+            if not groups and len(self._beginning) >= _SHORTEST_BEGINNING and word.startswith(self._beginning):
+                groups = frozenset({-1})
+            known = self._known[word] = groups, instead
+        return known
+
+    def _within(self, chunk: str, start: int, hits: list[str]) -> Iterator[_Piece]:
+        """Where in a chunk they stand."""
+        for begin, end in matching(chunk, hits):
+            inside = chunk[begin:end]
+            meant = [self.of(word) for word in hits if word in inside.casefold()] or [self.of(word) for word in hits]
+            groups = frozenset(group for groups, _ in meant for group in groups)
+            asked = "" if any(not instead for _, instead in meant) else meant[0][1]
+            yield _Piece(start + begin, start + end, groups, asked)
+
+
+def reasons(document: Document, query: Query, otherwise: tuple[Reason, ...] = ()) -> tuple[Reason, ...]:
+    """Where a document has what a question looks for, the most telling fields first.
+
+    Args:
+        document: what was found.
+        query: what was asked.
+        otherwise: what it is where no word did it.
+    """
+    looked, read = _looked(query.text[:LONGEST], query.typing), fields(document)
+    found: dict[str, tuple[float, Reason]] = {}
+    for field, text in _texts(read):
+        pieces = looked.pieces(text) if text else []
+        if not pieces:
+            continue
+        groups = {group for piece in pieces for group in piece.groups}
+        worth = _WEIGHTS[field] * len(groups)
+        if field not in found or found[field][0] < worth:
+            found[field] = worth, _reason(field, text, pieces)
+    best = sorted(found.values(), key=lambda one: -one[0])[:MOST]
+    return tuple(reason for _, reason in best) or otherwise
+
+
+@lru_cache(maxsize=8)
+def _looked(text: str, typing: bool) -> Looked:
+    return Looked(text, typing)
+
+
+def _forms(asked: Asked, text: str, own: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """What may stand for something that was asked, each with what was asked where it is another word."""
+    said = [word for word in asked.words if word in own or any(word in one or one in word for one in own)]
+    for word in asked.words:
+        if word:
+            yield word, "" if word in said else said[0] if said else _translated(word, text)
+
+
+def _translated(word: str, text: str) -> str:
+    """The word of the question that an English one stands for."""
+    whole = "_".join(word.split())
+    known = glossary.entries().items()
+    return next((key for key, english in known if key in text and any(whole in one.split("_") for one in english)), "")
+
+
+def _texts(read: Fields) -> Iterator[tuple[str, str]]:
+    yield "name", read.name
+    yield "title", read.title
+    yield "server", read.server
+    yield "uri", read.uri
+    for tag in read.tags:
+        yield "tag", tag
+    yield "description", read.description
+    for parameter in read.parameters[:_MOST_PARAMETERS]:
+        yield "parameter", parameter.name
+    for parameter in read.parameters[:_MOST_PARAMETERS]:
+        yield "parameter", parameter.description
+
+
+def _reason(field: str, text: str, pieces: list[_Piece]) -> Reason:
+    shown = ""
+    if field in ("description", "uri", "parameter"):
+        first = _first(pieces)
+        pieces = [piece for piece in pieces if first.start <= piece.start < first.start + LONGEST_STRETCH // 2]
+        shown = stretch(text, first.start, first.end)
+        pieces = [piece for piece in pieces if text[piece.start : piece.end] in shown]
+    found = dict.fromkeys(text[piece.start : piece.end] for piece in pieces)
+    asked = {text[piece.start : piece.end]: piece.asked for piece in pieces if piece.asked and piece.asked not in text}
+    if asked and shown:
+        shown = f"{shown} (asked: {', '.join(dict.fromkeys(asked.values()))})"
+    elif asked:
+        shown = ", ".join(f"{word} (asked: {asked[word]})" if word in asked else word for word in found)
+    elif field == "title":
+        shown = text
+    return Reason(field, tuple(found), shown)
+
+
+def _first(pieces: list[_Piece]) -> _Piece:
+    """The one with the most of what was asked for behind it, within what is shown."""
+
+    def near(piece: _Piece) -> int:
+        end = piece.start + LONGEST_STRETCH // 2
+        return len({group for one in pieces if piece.start <= one.start < end for group in one.groups})
+
+    return max(pieces, key=near)

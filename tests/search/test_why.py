@@ -1,0 +1,99 @@
+"""A hit says why: which fields, which pieces of their own text, and what was asked where it is another word."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.jsontext import Json
+from mcp_studio.search.document import Document
+from mcp_studio.search.method import Query, Reason
+from mcp_studio.search.why import MOST, reasons
+
+SCHEMA: dict[str, Json] = {"properties": {"filePath": {"type": "string", "description": "Where on disk it lies."}}}
+
+
+def document(name: str = "readFile", description: str = "", title: str = "", server: str = "storage") -> Document:
+    raw: dict[str, Json] = {"name": name, "title": title, "description": description, "inputSchema": SCHEMA}
+    return Document(Ref("tool", server, name), raw, ("work",))
+
+
+def why(question: str, found: Document, typing: bool = False) -> dict[str, tuple[str, ...]]:
+    return {reason.field: reason.words for reason in reasons(found, Query(question, typing=typing))}
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "expected"),
+    [
+        ("read a file", document(), {"name": ("read", "File"), "parameter": ("file",)}),
+        ("reading files", document("read_file"), {"name": ("read", "file"), "parameter": ("file",)}),
+        ("disk", document(), {"parameter": ("disk",)}),
+        ("storage", document(), {"server": ("storage",)}),
+        ("work", document(), {"tag": ("work",)}),
+        ("weather", document("forecast", "Tells the Weather of a place."), {"description": ("Weather",)}),
+        ("天气", document("tianqi", "获取实时天气数据"), {"description": ("天气",)}),
+        ("zebra", document(), {}),
+        ("the of a", document(), {}),
+        ("", document(), {}),
+    ],
+)
+def test_pieces_of_its_own_text_are_named(question: str, found: Document, expected: dict[str, tuple[str, ...]]) -> None:
+    assert why(question, found) == expected
+
+
+def test_while_typing_the_last_word_is_a_beginning() -> None:
+    found = document("get_forecast")
+    assert why("forec", found, typing=True) == {"name": ("forecast",)}
+    assert why("forec", found) == {}
+
+
+def test_another_word_for_the_same_is_said_as_such() -> None:
+    (reason, *_) = reasons(document("delete_record"), Query("remove record"))
+    assert reason == Reason("name", ("delete", "record"), "delete (asked: remove), record")
+    (reason,) = reasons(document("purge", "Deletes records. Forever."), Query("remove it"))
+    assert reason.text == "Deletes records. Forever. (asked: remove)"
+
+
+def test_a_word_of_another_language_is_said_as_such() -> None:
+    (reason,) = reasons(document("get_weather"), Query("天气"))
+    assert reason == Reason("name", ("weather",), "weather (asked: 天气)")
+
+
+def test_the_stretch_is_round_the_hit_on_one_line_and_cut_at_words() -> None:
+    found = document("x", "Something else entirely. " * 20 + "Here the\nweather is told. " + "And more of this. " * 20)
+    (reason,) = reasons(found, Query("weather"))
+    assert "Here the weather is told." in reason.text
+    assert reason.text.startswith("…") and reason.text.endswith("…")
+    assert len(reason.text) <= 122
+    assert set(reason.text.strip("…").replace(".", "").split()) <= set(
+        found.raw["description"].replace(".", "").split()
+    )
+
+
+def test_the_stretch_has_most_of_what_was_asked() -> None:
+    text = "A file. " + "Nothing of it. " * 20 + "Read the file from disk."
+    (reason,) = reasons(document("x", text, server="s"), Query("read file"))[:1]
+    assert reason.field == "description"
+    assert set(reason.words) == {"Read", "file"}
+
+
+def test_only_the_best_fields_are_named_and_names_come_first() -> None:
+    found = document("file", "A file.", "File", "file")
+    assert [reason.field for reason in reasons(found, Query("file"))] == ["name", "title", "description"]
+    assert MOST == 3
+
+
+def test_where_no_word_did_it_something_else_is_said() -> None:
+    otherwise = (Reason("meaning"),)
+    assert reasons(document(), Query("zebra"), otherwise) == otherwise
+    assert reasons(document(), Query("read"), otherwise) != otherwise
+
+
+def test_a_hit_costs_little_whatever_its_size() -> None:
+    found = document("x" * 10_000, "word " * 200_000 + "needle")
+    began = time.process_time()
+    for _ in range(20):
+        reasons(found, Query("needle word"))
+    assert time.process_time() - began < 0.2
