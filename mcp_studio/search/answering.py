@@ -12,9 +12,10 @@ from mcp_studio.search.found import Found, Hit, Used
 from mcp_studio.search.intake import Intake
 from mcp_studio.search.known import Known
 from mcp_studio.search.meaning import MEANT, Meaning
-from mcp_studio.search.method import Answer, Query, Scored, SearchProblem
+from mcp_studio.search.method import Answer, Query, Reason, Scored, SearchProblem
 from mcp_studio.search.plugins import checked
 from mcp_studio.search.usage import Usage, Uses
+from mcp_studio.search.why import reasons
 
 RECENT = 8
 """For an empty question: so many of what was used last come before what was used most."""
@@ -22,6 +23,11 @@ RECENT = 8
 
 _MEANING, _MEANING_WANTED = 2.0, 5.0
 """Seconds for which the first question of somebody who does not type waits for vectors; where meaning is asked for."""
+
+_TOLD = 60
+"""The best so many hits say why they are there; saying it takes longer than finding them."""
+_UNSAID = ((), (Reason("meaning"),))
+"""Reasons of methods that leave it to us to say which words did it, if any."""
 
 
 class Answering:
@@ -67,7 +73,7 @@ class Answering:
                 self._meaning.wait(_MEANING_WANTED)
             served = auto.Served(self._ask(intakes[0], query), method)
         answer = served.answer
-        hits = tuple(self._hit(hit, uses) for hit in answer.hits)
+        hits = tuple(self._hit(hit, uses, query if at < _TOLD else None) for at, hit in enumerate(answer.hits))
         return Found(query, hits, answer.total, of, _ms(began), served.method, answer.note, pending)
 
     def _auto(self, query: Query, intakes: Sequence[Intake], uses: Mapping[Ref, Uses]) -> auto.Served:
@@ -100,10 +106,12 @@ class Answering:
     def _ask(self, intake: Intake, query: Query) -> Answer:
         return checked(intake.offer, intake.ask(query), query, lambda ref: self._known.get(ref) is not None)
 
-    def _hit(self, scored: Scored, uses: Mapping[Ref, Uses]) -> Hit:
+    def _hit(self, scored: Scored, uses: Mapping[Ref, Uses], query: Query | None = None) -> Hit:
         taken = self._known.get(scored.ref)
-        entry = taken.entry if taken is not None else None
-        return Hit(scored.ref, scored.score, scored.reasons, entry, _used(uses.get(scored.ref)))
+        entry, why = (taken.entry, scored.reasons) if taken is not None else (None, scored.reasons)
+        if taken is not None and query is not None and why in _UNSAID:
+            why = reasons(taken.document, query, why)
+        return Hit(scored.ref, scored.score, why, entry, _used(uses.get(scored.ref)))
 
     def _used(self, query: Query, uses: Mapping[Ref, Uses]) -> tuple[Hit, ...]:
         """What was used last, then what was used most, then everything else in the order of the catalogue."""
