@@ -6,6 +6,8 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,23 @@ from hypothesis import settings
 from mcp_studio.vault import choose, keyring
 
 
+@pytest.fixture(scope="session")
+def new_home(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Makes empty folders, counted here: pytest would look through all there are for the next free number."""
+    homes, numbers = tmp_path_factory.mktemp("homes"), count()
+
+    def new() -> Path:
+        folder = homes / f"home{next(numbers)}"
+        folder.mkdir(mode=0o700)
+        return folder
+
+    return new
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder below which configuration, state and cache of this test are; it has no keyring."""
-    folder = tmp_path_factory.mktemp("home")
+    folder = new_home()
     monkeypatch.setenv("MCP_STUDIO_HOME", str(folder))
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     if sys.platform != "linux":  # there it cannot be taken away, but turned off
@@ -58,4 +73,4 @@ def pytest_collection_finish() -> None:
     """All that was imported stays: looking through it again and again was a fifth of the time of a test of the app."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)  # as the studio has it
+    gc.set_threshold(100_000, 20, 10)

