@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.search import auto
+from mcp_studio.search import auto, why
 from mcp_studio.search.found import Found, Hit, Used
 from mcp_studio.search.intake import Intake
 from mcp_studio.search.known import Known
@@ -25,7 +25,7 @@ _MEANING, _MEANING_WANTED = 2.0, 5.0
 """Seconds for which the first question of somebody who does not type waits for vectors; where meaning is asked for."""
 
 _TOLD = 60
-"""The best so many hits say why they are there; saying it takes longer than finding them."""
+"""The best so many hits say why they are there; to say it takes longer than to find them."""
 _UNSAID = ((), (Reason("meaning"),))
 """Reasons of methods that leave it to us to say which words did it, if any."""
 
@@ -59,8 +59,8 @@ class Answering:
             SearchProblem: it cannot be asked so, or nothing serves.
         """
         began = time.perf_counter()
-        if method == auto.NAME:
-            self._meaning.want()
+        if method == auto.NAME and all(intake.settled for intake in intakes):
+            self._meaning.want()  # what words need comes first
         of, uses = self._known.count(query.scope), self._usage.all()
         if not query.text.strip():
             hits = self._used(query, uses)
@@ -106,12 +106,15 @@ class Answering:
     def _ask(self, intake: Intake, query: Query) -> Answer:
         return checked(intake.offer, intake.ask(query), query, lambda ref: self._known.get(ref) is not None)
 
-    def _hit(self, scored: Scored, uses: Mapping[Ref, Uses], query: Query | None = None) -> Hit:
+    def _hit(self, scored: Scored, uses: Mapping[Ref, Uses], query: Query | None = None) -> Hit | None:
+        """What is shown of something found; None where it has gone meanwhile."""
         taken = self._known.get(scored.ref)
-        entry, why = (taken.entry, scored.reasons) if taken is not None else (None, scored.reasons)
-        if taken is not None and query is not None and why in _UNSAID:
-            why = reasons(taken.document, query, why)
-        return Hit(scored.ref, scored.score, why, entry, _used(uses.get(scored.ref)))
+        if taken is None:
+            return None
+        reasons = scored.reasons
+        if query is not None and all(reason.field == "meaning" for reason in reasons):
+            reasons = why.reasons(taken.document, query, reasons)
+        return Hit(scored.ref, scored.score, reasons, taken.entry, _used(uses.get(scored.ref)))
 
     def _used(self, query: Query, uses: Mapping[Ref, Uses]) -> tuple[Hit, ...]:
         """What was used last, then what was used most, then everything else in the order of the catalogue."""
@@ -121,7 +124,7 @@ class Answering:
         most = sorted(here, key=lambda ref: (-uses[ref].strength(now), ref))
         rest = (ref for ref, _ in self._known.ordered(query.scope, self._servers()))
         refs = islice(dict.fromkeys(chain(last, most, islice(rest, query.limit + len(here)))), query.limit)
-        return tuple(self._hit(Scored(ref, 0.0), uses) for ref in refs)
+        return tuple(hit for ref in refs if (hit := self._hit(Scored(ref, 0.0), uses)))
 
 
 def _used(uses: Uses | None) -> Used | None:
