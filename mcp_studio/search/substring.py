@@ -18,6 +18,9 @@ MOST_WORDS = 12
 ENOUGH = 5
 """Where fewer are found as they are written, names that are only similar are shown as well."""
 
+TOLD = 60
+"""The best so many hits say why they are there; saying it takes longer than finding them."""
+
 
 class Substring:
     """The method `substring`; see `Method`."""
@@ -117,10 +120,9 @@ def _answer(pool: Pool, found: Graded, total: int, query: Query, words: list[str
             break
         best = [rows[place] for place in groups[grade]]
         best = sorted(best, key=_length) if grade else best
-        hits.extend(
-            Scored(row.document.ref, grade + 1 / (1 + _length(row)) if grade else 0.0, literal_reasons(row, words))
-            for row in best[:room]
-        )
+        for row in best[:room]:
+            why = literal_reasons(row, words) if len(hits) < TOLD else ()
+            hits.append(Scored(row.document.ref, grade + 1 / (1 + _length(row)) if grade else 0.0, why))
     return Answer(hits, total, note)
 
 
