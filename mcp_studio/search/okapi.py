@@ -1,23 +1,27 @@
 """Plain Okapi BM25 over names and descriptions in one bag, by the package rank_bm25: the textbook's answer.
 
-It knows neither fields nor stems, weighs every document for each question, and is made anew when documents changed.
+It knows neither fields nor stems, and is made anew when documents changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from heapq import nsmallest
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import cast
 
+import numpy as np
 from rank_bm25 import BM25Okapi
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import fields
 from mcp_studio.search.method import LONGEST, Answer, Query, Scored
+from mcp_studio.search.slots import Scores, Slots
 from mcp_studio.search.tokens import words
 
 MOST_WORDS = 40
-"""Words of a question that are looked up; each costs a walk over the documents found."""
+"""Words of a question that are looked up; each costs a walk over the documents that have it."""
 MOST_ENDINGS = 30
 """Words that the beginning of one may stand for while it is typed."""
 LEAST_IDF = 0.01
@@ -30,7 +34,7 @@ class Okapi:
 
     def __init__(self) -> None:
         self._words: dict[Ref, list[str]] = {}
-        self._made: tuple[BM25Okapi, list[Ref]] | None = None
+        self._made: _Made | None = None
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take up documents; one that is there is replaced."""
@@ -49,24 +53,10 @@ class Okapi:
         """The documents that have any of the words."""
         if not any(self._words.values()):
             return Answer((), 0)
-        index, refs = self._made = self._made or self._make()
-        asked, note = self._asked(query, index)
-        known = frozenset(asked)
-        found = [
-            at
-            for at, (ref, frequencies) in enumerate(zip(refs, index.doc_freqs, strict=True))
-            if not known.isdisjoint(frequencies) and query.scope.has(ref)
-        ]
-        scores = index.get_batch_scores(asked, found) if found else []
-        hits = [Scored(refs[at], float(score)) for at, score in zip(found, scores, strict=True)]
-        best = nsmallest(query.limit, hits, lambda hit: (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind))
-        return Answer(best, len(hits), note)
-
-    def _make(self) -> tuple[BM25Okapi, list[Ref]]:
-        refs = sorted(self._words)  # so that the average idf has the same last bit whatever came first
-        index = BM25Okapi([self._words[ref] for ref in refs])
-        index.idf = {word: max(idf, LEAST_IDF) for word, idf in index.idf.items()}
-        return index, refs
+        made = self._made = self._made or _Made(self._words)
+        asked, note = self._asked(query, made.index)
+        hits, total = made.slots.best(made.scores(asked) * made.slots.within(query.scope), query.limit)
+        return Answer([Scored(ref, score) for ref, score in hits], total, note)
 
     def _asked(self, query: Query, index: BM25Okapi) -> tuple[list[str], str]:
         """The question's words that are known, and what a person should know about that."""
@@ -77,3 +67,27 @@ class Okapi:
             known += endings[:MOST_ENDINGS]
         cut = len(known) > MOST_WORDS or len(query.text) > LONGEST
         return known[:MOST_WORDS], "Only the first words of the question were looked at." if cut else ""
+
+
+class _Made:
+    """What is made anew when documents changed."""
+
+    def __init__(self, texts: Mapping[Ref, list[str]]) -> None:
+        refs = sorted(texts)  # so that the average idf has the same last bit whatever came first
+        self.index = BM25Okapi([texts[ref] for ref in refs])
+        self.index.idf = {word: max(idf, LEAST_IDF) for word, idf in self.index.idf.items()}
+        self.index.doc_len = cast("list[int]", np.array(self.index.doc_len))  # or each word costs a conversion
+        self.slots = Slots()
+        self._having: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        for ref, frequencies in zip(refs, self.index.doc_freqs, strict=True):
+            slot = self.slots.add(ref)
+            for word in frequencies:
+                self._having[word].append(slot)
+
+    def scores(self, asked: Iterable[str]) -> Scores:
+        """By number of the document: above 0 where it has any of the words."""
+        scores = np.zeros(self.slots.size)
+        for word, times in Counter(asked).items():
+            having = self._having[word]
+            scores[having] += times * np.array(self.index.get_batch_scores([word], having))
+        return scores

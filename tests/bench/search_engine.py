@@ -8,14 +8,20 @@ first answer, or read where they were kept.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.bm25 import Bm25
+from mcp_studio.paths import Paths
+from mcp_studio.search import auto
 from mcp_studio.search.document import Document
-from mcp_studio.search.method import Method, Query
-from mcp_studio.search.serving import OWN
+from mcp_studio.search.method import Answer, Method, Query
+from mcp_studio.search.methods import OWN
+
+if TYPE_CHECKING:
+    from mcp_studio.search.semantic import Semantic
 
 BATCH = 64
 """Documents that are taken up at a time, as the index does it."""
@@ -45,15 +51,53 @@ def filled(method: Method, given: Sequence[Document]) -> Method:
     return method
 
 
+class Engines:
+    """The methods over the same documents, each made when it is first asked."""
+
+    def __init__(self, given: Sequence[Document]) -> None:
+        self._given = given
+        self._made: dict[str, Method] = {}
+
+    def ask(self, name: str, query: Query) -> Answer:
+        """Answer a question by a method of ours, or by the studio's choice of them."""
+        if name == auto.NAME:
+            return auto.search(query, self.ask, meaning=lambda: True).answer
+        return self.method(name).search(query)
+
+    def method(self, name: str) -> Method:
+        """A method that knows all documents."""
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> Method:
+        if name == "semantic":
+            return self.meaning
+        if name == "hybrid":
+            from mcp_studio.search.hybrid import Hybrid
+
+            return Hybrid(self.method("bm25"), self.meaning, feeds=False)
+        return filled(made(name), self._given)
+
+    @cached_property
+    def meaning(self) -> Semantic:
+        """Meaning, all vectors known."""
+        from mcp_studio.search.semantic import Semantic
+
+        meaning = Semantic(Paths.default().cache)
+        filled(meaning, self._given)
+        while not meaning.wait(60):
+            print("meanings: {:,} of {:,}".format(*meaning.progress), file=sys.stderr)
+        meaning.search(Query("the model is loaded by the first question, which waits for it"))
+        return meaning
+
+
 def build(tools: Iterable[Mapping[str, Any]]) -> Search:
     """Index the tools by their words, and give what searches them."""
-    given = documents(tools)
-    engines: dict[str, Method] = {"bm25": filled(Bm25(), given)}
+    engines = Engines(documents(tools))
+    engines.method("bm25")
 
     def search(query: str, limit: int, method: str = "bm25") -> Sequence[tuple[str, str]]:
-        if method not in engines:
-            engines[method] = filled(made(method), given)
-        answer = engines[method].search(Query(query, limit))
-        return [(hit.ref.server, hit.ref.name) for hit in answer.hits]
+        return [(hit.ref.server, hit.ref.name) for hit in engines.ask(method, Query(query, limit)).hits]
 
     return search
