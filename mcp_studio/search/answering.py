@@ -12,10 +12,9 @@ from mcp_studio.search.found import Found, Hit, Used
 from mcp_studio.search.intake import Intake
 from mcp_studio.search.known import Known
 from mcp_studio.search.meaning import MEANT, Meaning
-from mcp_studio.search.method import Answer, Query, Reason, Scored, SearchProblem
+from mcp_studio.search.method import Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import checked
 from mcp_studio.search.usage import Usage, Uses
-from mcp_studio.search.why import reasons
 
 RECENT = 8
 """For an empty question: so many of what was used last come before what was used most."""
@@ -26,8 +25,6 @@ _MEANING, _MEANING_WANTED = 2.0, 5.0
 
 _TOLD = 60
 """The best so many hits say why they are there; to say it takes longer than to find them."""
-_UNSAID = ((), (Reason("meaning"),))
-"""Reasons of methods that leave it to us to say which words did it, if any."""
 
 
 class Answering:
@@ -73,7 +70,8 @@ class Answering:
                 self._meaning.wait(_MEANING_WANTED)
             served = auto.Served(self._ask(intakes[0], query), method)
         answer = served.answer
-        hits = tuple(self._hit(hit, uses, query if at < _TOLD else None) for at, hit in enumerate(answer.hits))
+        shown = (self._hit(one, uses, query if at < _TOLD else None) for at, one in enumerate(answer.hits))
+        hits = tuple(hit for hit in shown if hit is not None)
         return Found(query, hits, answer.total, of, _ms(began), served.method, answer.note, pending)
 
     def _auto(self, query: Query, intakes: Sequence[Intake], uses: Mapping[Ref, Uses]) -> auto.Served:
