@@ -194,17 +194,21 @@ class Inverted:
 
     def _tidy(self) -> Iterator[None]:
         """Drop what is left of documents that are gone, some words at a time; then their numbers are free."""
-        dying = self._slots.dying()
+        dying, left = self._slots.dying(), list[str]()
         for number, word in enumerate(list(self._postings), 1):
             kept = self._slots.alive[_unpacked(self._postings[word])[0]]
             if not kept.all():
                 self._postings[word] = array("Q", np.frombuffer(self._postings[word], np.uint64)[kept].tobytes())
+                left.append(word)
             if not number % SLICE:
                 yield
         self._names.purge(self._slots.alive)
-        self._postings = {word: postings for word, postings in self._postings.items() if postings}
-        self._sort()
-        self._sorted = [word for word in self._sorted if word in self._postings]
+        yield
+        if gone := {word for word in left if not self._postings[word]}:
+            for word in gone:
+                del self._postings[word]
+            self._sort()
+            self._sorted = [word for word in self._sorted if word not in gone]
         self._slots.reuse(dying)
 
 
