@@ -1,0 +1,43 @@
+"""Indexes and packages with methods, for the length of a test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.search.index import SearchIndex
+from tests.search.index_kit import Make, Plug, package, searching
+
+
+@pytest.fixture
+def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plug:
+    """Installs a package with methods for this test: `plug(name, code, "initials = name:Initials", ...)`."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+
+    def install(name: str, code: str, *methods: str) -> None:
+        assert name not in before
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        package(tmp_path, name, code, methods)
+
+    return install
+
+
+@pytest.fixture
+def indexes() -> Generator[Make]:
+    """Makes indexes, which are closed after the test; no thread of theirs is left then."""
+    made: list[SearchIndex] = []
+
+    def make(catalog: Catalog | None = None, **more: Any) -> SearchIndex:
+        made.append(SearchIndex(catalog, **{"semantic": False, **more}))
+        return made[-1]
+
+    yield make
+    for index in made:
+        index.close()
+    assert searching() == []

@@ -1,0 +1,48 @@
+"""What tests of the index share: documents, listings, and packages that bring methods."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from mcp_studio.catalog.listing import Listing, salvage
+from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.search.document import Document
+from mcp_studio.search.found import Found
+from mcp_studio.search.index import SearchIndex
+
+Plug = Callable[..., None]
+Make = Callable[..., SearchIndex]
+
+
+def document(server: str, name: str, description: str = "", kind: EntryKind = "tool", **more: Any) -> Document:
+    """A document as a server lists it."""
+    key = {"tool": "name", "prompt": "name", "resource": "uri", "template": "uriTemplate"}[kind]
+    return Document(Ref(kind, server, name), {key: name, "description": description, **more})
+
+
+def listing(server: str, tools: dict[str, str], kind: EntryKind = "tool", *, remembered: bool = False) -> Listing:
+    """A list of a server, by names and descriptions."""
+    items = [document(server, name, said, kind).raw for name, said in tools.items()]
+    return Listing(server, kind, salvage(server, kind, items, remembered=remembered), "fresh")
+
+
+def names(found: Found) -> list[str]:
+    """What was found, as `server.name`."""
+    return [str(hit.ref) for hit in found.hits]
+
+
+def searching() -> list[str]:
+    """The threads of searches that are there."""
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("search")]
+
+
+def package(folder: Path, name: str, code: str, methods: Iterable[str]) -> None:
+    """A package that is installed in a folder: `methods` are lines such as `initials = module:Initials`."""
+    (folder / f"{name}.py").write_text(code, "utf-8")
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", "utf-8")
+    (info / "entry_points.txt").write_text("\n".join(["[mcp_studio.search_methods]", *methods, ""]), "utf-8")
