@@ -127,7 +127,9 @@ class SearchIndex:
         try:
             while True:
                 waited, within = next(steps)
-                await asyncio.wait((asyncio.wrap_future(waited),), timeout=within)
+                future = asyncio.wrap_future(waited)
+                future.add_done_callback(_heard)
+                await asyncio.wait((future,), timeout=within)
         except StopIteration as done:
             return done.value
         finally:
@@ -183,6 +185,12 @@ class SearchIndex:
         self._timer = None
         self._told = self._loop.time() if self._loop is not None else 0.0
         self.changed.emit(None)
+
+
+def _heard(future: asyncio.Future[Any]) -> None:
+    """Its failure is raised by what comes next; the loop need not complain that nobody asked."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -85,6 +85,9 @@ class Methods:
         self._complete = False
         self._closed = False
         self._turn = threading.Lock()
+        """Held for a moment: the loop waits for it."""
+        self._looking = threading.Lock()
+        """Held while packages are looked through."""
         self._intakes: dict[str, Intake] = {}
         self._apart: dict[str, tuple[Lane, Desk]] = {}
         """Threads of plug-ins: one that hangs holds up itself alone."""
@@ -102,7 +105,7 @@ class Methods:
 
     def search_plugins(self) -> None:
         """Look for methods of packages, once; slow."""
-        with self._turn:
+        with self._looking:
             if not self._complete:
                 self._offers |= entry_points((AUTO.name, *self._offers))
                 self._complete = True
