@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
 from textual.content import Content
 from textual.events import Click
+from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
@@ -44,6 +45,12 @@ class Box(ScrollableContainer, can_focus=False):
         Binding("g", "scroll_home", show=False),
         Binding("G", "scroll_end", show=False),
     ]
+
+    def show_below(self, content: Content) -> None:
+        """Change what stands in the bottom border; only that line is drawn anew, not everything inside."""
+        if content != self._border_subtitle:
+            self._border_subtitle = content
+            self.refresh(Region(0, self.content_size.height, *self.content_size._replace(height=1)))
 
 
 class Dialog(ModalScreen[T]):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mcp_studio.search.index import SearchIndex
     from mcp_studio.studio import Studio
 
-FEW, MANY = 60, 1_000
-"""Hits that are asked for at first, and at the most."""
+FEW, MANY = 30, 1_000
+"""Hits that are asked for at first, at least, and at the most. Reasons are looked for in each of them."""
 
 
 class Answer(NamedTuple):
@@ -73,7 +73,7 @@ class Asker:
 
     async def _go(self) -> None:
         try:
-            index = self.index or await self._open()
+            index = await self.open()
             while (wanted := self._wanted) is not None:
                 self._wanted = None
                 answer = await self._answer(index, wanted)
@@ -92,11 +92,13 @@ class Asker:
             return wanted._replace(problem=problem)
         return wanted._replace(found=found)
 
-    async def _open(self) -> SearchIndex:
+    async def open(self) -> SearchIndex:
         """The index; what it needs is imported beside the loop."""
-        await asyncio.to_thread(_import)
-        self.index = self._studio.index
-        self._disconnect = self.index.changed.connect(self._changed)
+        if self.index is None:
+            await asyncio.to_thread(_import)
+        if self.index is None:
+            self.index = self._studio.index
+            self._disconnect = self.index.changed.connect(self._changed)
         return self.index
 
     def _changed(self, _: None) -> None:

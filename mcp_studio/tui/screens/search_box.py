@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Resize
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -40,6 +42,12 @@ class Chosen(NamedTuple):
     hit: Hit
 
 
+class Asked(Input):
+    """The question. It is as wide as it is: nothing has to be laid out anew for a letter."""
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0))
+
+
 class SearchBox(Dialog[Chosen], scope="search"):
     """Draws a question and its answer; a subclass asks.
 
@@ -53,17 +61,18 @@ class SearchBox(Dialog[Chosen], scope="search"):
         self._kept = kept
         self._question: Question = kept.question
         self._answer: Answer | None = None
-        self._room, self._status = 60, ""
+        self._room, self._status, self._heading = 60, "", ""
         self._asker = Asker(studio, lambda work: self.run_worker(work, group="search"), self.show)
-        self._input = Input(self._question.text, compact=True, placeholder="What are you looking for?")
+        self._input = Asked(self._question.text, compact=True, placeholder="What are you looking for?")
         self._line = SearchLine()
-        self._hits = HitList()
+        self._hits = HitList(self.seen)
         self._preview = Static(classes="preview")
         self._note = Static(classes="note")
 
     def heading(self) -> Content:
         """What there is to be found."""
-        return Content(search_words.heading(self._studio))
+        self._heading = search_words.heading(self._studio)
+        return Content(self._heading)
 
     def body(self) -> Iterable[Widget]:
         """The question, the hits, what is under the cursor, what is to be known."""
@@ -104,16 +113,20 @@ class SearchBox(Dialog[Chosen], scope="search"):
         self._room = box.outer_size.width - 2 * _EDGE - cell_len(self._status) - 2
         keys = self.keys_line()
         line = (glyphs().line * (self._room - keys.cell_length), "$pane-focus")
-        box.border_title = self.heading()
-        box.border_subtitle = Content.assemble(keys, " ", line, " ", self._status)
-        self._note.update(Content(search_words.notes(self._answer, index.vectors if index else (0, 0), self._mute)))
+        heading = search_words.heading(self._studio)
+        if heading != self._heading:
+            self._heading = heading
+            box.border_title = Content(heading)
+        box.show_below(Content.assemble(keys, " ", line, " ", self._status))
+        note = search_words.notes(self._answer, index.vectors if index else (0, 0), self._mute)
+        self._note.update(Content(note), layout=False)
 
     def _mute(self, note: str) -> bool:
         """Whether it was said before, in another palette: what is said of extras is said once."""
         return search_words.extras(note) and self._kept.told.setdefault(note, id(self)) != id(self)
 
     def _draw_preview(self) -> None:
-        self._preview.update(preview(self._hits.hit))
+        self._preview.update(preview(self._hits.hit), layout=False)
 
     def keys_line(self) -> Content:
         """As many keys as fit beside what was found."""
@@ -126,6 +139,10 @@ class SearchBox(Dialog[Chosen], scope="search"):
                 parts += [GAP if parts else "", (key, "b $primary"), f" {action.short}"]
                 room -= cells
         return Content.assemble(*parts)
+
+    def seen(self, row: int) -> None:
+        """A row has come into view."""
+        raise NotImplementedError
 
     def show(self, answer: Answer) -> None:
         """Take an answer."""

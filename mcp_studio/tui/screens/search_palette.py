@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from textual.widgets import Input
@@ -10,7 +11,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.search.found import Hit
 from mcp_studio.tui import late
 from mcp_studio.tui.screens import search_words
-from mcp_studio.tui.screens.search_asking import MANY, Answer
+from mcp_studio.tui.screens.search_asking import FEW, MANY, Answer
 from mcp_studio.tui.screens.search_box import Chosen, SearchBox
 from mcp_studio.tui.screens.search_line import SearchLine
 from mcp_studio.tui.screens.search_question import Question, next_kind
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
     from mcp_studio.tui.screens.search_acts import Searching
 
-_NEAR = 20
-"""Rows before the last one at which more are asked for."""
+_NEAR = 10
+"""Rows that are asked for beyond those that can be seen; more are when the cursor comes near the last one."""
 
 
 class SearchPalette(SearchBox):
@@ -45,6 +46,13 @@ class SearchPalette(SearchBox):
         self._hits.empty = "Looking …"
         self._draw_line()
         self._ask(self._question)
+        self.run_worker(self._learn(), group="ways")
+
+    async def _learn(self) -> None:
+        """Plug-ins, and what is missing, are looked for beside the loop."""
+        index = await self._asker.open()
+        await asyncio.to_thread(index.all_methods)
+        self._draw_line()
 
     def on_unmount(self) -> None:
         """Hear nothing any more."""
@@ -56,7 +64,7 @@ class SearchPalette(SearchBox):
         """Ask another question, and keep it."""
         self._question = self._kept.question = question
         self._draw_line()
-        self._asker.ask(question)
+        self._asker.ask(question, max(FEW, self._hits.size.height + _NEAR))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Ask with each letter."""
@@ -85,11 +93,15 @@ class SearchPalette(SearchBox):
             self._act(then)
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
-        """Another hit: show what it takes; near the end there may be more."""
+        """Another hit: show what it takes."""
         event.stop()
         self._draw_preview()
+        self.seen(event.index)
+
+    def seen(self, row: int) -> None:
+        """Near the end of what is listed there may be more."""
         found = self._answer.found if self._answer is not None else None
-        if found is not None and len(found.hits) < min(found.total, MANY) and event.index > len(found.hits) - _NEAR:
+        if found is not None and len(found.hits) < min(found.total, MANY) and row > len(found.hits) - _NEAR:
             self._asker.more()
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:

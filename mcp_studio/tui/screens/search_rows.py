@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -21,7 +21,7 @@ from mcp_studio.tui.views.virtual_list import VirtualList
 _KINDS: dict[EntryKind, str] = {"tool": "", "resource": "res", "template": "tpl", "prompt": "pr"}
 _NAMES, _LEAST, _MOST = 0.42, 18, 56
 """Share of the width that names have, and its bounds in cells: the same for every answer, so that nothing jumps."""
-_NAMED = ("name", "title", "server")
+_NAMED = ("name", "title", "uri")
 _READ = 400
 """Characters of a description that may be shown in one line."""
 
@@ -41,8 +41,15 @@ class HitList(VirtualList[Row]):
     stale = False
     """What is shown does not answer what is typed now."""
 
-    def __init__(self) -> None:
+    def __init__(self, seen: Callable[[int], None]) -> None:
+        """`seen` is told the last row that has been brought into view by scrolling."""
         super().__init__(self._draw_hit, key=key, stops=lambda row: row.hit is not None)
+        self._seen = seen
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell how far it goes now."""
+        super().watch_scroll_y(old_value, new_value)
+        self._seen(self.top + self.size.height - 1)
 
     @property
     def hit(self) -> Hit | None:
@@ -86,7 +93,7 @@ def draw(row: Row, width: int) -> list[Piece]:
     remembered = entry is not None and entry.remembered
     look = "dim" if entry is None or remembered or entry.problem else ""
     names = max(_LEAST, min(_MOST, int(width * _NAMES)))
-    pieces = _name(hit.ref, entry, names, words_in(hit.reasons, _NAMED), look)
+    pieces = _name(hit, names, look)
     pieces += [("  ", ""), _mark(hit.ref.kind, entry), *_used(hit)]
     right: list[Piece] = [(f" {glyphs().half}", "dim")] if remembered else []
     room = width - width_of(pieces) - width_of(right) - 2
@@ -109,13 +116,14 @@ def title_of(ref: Ref, entry: Entry | None) -> str:
     return safe(ref.name, 300)
 
 
-def _name(ref: Ref, entry: Entry | None, width: int, words: Sequence[str], look: str) -> list[Piece]:
+def _name(hit: Hit, width: int, look: str) -> list[Piece]:
     """`server.name` on exactly that many cells; where there is little room the server gives way first."""
-    server, name = safe(ref.server, 100), title_of(ref, entry) or "(no name)"
+    server, name = safe(hit.ref.server, 100), title_of(hit.ref, hit.entry) or "(no name)"
     room = width - cell_len(name) - 1
     server = cut(server, max(min(8, width // 3), room), more=glyphs().more)
     name = cut(name, max(1, width - cell_len(server) - 1), more=glyphs().more)
-    pieces = [*mark_matches(server, words, "dim"), (".", "dim"), *mark_matches(name, words, look)]
+    pieces = mark_matches(server, words_in(hit.reasons, ("server",)), "dim")
+    pieces += [(".", "dim"), *mark_matches(name, words_in(hit.reasons, _NAMED), look)]
     return [*pieces, (" " * (width - width_of(pieces)), "")]
 
 

@@ -68,7 +68,8 @@ def notes(answer: Answer | None, vectors: tuple[int, int], mute: Callable[[str],
     found = answer.found
     parts: list[str] = [safe(found.note, 400)] if found.note and not mute(found.note) else []
     if found.pending:
-        parts.append(f"{describe.plural(found.pending, 'entry').replace('entrys', 'entries')} still being taken up")
+        entries = "entry" if found.pending == 1 else "entries"
+        parts.append(f"{found.pending:,} {entries} still being taken up")
     done, whole = vectors
     if done < whole and not {"semantic", "hybrid"}.isdisjoint((answer.question.method, *found.method.split("+"))):
         parts.append(f"meaning is known of {done:,} of {whole:,} so far")
