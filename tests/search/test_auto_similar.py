@@ -1,0 +1,26 @@
+"""Where nobody chose a method, a name that is nearly right goes before what only means something alike."""
+
+from __future__ import annotations
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.auto import search
+from mcp_studio.search.method import Answer, Query, Reason, Scored
+
+MEANT = [Scored(Ref("tool", "a", f"other_{number}"), 0.9, (Reason("meaning"),)) for number in range(6)]
+SIMILAR = [Scored(Ref("tool", "b", "list_books"), 0.8, (Reason("name", ("list", "books"), "similar"),))]
+WORDED = [Scored(Ref("tool", "c", "boks"), 0.1, ())]
+
+
+def asked(by_words: list[Scored]) -> list[str]:
+    answers = {"hybrid": Answer(by_words, len(by_words)), "substring": Answer(SIMILAR, 1)}
+    served = search(Query("lsit boks"), lambda name, _: answers[name], meaning=lambda: True)
+    return [hit.ref.name for hit in served.answer.hits]
+
+
+def test_a_name_that_is_nearly_right_goes_before_what_only_means_something_alike() -> None:
+    assert asked(MEANT)[0] == "list_books"
+    assert asked([])[0] == "list_books"
+
+
+def test_a_word_that_was_found_goes_before_it() -> None:
+    assert asked([*MEANT, *WORDED]).index("boks") < asked([*MEANT, *WORDED]).index("list_books")
