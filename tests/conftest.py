@@ -60,8 +60,8 @@ LONGEST = ("hostile.py", "hostile_asking.py", "conformance.py", "bad_input.py", 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: half of a test is waiting for servers and screens."""
-    return 1 + min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 7)
+    """Two processes more than there are cores: half of a test is waiting for servers and screens."""
+    return 2 + min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 7)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -154,6 +154,8 @@ class Suite:
 
     def _run(self, words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         environ = {**os.environ, "PATH": f"{self.node.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        # What node compiled for one case is there for the next.
+        environ["NODE_COMPILE_CACHE"] = str(self.script.parents[3] / ".cache" / "node")
         return subprocess.run(
             [str(self.node), str(self.script), *words], cwd=folder, env=environ, timeout=_LONGEST,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
