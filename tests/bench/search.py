@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -55,18 +55,18 @@ def catalogues(data: Path | None) -> tuple[list[Tool], list[str]]:
     return tools, asked
 
 
-def made_up() -> tuple[list[Tool], list[str]]:
+def made_up(size: int = 5_000) -> tuple[list[Tool], list[str]]:
     """Tools in a language of 6,000 words, a few of them in every sentence and most of them rare."""
     chance = random.Random(7)
     parts = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
     words = ["".join(chance.choices(parts, k=chance.randint(1, 4))) for _ in range(6_000)]
-    weights = [1 / (rank + 3) for rank in range(len(words))]
+    weights = list(accumulate(1 / (rank + 3) for rank in range(len(words))))
 
     def text(length: int, between: str = " ") -> str:
-        return between.join(chance.choices(words, weights, k=length))
+        return between.join(chance.choices(words, cum_weights=weights, k=length))
 
     tools: list[Tool] = []
-    for number in range(5_000):
+    for number in range(size):
         properties = {text(2, "_"): {"type": "string", "description": text(8)} for _ in range(chance.randint(0, 7))}
         schema = {"type": "object", "properties": properties}
         tools.append(
@@ -125,9 +125,9 @@ def pattern(text: str) -> str:
     return "|".join(re.findall(r"\w+", text)[:4])[:100]
 
 
-def measured(name: str, size: int, data: Path | None) -> list[float]:
+def measured(name: str, size: int, given: tuple[list[Tool], list[str]]) -> list[float]:
     """One row, after the method and the size."""
-    tools, asked = catalogues(data)
+    tools, asked = given
     documents = multiplied(tools, size + 400)
     server = iter(range(20))
     extra = [
@@ -166,7 +166,7 @@ def main() -> None:
     given = parser.parse_args()
     pairs = [(name, int(size)) for name in given.methods.split(",") for size in given.sizes.split(",")]
     if given.row:
-        print(json.dumps(measured(*pairs[0], given.data)))
+        print(json.dumps(measured(*pairs[0], catalogues(given.data))))
         return
     print("  ".join(f"{word:>10}" for word in HEAD))
     for name, size in pairs:
