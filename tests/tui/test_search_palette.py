@@ -94,7 +94,7 @@ def test_running_asks_for_what_is_missing_and_else_runs() -> None:
             await type_all(stage, "ends in a tool error")
             await stage.press("ctrl+j")
             await stage.until(lambda: stage.main.calling.call, "a call")
-            assert stage.main.calling.call.ref.name == "fail"
+            assert stage.main.calling.kept[0].ref.name == "fail"
 
     run(go())
 

@@ -184,9 +184,10 @@ def test_figures_and_notes() -> None:
     assert search_words.status(answer(total=3, of=1_260, ms=4.2, method="bm25")) == "3 of 1,260 · 4 ms · words"
     wrong = Answer(Question("(", "regex"), 60, problem=SearchProblem("No.", hint="Do.", at=1))
     assert (search_words.status(wrong), search_words.told(wrong.problem or SearchProblem(""))) == ("regex", "No. Do.")
-    notes = search_words.notes(answer(pending=1, method="hybrid", total=5_000, note="N."), (3, 9), lambda _: False)
+    notes = search_words.notes(answer(pending=1, method="hybrid", total=5_000, note="N."), (3, 9))
     assert notes == (
         "N. · 1 entry still being taken up · meaning is known of 3 of 9 so far · the first 1,000 can be looked through"
     )
-    extra = "pip install 'mcp-studio[semantic]'"
-    assert search_words.notes(answer(note=extra), (0, 0), search_words.extras) == ""
+    extra = answer(note="Only words were compared. pip install 'mcp-studio[semantic]'")
+    assert search_words.notes(answer(), (0, 0), search_words.extras(extra)).startswith("Only words")
+    assert search_words.extras(answer(note="Something else.")) == ""

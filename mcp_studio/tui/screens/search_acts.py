@@ -25,8 +25,8 @@ class Searching:
         """What was asked last."""
         self.picked = False
         """The servers of the question were chosen from the list."""
-        self.told: dict[str, int] = {}
-        """What was said about extras, and in which palette."""
+        self.told: set[str] = set()
+        """What was said about ways of searching that cannot be used."""
 
     def open(self) -> None:
         """Search everything."""

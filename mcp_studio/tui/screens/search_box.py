@@ -61,7 +61,7 @@ class SearchBox(Dialog[Chosen], scope="search"):
         self._kept = kept
         self._question: Question = kept.question
         self._answer: Answer | None = None
-        self._room, self._status, self._heading = 60, "", ""
+        self._room, self._status, self._heading, self._held = 60, "", "", ""
         self._asker = Asker(studio, lambda work: self.run_worker(work, group="search"), self.show)
         self._input = Asked(self._question.text, compact=True, placeholder="What are you looking for?")
         self._line = SearchLine()
@@ -118,12 +118,9 @@ class SearchBox(Dialog[Chosen], scope="search"):
             self._heading = heading
             box.border_title = Content(heading)
         box.show_below(Content.assemble(keys, " ", line, " ", self._status))
-        note = search_words.notes(self._answer, index.vectors if index else (0, 0), self._mute)
+        self._held = search_words.extras(self._answer) or self._held
+        note = search_words.notes(self._answer, index.vectors if index else (0, 0), self._held)
         self._note.update(Content(note), layout=False)
-
-    def _mute(self, note: str) -> bool:
-        """Whether it was said before, in another palette: what is said of extras is said once."""
-        return search_words.extras(note) and self._kept.told.setdefault(note, id(self)) != id(self)
 
     def _draw_preview(self) -> None:
         self._preview.update(preview(self._hits.hit), layout=False)

@@ -111,7 +111,7 @@ class SearchPalette(SearchBox):
 
     def _tell_once(self, why: str) -> None:
         if why not in self._kept.told:
-            self._kept.told[why] = id(self)
+            self._kept.told.add(why)
             self._app.say(why, "warning")
 
     # What a person does

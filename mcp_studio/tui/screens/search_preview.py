@@ -17,6 +17,8 @@ from mcp_studio.tui.views.line import mark_matches
 Part = str | tuple[str, str]
 _FOUND = "$text-accent bold underline"
 _READ = 1_000
+_SEEN = 120
+"""Characters of a description that can be seen on any screen."""
 _REASONS = 6
 _WORDS = 5
 
@@ -28,9 +30,10 @@ def preview(hit: Hit | None) -> Content:
     if hit.entry is None:
         return Content(f"{safe(hit.ref.server, 60)} does not list it any more.")
     parts = _signature(signature(hit.entry), words_in(hit.reasons, ("parameter", "uri")))
-    if why := list(_why(hit.reasons)):
+    text = " ".join(hit.entry.view.description[:_READ].split())
+    if why := list(_why(hit.reasons, text)):
         parts += ["\n", *why]
-    if text := " ".join(hit.entry.view.description[:_READ].split()):
+    if text:
         parts += ["\n", *_marked(safe(text, _READ), words_in(hit.reasons, ("description",)), "$quiet")]
     return Content.assemble(*parts)
 
@@ -48,8 +51,8 @@ def _signature(takes: Signature, words: Sequence[str]) -> list[Part]:
     return parts
 
 
-def _why(reasons: Sequence[Reason]) -> Iterable[Part]:
-    """Where it matched, and by which pieces of text."""
+def _why(reasons: Sequence[Reason], description: str) -> Iterable[Part]:
+    """Where it matched, and by which pieces of text; what the beginning of the description shows is not quoted."""
     if not reasons:
         return
     yield "matched by ", "$quiet"
@@ -59,9 +62,10 @@ def _why(reasons: Sequence[Reason]) -> Iterable[Part]:
         yield safe(reason.field, 30), "$quiet"
         words = dict.fromkeys(safe(word, 60) for word in reason.words[:_WORDS])
         yield (f" {', '.join(words)}", "b") if words else ""
-        if reason.text:
+        text = " ".join(reason.text[:300].split())
+        if text and text.strip("…")[:60] not in description[:_SEEN]:
             yield " “", "$quiet"
-            yield from _marked(safe(" ".join(reason.text[:300].split()), 160), list(words), "")
+            yield from _marked(safe(text, 160), list(words), "")
             yield "”", "$quiet"
     if len(reasons) > _REASONS:
         yield f" {glyphs().dot} {len(reasons) - _REASONS} more", "$quiet"

@@ -19,7 +19,7 @@ from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, sprea
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _KINDS: dict[EntryKind, str] = {"tool": "", "resource": "res", "template": "tpl", "prompt": "pr"}
-_NAMES, _LEAST, _MOST = 0.42, 18, 56
+_NAMES, _LEAST, _MOST = 0.4, 18, 48
 """Share of the width that names have, and its bounds in cells: the same for every answer, so that nothing jumps."""
 _NAMED = ("name", "title", "uri")
 _READ = 400

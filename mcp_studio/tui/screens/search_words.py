@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.ref import KINDS
@@ -61,19 +61,19 @@ def status(answer: Answer | None) -> str:
     return dot.join((f"{found.total:,} of {found.of:,}", ms, way(found.method)))
 
 
-def notes(answer: Answer | None, vectors: tuple[int, int], mute: Callable[[str], bool]) -> str:
-    """What is to be known about an answer; what `mute` says of was said before."""
+def notes(answer: Answer | None, vectors: tuple[int, int], held: str = "") -> str:
+    """What is to be known about an answer; where it says nothing itself, what an earlier one said once (`held`)."""
     if answer is None or answer.found is None:
         return ""
     found = answer.found
-    parts: list[str] = [safe(found.note, 400)] if found.note and not mute(found.note) else []
+    parts: list[str] = [safe(note, 400)] if (note := found.note or held) else []
     if found.pending:
         entries = "entry" if found.pending == 1 else "entries"
         parts.append(f"{found.pending:,} {entries} still being taken up")
     done, whole = vectors
     if done < whole and not {"semantic", "hybrid"}.isdisjoint((answer.question.method, *found.method.split("+"))):
         parts.append(f"meaning is known of {done:,} of {whole:,} so far")
-    if found.total > MANY:
+    if found.total > MANY and found.method != "used":
         parts.append(f"the first {MANY:,} can be looked through")
     return f" {glyphs().dot} ".join(parts)
 
@@ -113,11 +113,7 @@ def _no_catalogue(studio: Studio) -> str:
     return "\n".join(("No server offers anything that could be searched.", "", *lines))
 
 
-def extras(note: str) -> bool:
-    """Whether it is about an extra that is not installed: said once, not with each answer."""
-    return EXTRA in note
-
-
-def wrongly(methods: Collection[MethodInfo], name: str) -> str:
-    """Why a method cannot be used; empty where it can."""
-    return next((one.why_not for one in methods if one.name == name and not one.available), "")
+def extras(answer: Answer | None) -> str:
+    """What an answer says of an extra that is not installed: it says so once, and not with each letter."""
+    found = answer.found if answer is not None else None
+    return found.note if found is not None and EXTRA in found.note else ""
