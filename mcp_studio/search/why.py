@@ -6,7 +6,7 @@ was looked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,15 +27,19 @@ MOST_PIECES = 8
 _LOOKED_AT = 1_500
 """Characters of a text in which pieces are looked for."""
 _MOST_PARAMETERS = 25
+_BEGINNING = 400
 _WEIGHTS = {"name": 4.0, "title": 3.0, "description": 1.0, "uri": 0.95, "server": 0.95, "tag": 0.95, "parameter": 0.9}
 _SHORTEST_BEGINNING = 2
 
 
-class _Everything:
-    """A vocabulary that has every word: what the documents have is not known here, and need not be."""
+class _Words:
+    """A vocabulary: every word where what the documents have is not known, which mostly makes no difference."""
+
+    def __init__(self, known: Collection[str] | None = None) -> None:
+        self._known = known
 
     def frequency(self, word: str) -> int:
-        return 1 if word else 0
+        return 1 if word and (self._known is None or word in self._known) else 0
 
     def forms(self, word: str) -> Iterable[str]:
         return ()
@@ -56,14 +60,14 @@ class _Piece(NamedTuple):
 class Looked:
     """What a question looks for. What is learned on the way is kept: entries of one answer have the same words."""
 
-    def __init__(self, text: str, typing: bool) -> None:
+    def __init__(self, text: str, typing: bool, known: Collection[str] | None = None) -> None:
         own = words(text)
         self._known: dict[str, tuple[frozenset[int], str]] = {}
         self._exact: dict[str, list[tuple[int, str]]] = {}
         self._stems: dict[str, list[tuple[int, str]]] = {}
         self._chunks: dict[str, list[str]] = {}
         self._beginning = own[-1] if typing and own and text[-1:].isalnum() else ""
-        for group, asked in enumerate(analyse(text, _Everything())):
+        for group, asked in enumerate(analyse(text, _Words(known))):
             for word, instead in _forms(asked, text, frozenset(own)):
                 self._exact.setdefault(word, []).append((group, instead))
                 if not cjk.is_dense(word[0]):
@@ -122,7 +126,15 @@ def reasons(document: Document, query: Query, otherwise: tuple[Reason, ...] = ()
         query: what was asked.
         otherwise: what it is where no word did it.
     """
-    looked, read = _looked(query.text[:LONGEST], query.typing), fields(document)
+    text, read = query.text[:LONGEST], fields(document)
+    found = _found(read, _looked(text, query.typing))
+    if not found:  # then by words that only make sense with those of the document: `onedrive` for `one`, `drive`
+        known = frozenset(words(f"{read.name} {read.title} {read.server} {read.head}"[:_BEGINNING]))
+        found = _found(read, Looked(text[:_BEGINNING], query.typing, known))
+    return found or otherwise
+
+
+def _found(read: Fields, looked: Looked) -> tuple[Reason, ...]:
     found: dict[str, tuple[float, Reason]] = {}
     for field, text in _texts(read):
         pieces = looked.pieces(text) if text else []
@@ -133,7 +145,7 @@ def reasons(document: Document, query: Query, otherwise: tuple[Reason, ...] = ()
         if field not in found or found[field][0] < worth:
             found[field] = worth, _reason(field, text, pieces)
     best = sorted(found.values(), key=lambda one: -one[0])[:MOST]
-    return tuple(reason for _, reason in best) or otherwise
+    return tuple(reason for _, reason in best)
 
 
 @lru_cache(maxsize=8)

@@ -32,7 +32,7 @@ def why(question: str, found: Document, typing: bool = False) -> dict[str, tuple
         ("disk", document(), {"parameter": ("disk",)}),
         ("storage", document(), {"server": ("storage",)}),
         ("work", document(), {"tag": ("work",)}),
-        ("weather", document("forecast", "Tells the Weather of a place."), {"description": ("Weather",)}),
+        ("place", document("x", "Tells the Weather of a Place."), {"description": ("Place",)}),
         ("天气", document("tianqi", "获取实时天气数据"), {"description": ("天气",)}),
         ("zebra", document(), {}),
         ("the of a", document(), {}),
