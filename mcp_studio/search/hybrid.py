@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.method import Answer, Method, Query, Reason, Scored, SearchProblem
 from mcp_studio.search.semantic import Near, Semantic
+from mcp_studio.search.texts import understood
 
-MEANING = 0.3
+MEANING = 0.4
 """What the meaning counts of 1."""
+STEEP = 0.15
+"""What is less near than the nearest by so much counts a third of it."""
 POOL = 200
 """So many of the best by words, and of the nearest, are looked at."""
 _MEANING = (Reason("meaning"),)
@@ -53,6 +57,8 @@ class Hybrid:
     def mixed(self, query: Query, found: Answer) -> Answer:
         """An answer by words with the meaning mixed in."""
         meaning = self._meaning
+        if not understood(query.text):
+            return found._replace(hits=found.hits[: query.limit])
         try:
             model = meaning.ready()
             near = model and meaning.near(query, model, POOL, [hit.ref for hit in found.hits])
@@ -69,21 +75,17 @@ class Hybrid:
 def mix(words: Sequence[Scored], near: Near) -> list[Scored]:
     """Both orders as one.
 
-    What has no vector is taken to be as near as its words are good: it is ranked by them alone, neither before nor
-    after all others.
+    By words, what is best counts 1 and the rest in proportion; by meaning, what is nearest counts 1 and the rest less
+    the farther it is. What has no vector is taken to be as near as its words are good: it is ranked by them alone.
     """
     reasons = {hit.ref: hit.reasons for hit in words}
-    by_words = _shares({hit.ref: hit.score for hit in words}, 0.0)
+    best = max((hit.score for hit in words), default=0.0)
+    by_words = {hit.ref: hit.score / best if best > 0 else 0.0 for hit in words}
     cosines = {**near.known, **dict(near.best)}
-    by_meaning = _shares(cosines, min(cosines.values(), default=0.0))
+    top = max(cosines.values(), default=0.0)
     found: list[Scored] = []
-    for ref in {*by_words, *by_meaning}:
+    for ref in {*by_words, *cosines}:
         word = by_words.get(ref, 0.0)
-        score = (1 - MEANING) * word + MEANING * by_meaning.get(ref, word)
-        found.append(Scored(ref, score, reasons.get(ref, _MEANING)))
+        meant = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
+        found.append(Scored(ref, (1 - MEANING) * word + MEANING * meant, reasons.get(ref, _MEANING)))
     return sorted(found, key=lambda hit: (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind))
-
-
-def _shares(scores: dict[Ref, float], zero: float) -> dict[Ref, float]:
-    span = max(scores.values(), default=0.0) - zero
-    return {ref: (score - zero) / span if span > 0 else 1.0 for ref, score in scores.items()}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.limits import DEFAULT, Limits
@@ -19,6 +20,7 @@ from mcp_studio.search.matrix import Matrix
 from mcp_studio.search.method import LONGEST, Answer, Query, Reason, Scored
 from mcp_studio.search.model import Model, Vector
 from mcp_studio.search.slots import Slots
+from mcp_studio.search.texts import questions_of
 from mcp_studio.search.vectors import Kept, VectorCache
 from mcp_studio.signal import Signal
 
@@ -35,7 +37,7 @@ _REASONS = (Reason("meaning"),)
 
 
 class Near(NamedTuple):
-    """How near documents are to a question: cosines, 1 at most."""
+    """How near documents are to a question, 1 at most: cosines, where the question has one part."""
 
     known: dict[Ref, float]
     """Of the documents that were asked for, those whose meaning is known."""
@@ -110,19 +112,24 @@ class Semantic:
         """
         self._embedder.asking(1)
         try:
-            vector = self._vector(query.text, model)
+            vectors = np.stack([self._vector(part, model) for part in questions_of(query.text[:LONGEST])])
             with self._turn:
-                return self._near(vector, query, most, of)
+                return self._near(vectors, query, most, of)
         finally:
             self._embedder.asking(-1)
 
-    def _near(self, vector: Vector, query: Query, most: int, of: Iterable[Ref]) -> Near:
+    def _near(self, vectors: NDArray[np.float32], query: Query, most: int, of: Iterable[Ref]) -> Near:
         slots, size = self._slots, self._slots.size
-        cosines = self._matrix.near(vector, size)
+        cosines = self._matrix.near(vectors, size)
         known = self._matrix.known[:size]
-        found = {ref: float(cosines[at]) for ref in of if (at := slots.at(ref)) is not None and known[at]}
-        inside = known & slots.within(query.scope) & (cosines > _FAR)
-        return Near(found, *slots.best(np.where(inside, cosines, 0).astype(np.float64), most))
+        inside = known & slots.within(query.scope)
+        if len(vectors) > 1:
+            # What is nearest to one part of the question is half as far from the front as that part is.
+            tops = np.max(cosines, axis=1, where=inside, initial=0.0)
+            cosines += ((tops.max() - tops) / 2)[:, None]
+        scores = cosines.max(axis=0)
+        found = {ref: float(scores[at]) for ref in of if (at := slots.at(ref)) is not None and known[at]}
+        return Near(found, *slots.best(np.where(inside & (scores > _FAR), scores, 0).astype(np.float64), most))
 
     def ready(self) -> Model | None:
         """The model if it is loaded; otherwise loading it begins, and `changed` tells of its end."""
@@ -156,7 +163,6 @@ class Semantic:
     # -------------------------------------------------------------- inside
 
     def _vector(self, text: str, model: Model) -> Vector:
-        text = " ".join(text[:LONGEST].split())
         with self._turn:
             vector = self._vectors.get(text)
         if vector is None:
