@@ -34,7 +34,7 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
 
     With an `asker`, servers may ask for input and calls for approval.
     """
-    logging.lastResort = None  # narration is ours alone; what is logged is for the log of the studio
+    logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
     ended: list[int] = []
 
     async def session() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from mcp_studio import __version__
-from mcp_studio.cli import help_auth
+from mcp_studio.cli import help_auth, help_search
 from mcp_studio.cli.help_recorded import usage
 from mcp_studio.cli.words import VERBS
 
@@ -221,6 +221,7 @@ step took, what failed and what to try.
 {TARGETS}
 {OPTIONS}
 {CODES}""",
+    **help_search.usage(TARGETS, OPTIONS, CODES),
     **help_auth.usage(CODES),
     "config": f"""\
 mcp-studio config [show]                       what is in force, from which files, and what was left out and why

@@ -117,6 +117,13 @@ def replay_plan(options: Options, config: Config) -> Plan:
     return replaying.planned(options, config)
 
 
+def search_plan(options: Options, config: Config) -> Plan:
+    """See `searching.planned`."""
+    from mcp_studio.cli import searching
+
+    return searching.planned(options, config)
+
+
 def list_remembered(plan: Plan, out: Output) -> int:
     """See `remembered`."""
     from mcp_studio.cli import remembered

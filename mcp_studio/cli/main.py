@@ -66,7 +66,8 @@ def _start_early(options: Options) -> None:
     """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
     listed = options.verb == "list" and options.words[:1] in (["servers"], ["history"], ["saved"])
     nothing = options.verb in ("auth", "config", "mock", "trace") or listed
-    if nothing or options.value("--url") or options.flag("--as") or (not options.verb and options.words):
+    nothing = nothing or options.flag("--offline") or options.flag("--as")
+    if nothing or options.value("--url") or (not options.verb and options.words):
         return
     from mcp_studio.transport.environment import inherited
     from mcp_studio.transport.guard_start import process
@@ -131,7 +132,7 @@ def _connecting(options: Options, out: Output) -> int:
     targets.learn(config, out)
     targets.tell_problems(config, out)
     made = plan.make(options, config)
-    if made.connects or options.verb != "list":
+    if made.connects or options.verb not in ("list", "search"):
         made = replace(made, config=targets.with_secrets(made.config, options, out))
     if made.connects:
         targets.start_ahead(made.config)

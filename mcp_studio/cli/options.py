@@ -23,6 +23,7 @@ _COMMON = f"--config --url --transport {_REMOTE} --timeout --server --json --qui
 ALLOWED = {
     "": f"--config --url --transport {_REMOTE} --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
+    "search": f"{_COMMON} --method --kind --limit --offline",
     "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach"
     " --last --save --saved --set --example --seed --as --with-secrets --from --repeat --concurrency",
     "tasks": f"{_COMMON} --answer",
@@ -46,12 +47,13 @@ ALLOWED = {
 _RECORDED = "--strict --paced --follow --jsonl --stats --delete"
 _SENDING = "--no-stamp --notification --newlines --no-handshake"
 _ASKED = "--traceparent --json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets"
+_SEARCHING = "--offline"
 _SIGNING_IN = "--keyring --insecure --step --no-browser --claims --client"
-FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED} {_SIGNING_IN}".split())
+FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED} {_SIGNING_IN} {_SEARCHING}".split())
 """Options without a value."""
 _OPTIONAL = {"--page", "--http"}
 """Options that may stand without their value."""
-_REPEATED = {"--config", "--header", "--server", "--answer", "--frame", "--set", "--ignore", "--scope"}
+_REPEATED = {"--config", "--header", "--server", "--answer", "--frame", "--set", "--ignore", "--scope", "--kind"}
 _SHORT = {"-q": "--quiet", "-y": "--yes", "-o": "--output"}
 
 

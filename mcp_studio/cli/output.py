@@ -104,8 +104,8 @@ class Output:
         if isinstance(error, SignInAt):
             detail = {**(detail or {}), "url": error.url}
         self._say("error", "31", error.message)
-        if error.hint:
-            _write(sys.stderr, "  " + safe(self.redactor.text(error.hint)) + "\n")
+        for line in error.hint.splitlines():
+            _write(sys.stderr, "  " + safe(self.redactor.text(line)) + "\n")
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": self.redactor.text(error.hint)} if error.hint else {}

@@ -70,6 +70,8 @@ def make(options: Options, config: Config) -> Plan:
 def _of_verb(options: Options, config: Config) -> Plan:
     if options.verb == "replay":
         return late.replay_plan(options, config)
+    if options.verb == "search":
+        return late.search_plan(options, config)
     if options.verb == "doctor":
         return Plan(select(config, [*options.words, *options.values("--server")]))
     if options.verb == "send":

@@ -10,7 +10,8 @@ from mcp_studio.safetext import safe
 
 _COLUMN = 44
 """Widest column that others are aligned to."""
-_RISKS = {"read": "r", "write": "w", "destructive": "!"}
+RISKS = {"read": "r", "write": "w", "destructive": "!"}
+"""Risk of a tool -> its mark."""
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -31,7 +32,7 @@ def entry_rows(entries: Iterable[Entry], indent: str = "") -> list[str]:
             about = f"(skill) {about}".rstrip()
         if entry.problem:
             about = f"({entry.problem}) {about}".rstrip()
-        risk = (_RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
+        risk = (RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
         # A URI behind a server's name and a dot would look like part of it.
         address = (str(entry.ref),) if entry.ref.kind in ("tool", "prompt") else (entry.ref.server, entry.ref.name)
         rows.append((*risk, *address, safe(about, 160)))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from mcp_studio.catalog.ref import KINDS
 from mcp_studio.cli.help import USAGE, show
+from mcp_studio.cli.help_search import METHODS
 from mcp_studio.cli.options import ALLOWED
 from mcp_studio.cli.words import VERBS
 from mcp_studio.config.target import REMOTE
@@ -25,6 +27,8 @@ _VALUES = {
     "--log-level": " ".join(LOG_LEVELS),
     "--example": "minimal typical full edge invalid",
     "--export": "jsonl bundle har otlp markdown",
+    "--method": METHODS,
+    "--kind": " ".join(KINDS),
     "--as": "command standalone python pytest curl json-rpc json literal",
 }
 _SERVERS = {"auth": 3, "doctor": 2}
@@ -69,6 +73,7 @@ _mcp_studio() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
   case "$before" in
 {values}
+    --server) COMPREPLY=($(compgen -W "$({_NAMES})" -- "$current")); return ;;
     {"|".join(_FILES)}) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   case "${{COMP_WORDS[1]}}" in
@@ -104,6 +109,7 @@ _mcp_studio() {{
   )
   case "$words[CURRENT-1]" in
 {values}
+    --server) compadd ${{(f)"$({_NAMES})"}}; return ;;
     {"|".join(_FILES)}) _files; return ;;
   esac
   if (( CURRENT == 2 )); then
@@ -125,14 +131,16 @@ _mcp_studio "$@"
 
 def _fish() -> str:
     lines = ["complete -c mcp-studio -f"]
+    names = f"({_NAMES.replace(chr(39), chr(34))})"
+    values = {**_VALUES, "--server": names}
     for verb, what in VERBS.items():
         lines.append(f"complete -c mcp-studio -n __fish_use_subcommand -a {verb} -d '{what}'")
         seen = f"'__fish_seen_subcommand_from {verb}'"
         if verb in _KINDS:
             lines.append(f"complete -c mcp-studio -n {seen} -a '{_KINDS[verb]}'")
         if verb in _SERVERS:
-            lines.append(f"complete -c mcp-studio -n {seen} -a '({_NAMES.replace(chr(39), chr(34))})'")
+            lines.append(f"complete -c mcp-studio -n {seen} -a '{names}'")
         for option in _options(verb).split():
-            rest = " -rF" if option in _FILES else f" -xa '{_VALUES[option]}'" if option in _VALUES else ""
+            rest = " -rF" if option in _FILES else f" -xa '{values[option]}'" if option in values else ""
             lines.append(f"complete -c mcp-studio -n {seen} -l {option[2:]}{rest}")
     return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 VERBS = {
     "list": "what servers offer: servers, tools, resources, templates, prompts; history, saved",
+    "search": "find tools, resources, templates and prompts by name, words, pattern or meaning",
     "call": "call a tool",
     "read": "read a resource",
     "get": "get a prompt",

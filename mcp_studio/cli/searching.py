@@ -1,0 +1,88 @@
+"""What `search` is about: which servers, what is looked for and how; all told before anything is started."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+
+from mcp_studio.catalog.ref import KINDS
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.targets import select
+from mcp_studio.config.model import Config
+from mcp_studio.config.nearest import nearest
+from mcp_studio.errors import UsageError
+from mcp_studio.safetext import safe
+from mcp_studio.search import auto
+from mcp_studio.search.method import SearchProblem
+from mcp_studio.search.methods import OWN
+from mcp_studio.search.plugins import entry_points
+
+MOST = 1_000
+"""Hits that can be asked for."""
+USUAL = 20
+_SHOWN = 60
+"""Characters of a pattern that are shown before the place where it is wrong."""
+_MEANING = ("semantic", "hybrid")
+
+
+def planned(options: Options, config: Config) -> Plan:
+    """Read the words of `search`: the plan's name is what is looked for, its verb says how.
+
+    Raises:
+        UsageError: no such server, kind or method; the method is not installed; a pattern is none.
+    """
+    text = " ".join(options.words)
+    options.count("--limit", MOST)
+    for kind in options.values("--kind"):
+        if kind not in KINDS:
+            raise UsageError(f"--kind: must be one of {', '.join(KINDS)}, not `{kind}`.", hint=nearest(kind, KINDS))
+    _check(method_of(options, config), text)
+    names = options.values("--server")
+    if not options.flag("--offline"):
+        return Plan(select(config, names), name=text)
+    known = select(config, names or list(config.servers))  # also those that are disabled: nothing is started
+    servers = {name: replace(server, enabled=False) for name, server in known.servers.items()}
+    return Plan(replace(known, servers=servers), name=text, connects=False)
+
+
+def method_of(options: Options, config: Config) -> str:
+    """How is searched: as said, else as configured."""
+    return options.value("--method") or config.settings.search_method
+
+
+def _check(method: str, text: str) -> None:
+    known = [auto.NAME, *(name for name, _, _ in OWN)]
+    if method not in known:
+        known += sorted(entry_points(known))
+    if method not in known:
+        hint = " ".join(filter(None, (nearest(method, known), f"There are {', '.join(known)}.")))
+        raise UsageError(f"There is no search method `{method}`.", hint=hint)
+    if method in _MEANING:
+        from mcp_studio.search.model import available
+
+        fine, why = available()
+        if not fine:
+            raise UsageError(why)
+    if method == "regex" and text:
+        _check_pattern(text)
+
+
+def _check_pattern(text: str) -> None:
+    from mcp_studio.search.regex import compiled
+
+    try:
+        compiled(text)
+    except SearchProblem as problem:
+        if problem.at is None:
+            raise
+        start = max(0, problem.at - _SHOWN)
+        before, after = safe(text[start : problem.at]), safe(text[problem.at : problem.at + _SHOWN // 2])
+        more = "…" if start else ""
+        caret = " " * _cells(more + before) + "^"
+        raise UsageError(problem.message, hint=f"{more}{before}{after}\n{caret}") from None
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal a text takes up."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)

@@ -1,0 +1,151 @@
+"""`search`: what servers offer, found by name, words, patterns or meaning, each hit with why it was found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import cast
+
+from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.rows import RISKS, table
+from mcp_studio.cli.searching import USUAL, method_of
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.safetext import safe
+from mcp_studio.search.found import Found, Hit
+from mcp_studio.search.method import Reason
+from mcp_studio.studio import Studio
+
+_NEAR = 3
+_ABOUT = 160
+_LINES = ("name", "title", "server", "tag")
+"""Fields that are short: what matched is told, not what stands round it."""
+
+
+def run(plan: Plan, options: Options, out: Output) -> int:
+    """Search, and return the exit code: 1 where nothing is found."""
+    # Servers list less to a client that can answer nothing: here as much is declared as for a call.
+    asker = Asker() if plan.connects else None
+    return execute(plan, out, lambda studio: _search(studio, plan, options, out), asker=asker)
+
+
+async def _search(studio: Studio, plan: Plan, options: Options, out: Output) -> int:
+    if plan.connects:
+        await _listed(studio, plan, out)
+    kinds = cast("list[EntryKind]", [kind for kind in KINDS if kind in options.values("--kind")])
+    method, limit = method_of(options, plan.config), options.count("--limit", 1_000) or USUAL
+    found = await studio.search(plan.name, method=method, kinds=kinds or None, limit=limit)
+    result = _json(found)
+    if not found.hits:
+        return out.fail(await _nothing(studio, plan, method, kinds, found), {"result": result})
+    for line in _lines(found):
+        out.data(line)
+    out.note(_summary(found))
+    return out.done(result)
+
+
+async def _listed(studio: Studio, plan: Plan, out: Output) -> None:
+    """Wait for all servers; of those that cannot be reached what is remembered is searched, and that is told.
+
+    Raises:
+        StudioError: none can be reached, and nothing is remembered.
+    """
+    names = list(plan.config.servers)
+    ended = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
+    errors: dict[str, StudioError] = {}
+    for name, end in zip(names, ended, strict=True):
+        if isinstance(end, StudioError):
+            errors[name] = end
+        elif isinstance(end, BaseException):
+            raise end
+    known = {name for name in names if any(studio.catalog.listing(name, kind).entries for kind in KINDS)}
+    nothing = errors.pop(names[-1]) if len(errors) == len(names) and not known else None
+    for name, error in errors.items():
+        said = " What it offered last time is searched." if name in known else ""
+        out.warn(f"{name}: {error.message}{said}")
+    if nothing is not None:
+        raise nothing
+
+
+async def _nothing(studio: Studio, plan: Plan, method: str, kinds: Sequence[EntryKind], found: Found) -> StudioError:
+    """Why nothing is shown, and what else may find it."""
+    if not found.of:
+        hint = "Without --offline servers are asked." if not plan.connects else ""
+        return StudioError("There is nothing to search: no entry is known.", hint=hint)
+    said = f"Nothing was found for `{safe(plan.name, 100)}` among {_count(found.of)}. {found.note}".rstrip()
+    if method not in ("auto", "substring"):
+        near = await studio.search(plan.name, method="substring", kinds=kinds or None, limit=_NEAR)
+        if near.hits:
+            return StudioError(said, hint=f"Near it: {', '.join(str(hit.ref) for hit in near.hits)}")
+        return StudioError(said, hint="--method auto looks for names and words, and for names that are similar.")
+    others = {info.name: info for info in studio.index.methods}
+    if method == "auto" and (meaning := others.get("semantic")) is not None:
+        fine = "--method semantic finds what means the same without a common word."
+        return StudioError(said, hint=fine if meaning.available else meaning.why_not)
+    return StudioError(said, hint="--method auto looks for words and their forms too.")
+
+
+def _lines(found: Found) -> list[str]:
+    rows = [_row(hit) for hit in found.hits]
+    lines: list[str] = []
+    for row, line, hit in zip(rows, table(rows), found.hits, strict=True):
+        lines.append(line)
+        if why := " · ".join(said(reason, row[-1]) for reason in hit.reasons):
+            lines.append(f"    {why}")
+        elif hit.used is not None and hit.used.count:
+            lines.append(f"    used {hit.used.count:,} times" if hit.used.count > 1 else "    used once")
+    return lines
+
+
+def _row(hit: Hit) -> tuple[str, ...]:
+    ref, entry = hit.ref, hit.entry
+    # A URI behind a server's name and a dot would look like part of it.
+    address = str(ref) if ref.kind in ("tool", "prompt") else f"{ref.server} {ref.name}"
+    if entry is None:
+        return address, ref.kind, "", ""
+    about = safe(entry.view.description.strip().split("\n", 1)[0] or entry.view.title, _ABOUT)
+    risk = RISKS[entry.view.risk] if isinstance(entry.view, ToolView) else ""
+    return address, ref.kind, risk, f"(remembered) {about}".rstrip() if entry.remembered else about
+
+
+def said(reason: Reason, shown: str = "") -> str:
+    """A reason in a few words: the field, and what of it matched, or stands round it where that is not `shown`."""
+    words = ", ".join(safe(word, _ABOUT) for word in reason.words)
+    if reason.text == "similar":
+        words = f"{words} (similar)"
+    elif reason.text and (reason.field not in _LINES or "(asked:" in reason.text) and reason.text not in shown:
+        words = safe(reason.text, 2 * _ABOUT)
+    return f"{reason.field}: {words}" if words else reason.field
+
+
+def _summary(found: Found) -> str:
+    shown = f"{len(found.hits):,} of {found.total:,}" if len(found.hits) < found.total else f"{found.total:,}"
+    how = "used last and most first" if found.method == "used" else f"found by {found.method}"
+    return f"{shown}, {how}, among {_count(found.of)} in {found.ms:.0f} ms. {found.note}".rstrip()
+
+
+def _count(number: int) -> str:
+    return "one entry" if number == 1 else f"{number:,} entries"
+
+
+def _json(found: Found) -> dict[str, Json]:
+    return {
+        "query": found.query.text, "method": found.method, "total": found.total, "of": found.of,
+        "hits": [_hit(hit) for hit in found.hits], "note": found.note, "ms": round(found.ms, 2),
+    }  # fmt: skip
+
+
+def _hit(hit: Hit) -> Json:
+    ref, view = hit.ref, hit.entry.view if hit.entry is not None else None
+    return {
+        "ref": str(ref), "server": ref.server, "name": ref.name, "kind": ref.kind, "score": round(hit.score, 6),
+        "reasons": [{"field": one.field, "words": list(one.words), "text": one.text} for one in hit.reasons],
+        "title": view.title if view is not None else "", "description": view.description if view is not None else "",
+        "remembered": hit.entry is not None and hit.entry.remembered,
+    }  # fmt: skip
