@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from mcp_studio.vault import choose, keyring
+from tests.support import forking
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +65,14 @@ LONGEST = ("hostile.py", "hostile_asking.py", "conformance.py", "bad_input.py", 
 def pytest_xdist_auto_num_workers() -> int:
     """Two processes more than there are cores: half of a test is waiting for servers and screens."""
     return 2 + min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 7)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where several processes share the work, programs that import much are started by forking."""
+    if config.getoption("numprocesses", None) and hasattr(socket, "send_fds"):
+        ended = ExitStack()
+        ended.enter_context(forking())
+        config.add_cleanup(ended.close)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +20,8 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVERS = ROOT / "tests" / "servers"
+FORKER = "MCP_STUDIO_TESTS_FORKER"
+"""Names the socket of a process that starts Python programs, where there is one."""
 
 
 def run(coro: Coroutine[Any, Any, T], timeout: float = 40) -> T:
@@ -45,7 +50,28 @@ def python_server(name: str, *args: str) -> list[str]:
     """The argv that starts tests/servers/NAME.py with the Python of this test run."""
     file = SERVERS / f"{name}.py"
     assert file.is_file(), f"no helper server {file}"
-    return [sys.executable, str(file), *args]
+    return python_program(file, *args) if "sdk_" in name else [sys.executable, str(file), *args]
+
+
+def python_program(file: Path, *args: str) -> list[str]:
+    """The argv of a Python program that imports much; in a run of many tests it is forked off one that has done so."""
+    socket = os.environ.get(FORKER)
+    return [sys.executable, *(["-I", "-S", str(SERVERS / "forked.py"), socket] if socket else []), str(file), *args]
+
+
+@contextmanager
+def forking() -> Generator[None]:
+    """Meanwhile there is tests/servers/forker.py, for `python_program`s that are made and started meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="forker") as folder:
+        socket = str(Path(folder, "socket"))
+        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with subprocess.Popen([sys.executable, str(SERVERS / "forker.py"), socket], env=environ) as process:
+            os.environ[FORKER] = socket
+            try:
+                yield
+            finally:
+                del os.environ[FORKER]
+                process.terminate()
 
 
 def npm_server(name: str, *args: str) -> list[str]:

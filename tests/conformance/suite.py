@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support import ROOT
+from tests.support import ROOT, python_program
 
 EXTENSION = "extension"
 """The wire of scenarios about extensions: the suite chooses the version."""
@@ -123,7 +124,7 @@ class Suite:
 
     def play(self, case: Case, command: str = "") -> Outcome:
         """Play one case, with our client where no other command is named."""
-        words = ["client", "--command", command or f"{sys.executable} {CLIENT}", "--scenario", case.scenario]
+        words = ["client", "--command", command or shlex.join(python_program(CLIENT)), "--scenario", case.scenario]
         words += ["--timeout", "30000", "--verbose", "-o", "out"]
         if case.wire != EXTENSION:
             words += ["--spec-version", case.wire]

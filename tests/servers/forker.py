@@ -1,0 +1,101 @@
+"""Starts Python programs without importing their libraries each time: one process has imported them, and forks.
+
+    forker.py SOCKET
+
+Whoever connects sends its three streams and, as one line of JSON, what is to be run: `argv`, `env` and `cwd`
+(forked.py does that). The program ends when the line is closed; otherwise its exit code is the last thing sent.
+Ends itself with SIGTERM.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import runpy
+import signal
+import socket
+import sys
+import threading
+import traceback
+
+IMPORTED = (
+    *("mcp", "mcp.server.mcpserver", "mcp.server.streamable_http", "mcp.server.sse"),
+    *("uvicorn", "uvicorn.lifespan.on", "uvicorn.protocols.http.auto", "starlette.applications", "sse_starlette"),
+    *("rich.console", "rich.logging", "anyio._backends._asyncio", "argparse", "sdk_serving"),
+    *("mcp_studio.studio", "mcp_studio.schema.form", "mcp_studio.transport.http", "mcp_studio.auth.signin", "httpx2"),
+)
+"""What the programs of the tests import: the slow ones of it, as far as they are installed."""
+
+
+def main(path: str) -> None:
+    """Listen at once, import, and fork for whoever comes."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen(64)
+        gc.disable()
+        for name in IMPORTED:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+        gc.freeze()
+        gc.enable()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        while True:
+            line, _ = listening.accept()
+            if os.fork() == 0:
+                listening.close()
+                _play(line)
+            line.close()
+
+
+def _play(line: socket.socket) -> None:
+    """Be the program; does not return."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        argv = _take(line)
+        threading.Thread(target=_watch, args=(line,), daemon=True).start()
+        runpy.run_path(argv[0], run_name="__main__")
+        code = 0
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+        if isinstance(left.code, str):
+            print(left.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        with contextlib.suppress(OSError):
+            line.send(bytes([code & 0xFF]))
+        os._exit(code)
+
+
+def _take(line: socket.socket) -> list[str]:
+    """Take over streams, environment, folder and arguments."""
+    data, streams, _, _ = socket.recv_fds(line, 1 << 16, 3)
+    while not data.endswith(b"\n"):
+        data += line.recv(1 << 16)
+    wanted = json.loads(data)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(wanted["env"])
+    os.chdir(wanted["cwd"])
+    sys.argv = wanted["argv"]
+    sys.path[:1] = [os.path.dirname(sys.argv[0]), *filter(None, wanted["env"].get("PYTHONPATH", "").split(os.pathsep))]
+    return sys.argv
+
+
+def _watch(line: socket.socket) -> None:
+    """Whoever wanted it is gone."""
+    if not line.recv(1):
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
