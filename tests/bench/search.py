@@ -42,9 +42,9 @@ KEYS = {"name": "name", "description": "description", "inputSchema": "input_sche
 
 def catalogues(data: Path | None) -> tuple[list[Tool], list[str]]:
     """Tools, and questions about them."""
-    if data is None:
+    files = sorted(data.glob("*/tools.jsonl")) if data is not None else []
+    if not files:
         return made_up()
-    files = sorted(data.glob("*/tools.jsonl"))
     tools = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     asked = [
         json.loads(line)["query"]
