@@ -1,0 +1,50 @@
+"""The default method and rank_bm25 check each other: on one field both rank alike."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search import bm25
+from mcp_studio.search.document import Document
+from mcp_studio.search.inverted import Inverted
+from mcp_studio.search.method import Query
+from mcp_studio.search.okapi import Okapi
+from tests.search.test_inverted import okapi_idf
+
+WORDS = ["zorb", "quix", "flem", "gratt", "wumb", "plic", "drok"]
+K1, B = 1.5, 0.75
+"""What rank_bm25 has."""
+texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), min_size=6, max_size=14)
+
+
+@given(texts, st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True))
+@settings(max_examples=30, deadline=None)
+def test_on_one_field_the_default_method_ranks_as_rank_bm25_does(corpus: list[list[str]], asked: list[str]) -> None:
+    assume(all(2 * sum(word in text for text in corpus) < len(corpus) for word in asked))  # its idf is above 0
+    usual = sum(map(len, corpus)) / len(corpus)
+    one_field = ((1.0, usual, B),) * len(bm25._FIELDS)
+    documents = [
+        Document(Ref("tool", "_" * number, "_"), {"description": " ".join(text)})
+        for number, text in enumerate(corpus, 1)
+    ]
+    okapi, engine = Okapi(), bm25.Bm25()
+    engine._store = Inverted(okapi_idf)
+    with (
+        patch.object(bm25, "_FIELDS", one_field),
+        patch.object(bm25, "SATURATION", K1),
+        patch("mcp_studio.search.okapi.LEAST_IDF", -np.inf),
+    ):
+        okapi.add(documents)
+        engine.add(documents)
+        query = Query(" ".join(asked), limit=len(corpus))
+        theirs, ours = okapi.search(query), engine.search(query)
+    assert ours.total == theirs.total == sum(not set(asked).isdisjoint(text) for text in corpus)
+    best = max((hit.score for hit in theirs.hits), default=1.0)
+    expected = {hit.ref: hit.score / best for hit in theirs.hits}
+    assert {hit.ref: hit.score for hit in ours.hits} == pytest.approx(expected, rel=1e-5)
