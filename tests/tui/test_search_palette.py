@@ -112,7 +112,7 @@ def test_ways_servers_and_kinds_are_changed_by_keys_shown_and_kept() -> None:
             await stage.until(lambda: {hit.split(".")[0] for hit in hits(stage)} == {"beta"}, "one server")
             await stage.shows("beta · everything")
             await stage.press("ctrl+t", "ctrl+t")
-            await stage.shows("beta · resources", "Only beta (^s) and resources (^t)")
+            await stage.shows("beta · resources", "Only beta (^s) and resources (^t) are searched.")
             await stage.press("escape", "ctrl+f")
             await stage.shows("beta · resources", "regex")
             await stage.press("ctrl+s")

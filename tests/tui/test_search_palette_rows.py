@@ -184,7 +184,7 @@ def test_figures_and_notes() -> None:
     assert search_words.status(answer(total=3, of=1_260, ms=4.2, method="bm25")) == "3 of 1,260 · 4 ms · words"
     wrong = Answer(Question("(", "regex"), 60, problem=SearchProblem("No.", hint="Do.", at=1))
     assert (search_words.status(wrong), search_words.told(wrong.problem or SearchProblem(""))) == ("regex", "No. Do.")
-    notes = search_words.notes(answer(pending=1, method="hybrid", total=5_000, note="N."), (3, 9))
+    notes = search_words.notes(answer(pending=1, method="bm25", total=5_000, note="N."), (3, 9))
     assert notes == (
         "N. · 1 entry still being taken up · meaning is known of 3 of 9 so far · the first 1,000 can be looked through"
     )

@@ -25,6 +25,8 @@ class Searching:
         """What was asked last."""
         self.picked = False
         """The servers of the question were chosen from the list."""
+        self.complete = False
+        """Some answer looked at everything that there was: it is known what the best hits are."""
         self.told: set[str] = set()
         """What was said about ways of searching that cannot be used."""
 

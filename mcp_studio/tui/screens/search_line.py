@@ -11,7 +11,6 @@ from textual.events import Click
 from textual.message import Message
 from textual.widget import Widget
 
-from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.search_question import Question
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import cut
@@ -95,12 +94,16 @@ class SearchLine(Widget):
         return Content.assemble(*parts, *self._scope(self.size.width - x - _GAP, x + _GAP))
 
     def _scope(self, room: int, start: int) -> list[str | tuple[str, str]]:
-        what = self._question.what
-        where = cut(self._question.where, room - cell_len(what) - 3, more=glyphs().more)
-        if room < cell_len(what) + 8:
+        """Servers and kinds at the right end; what is no limit gives way first, then names of servers."""
+        what, dot = self._question.what, f" {glyphs().dot} "
+        wide = cell_len(self._question.where) + cell_len(dot) + cell_len(what)
+        if self._question.kind is None and wide >= room:
+            what = dot = ""
+        where = cut(self._question.where, room - cell_len(dot + what), more=glyphs().more)
+        if cell_len(where) < min(4, cell_len(self._question.where)):
             return []
-        wide = cell_len(where)
-        x = start + room - wide - 3 - cell_len(what)
-        self._spans += [(x, x + wide, "servers"), (x + wide + 3, start + room, "kinds")]
+        end = start + room
+        x = end - cell_len(where + dot + what)
+        self._spans += [(x, x + cell_len(where), "servers"), (end - cell_len(what), end, "kinds")]
         looks = ("$quiet" if self._question.servers is None else "b", "$quiet" if self._question.kind is None else "b")
-        return [" " * (x - start + _GAP), (where, looks[0]), (f" {glyphs().dot} ", "$quiet"), (safe(what), looks[1])]
+        return [" " * (x - start + _GAP), (where, looks[0]), (dot, "$quiet"), (what, looks[1])]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.widgets import Input
 
 from mcp_studio.safetext import safe
-from mcp_studio.search.found import Hit
+from mcp_studio.search.found import Found, Hit
 from mcp_studio.tui import late
 from mcp_studio.tui.screens import search_words
 from mcp_studio.tui.screens.search_asking import FEW, MANY, Answer
@@ -81,16 +81,25 @@ class SearchPalette(SearchBox):
         if answer.problem is not None:
             self._hits.show_stale(True)
         elif found is not None:
-            rows = rows_of(found.hits, answer.question.text)
             self._hits.show_stale(False)
             if not answer.again or before is None or before.found is None or before.found.hits != found.hits:
                 self._hits.empty = search_words.nothing(self._studio, found, answer.question, self._app.spell)
-                self._hits.set_rows(rows, keep=answer.again)
+                self._put(found, answer)
         self._draw_line()
         self._draw_rest()
         if self._asker.settled and self._then:
             then, self._then = self._then, ""
             self._act(then)
+
+    def _put(self, found: Found, answer: Answer) -> None:
+        """List what was found. Where more has come in meanwhile, the cursor stays on its row, and that in sight."""
+        rows, at_best = rows_of(found.hits, answer.question.text), self._hits.at_best
+        # What comes in when the index is made is no news: until it is complete the best hit is what matters.
+        self._hits.set_rows(rows, keep=answer.again and not (at_best and not self._kept.complete))
+        if answer.again and at_best:
+            self._hits.scroll_rows(0)
+            self._hits.show_cursor()
+        self._kept.complete |= not found.pending
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
         """Another hit: show what it takes."""

@@ -60,12 +60,12 @@ def _why(reasons: Sequence[Reason], description: str) -> Iterable[Part]:
         if number:
             yield f" {glyphs().dot} ", "$quiet"
         yield safe(reason.field, 30), "$quiet"
-        words = dict.fromkeys(safe(word, 60) for word in reason.words[:_WORDS])
+        words = list({word.casefold(): safe(word, 60) for word in reversed(reason.words[:_WORDS])}.values())[::-1]
         yield (f" {', '.join(words)}", "b") if words else ""
         text = " ".join(reason.text[:300].split())
         if text and text.strip("…")[:60] not in description[:_SEEN]:
             yield " “", "$quiet"
-            yield from _marked(safe(text, 160), list(words), "")
+            yield from _marked(safe(text, 160), words, "")
             yield "”", "$quiet"
     if len(reasons) > _REASONS:
         yield f" {glyphs().dot} {len(reasons) - _REASONS} more", "$quiet"

@@ -52,6 +52,11 @@ class HitList(VirtualList[Row]):
         self._seen(self.top + self.size.height - 1)
 
     @property
+    def at_best(self) -> bool:
+        """Whether the cursor is where it is put by itself."""
+        return self.cursor == self._nearest(0, 1)
+
+    @property
     def hit(self) -> Hit | None:
         """The hit under the cursor."""
         return self.row.hit if self.row is not None else None
@@ -63,7 +68,8 @@ class HitList(VirtualList[Row]):
             self.redraw()
 
     def _draw_hit(self, row: Row, width: int, selected: bool) -> Line:
-        pieces = draw(row, width)
+        mark: Piece = (glyphs().mark if selected else " ", "accent")
+        pieces = [mark, *draw(row, width - 1)]
         return [(text, "dim") for text, _ in pieces] if self.stale else pieces
 
 

@@ -71,7 +71,7 @@ def notes(answer: Answer | None, vectors: tuple[int, int], held: str = "") -> st
         entries = "entry" if found.pending == 1 else "entries"
         parts.append(f"{found.pending:,} {entries} still being taken up")
     done, whole = vectors
-    if done < whole and not {"semantic", "hybrid"}.isdisjoint((answer.question.method, *found.method.split("+"))):
+    if done < whole and answer.question.method == "auto":  # the others say so themselves
         parts.append(f"meaning is known of {done:,} of {whole:,} so far")
     if found.total > MANY and found.method != "used":
         parts.append(f"the first {MANY:,} can be looked through")
@@ -98,7 +98,8 @@ def _wider(question: Question, keys: Callable[[str], str]) -> str:
         limits.append(f"{question.where} ({keys('search-servers')})")
     if question.kind is not None:
         limits.append(f"{question.what} ({keys('search-kinds')})")
-    return f"Only {' and '.join(limits)} searched." if limits else ""
+    verb = "are" if len(limits) > 1 or question.kind is not None or len(question.servers or ()) > 1 else "is"
+    return f"Only {' and '.join(limits)} {verb} searched." if limits else ""
 
 
 def _no_catalogue(studio: Studio) -> str:
