@@ -28,7 +28,7 @@ _MOST_DIVIDERS = 4
 _MOST_INITIALS = 5
 _MANY = 500
 # What a word is worth where it stands.
-WHOLE, _BEGINS_WHOLE, _BEGINS, _PART_WHOLE, _PART, _INITIALS, _INITIALS_BEGIN, _INSIDE, _TITLE, _ELSEWHERE = (
+WHOLE, _BEGINS_WHOLE, _BEGINS, _PART_WHOLE, _PART, _INITIALS, _INITIALS_BEGIN, INSIDE, _TITLE, _ELSEWHERE = (
     24, 22, 20, 17, 15, 13, 12, 9, 6, 3,
 )  # fmt: skip
 _IN_ORDER = 2
@@ -149,7 +149,7 @@ def _with(texts: list[str], found: Graded, word: _Word, sure: bool = False) -> G
             grade = _INITIALS if initials + LAST in text else _INITIALS_BEGIN
         else:
             at = text.find(plain)
-            grade = _INSIDE if at < text.find(LAST) else _TITLE if at < text.find(TITLE) else _ELSEWHERE
+            grade = INSIDE if at < text.find(LAST) else _TITLE if at < text.find(TITLE) else _ELSEWHERE
         grades.append(grade)
     if before:
         grades = [grade + before[place] for place, grade in zip(places, grades, strict=True)]

@@ -21,7 +21,7 @@ def literal_reasons(row: Row, words: Sequence[str]) -> tuple[Reason, ...]:
     for word in words:
         folded = fold(word)
         name = name or _name(row)
-        pieces = _in_name(name, word, folded)
+        pieces = in_name(name, word, folded)
         if pieces:
             _keep(found, "name", "", pieces)
             continue
@@ -47,7 +47,7 @@ def _name(row: Row) -> str:
     return ref.name[:LONGEST_NAME] if ref.kind in ("tool", "prompt") else fields(row.document).name
 
 
-def _in_name(name: str, word: str, folded: str) -> tuple[str, ...]:
+def in_name(name: str, word: str, folded: str) -> tuple[str, ...]:
     """The pieces of a name that a word stands for: itself, its parts in other spelling, or parts by their initials."""
     if place := spot(name, folded):
         return (name[slice(*place)],)

@@ -52,16 +52,21 @@ def parts(name: str) -> list[str]:
 def row_of(document: Document) -> Row:
     """Read a document."""
     ref, found = document.ref, fields(document)
-    name, folded = found.name[:LONGEST_NAME], fold(found.name[:LONGEST_NAME])
-    its_parts = parts(name)
-    initials = "".join(part[0] for part in its_parts if part.isascii()).upper()
-    initials = "".join(part[0] for part in its_parts if part.isascii()).upper()
-    of_name = f"{NAME}{folded}{END}{''.join(PART + part for part in its_parts)}{LETTERS}{initials}{LAST}"
     arguments = " ".join(one.name for one in found.parameters[:20])[:_LONGEST_ARGUMENTS]
     rest = (found.server, found.uri[:_LONGEST_ADDRESS], *found.tags, arguments, found.description[:LONGEST_TEXT])
     title = fold(found.title[:_LONGEST_TITLE]) + TITLE
     text = encoded("\n".join((title, *(fold(one) for one in rest if one))))[:LONGEST_TEXT]
-    return Row(ref.server, ref.name, ref.kind, encoded(of_name) + text, document)
+    return Row(ref.server, ref.name, ref.kind, of_name(found.name) + text, document)
+
+
+def of_name(name: str) -> str:
+    """What a row's text begins with: `NAME name END PART part …, LETTERS INITIALS LAST`, `encoded`."""
+    name = name[:LONGEST_NAME]
+    its_parts = parts(name)
+    own = its_parts if name.isascii() else [part for part in its_parts if part.isascii()]
+    initials = "".join([part[0] for part in own]).upper()
+    divided = PART.join(["", *its_parts])
+    return encoded(f"{NAME}{fold(name)}{END}{divided}{LETTERS}{initials}{LAST}")
 
 
 def parts_of(row: Row) -> list[str]:

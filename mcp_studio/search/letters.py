@@ -1,0 +1,187 @@
+"""Narrowing a list that is shown, letter by letter: at once, on the loop, whatever an index knows by then.
+
+It reads as `substring` does, over all rows of the list: those that have no name, and duplicates, are rows as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.document import Document
+from mcp_studio.search.grades import INSIDE, Graded, Pool, everything, graded, in_order
+from mcp_studio.search.literal import in_name
+from mcp_studio.search.method import LONGEST
+from mcp_studio.search.names import END, LONGEST_NAME, PART, TITLE, Row, encoded, fold, of_name, parts, parts_of
+from mcp_studio.search.stems import stem
+from mcp_studio.search.substring import MOST_WORDS
+
+_LONGEST_TEXT = 500
+"""Characters of a description that are looked at."""
+_ELSEWHERE = 3
+_FORM = 14
+"""What another form of a word is worth that is a part of a name: little less than a part that begins with it."""
+_NO_DOCUMENT = Document(Ref("tool", "", ""), {})
+"""Nothing here looks into the documents of rows."""
+
+
+class Narrowed(NamedTuple):
+    """What is left of a list."""
+
+    places: Sequence[int]
+    """The best first: names that are it, begin with it, have it; then titles, then the rest as it was listed."""
+    named: bool
+    """There is a name that has all of it."""
+
+
+class _Found(NamedTuple):
+    """Rows with the grades of all words added up, and with the least of them."""
+
+    graded: Graded
+    least: Sequence[int]
+
+
+class Letters:
+    """Finds rows of a list by what is typed.
+
+    Args:
+        entries: the rows, in their order.
+        before: what it has read is not read again.
+    """
+
+    def __init__(self, entries: Sequence[Entry], before: Letters | None = None) -> None:
+        known = before._read if before is not None else {}
+        self._entries = entries
+        self._read = {id(entry): known[id(entry)] for entry in entries if id(entry) in known}
+        self._unread = [entry for entry in entries if id(entry) not in known]
+        self._pool: Pool | None = None
+        self._before: tuple[list[str], _Found] | None = None
+
+    def read(self, most: int) -> bool:
+        """Read so many rows ahead of the first question, which reads the rest; whether there are more."""
+        now, self._unread = self._unread[:most], self._unread[most:]
+        self._read.update((id(entry), (entry, _row(entry))) for entry in now)
+        return bool(self._unread)
+
+    @property
+    def pool(self) -> Pool:
+        """All rows as they are compared."""
+        if self._pool is None:
+            self.read(len(self._unread))
+            rows = [self._read[id(entry)][1] for entry in self._entries]
+            self._pool = Pool(rows, [row.text for row in rows])
+        return self._pool
+
+    def find(self, text: str) -> Narrowed:
+        """The rows in which every word stands, or in whose name another form of it does."""
+        words = words_of(text)
+        if not words:
+            return Narrowed(range(len(self.pool.rows)), True)
+        if self._before is None or self._before[0] != words[:-1]:
+            self._before = words[:-1], self._having(words[:-1])
+        found = self._with(self._before[1], words[-1], first=len(words) == 1)
+        ordered = in_order(self.pool, found.graded, words)
+        return Narrowed(self._sorted(ordered), max(found.least, default=0) >= INSIDE)
+
+    def _having(self, words: Sequence[str]) -> _Found:
+        found = _Found(everything(self.pool), ())
+        for number, word in enumerate(words):
+            found = self._with(found, word, first=not number)
+        return found
+
+    def _with(self, found: _Found, word: str, *, first: bool) -> _Found:
+        """Those that have a word too."""
+        places = found.graded.places
+        now = self._graded(Graded(places, [0] * len(places)), word)
+        if first:
+            return _Found(now, now.grades)
+        before = dict(zip(places, zip(found.graded.grades, found.least, strict=True), strict=True))
+        sums = [before[place][0] + grade for place, grade in zip(now.places, now.grades, strict=True)]
+        least = [min(before[place][1], grade) for place, grade in zip(now.places, now.grades, strict=True)]
+        return _Found(Graded(now.places, sums), least)
+
+    def _graded(self, rows: Graded, word: str) -> Graded:
+        """How well each has a word; those that have it in no form are left out."""
+        found = graded(self.pool, rows, [word])
+        form, texts = form_of(word), self.pool.texts
+        if not form and "." not in word:
+            return found
+        grades = dict(zip(found.places, found.grades, strict=True))
+        if "." in word:  # of a name's beginning behind its server only names were found
+            plain = encoded(fold(word))
+            grades = {place: _ELSEWHERE for place in rows.places if plain in texts[place]} | grades
+            grades = self._of_server(rows, word) | grades
+        begins = PART + form.rstrip("i")
+        for place in rows.places if form else ():
+            if begins in texts[place] and grades.get(place, 0) < _FORM and self._has_form(place, form):
+                grades[place] = _FORM
+        places = sorted(grades)
+        return Graded(places, [grades[place] for place in places])
+
+    def _has_form(self, place: int, form: str) -> bool:
+        return any(stem(part) == form for part in parts_of(self.pool.rows[place]))
+
+    def _of_server(self, rows: Graded, word: str) -> dict[int, int]:
+        """`server.word`: the rows of a server that have a word."""
+        server, _, rest = word.partition(".")
+        places = [place for place in rows.places if self.pool.rows[place].server.lower() == server.lower()]
+        if not server or not rest:
+            return {}
+        found = graded(self.pool, Graded(places, [0] * len(places)), [rest])
+        return dict(zip(found.places, found.grades, strict=True))
+
+    def _sorted(self, found: Graded) -> list[int]:
+        groups: dict[int, list[int]] = {}
+        for place, grade in zip(found.places, found.grades, strict=True):
+            groups.setdefault(grade, []).append(place)
+        texts = self.pool.texts
+        ordered: list[int] = []
+        for grade in sorted(groups, reverse=True):
+            group = groups[grade]
+            ordered += sorted(group, key=lambda place: texts[place].index(END)) if grade >= INSIDE else group
+        return ordered
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text that are looked for."""
+    return [word for word in dict.fromkeys(text[:LONGEST].split()) if fold(word)][:MOST_WORDS]
+
+
+def form_of(word: str) -> str:
+    """What all forms of a word have in common; nothing where it is the word itself."""
+    folded = fold(word)
+    form = stem(folded)
+    return "" if form == folded else form
+
+
+def name_of(entry: Entry) -> str:
+    """What an entry is called in a list; foreign, unsanitized."""
+    if entry.ref.kind in ("tool", "prompt"):
+        return entry.ref.name
+    return entry.view.title or entry.view.name or entry.ref.name
+
+
+def pieces_of(name: str, words: Iterable[str]) -> tuple[str, ...]:
+    """The pieces of a name that words stand for, as they stand there."""
+    return tuple(dict.fromkeys(piece for word in words for piece in _pieces(name[:LONGEST_NAME], word)))
+
+
+def _pieces(name: str, word: str) -> tuple[str, ...]:
+    if found := in_name(name, word, fold(word)):
+        return found
+    form = form_of(word)
+    return tuple(part for part in parts(name) if form and stem(part) == form)
+
+
+def _row(entry: Entry) -> Row:
+    ref, view = entry.ref, entry.view
+    server, name, kind = ref.server, ref.name, ref.kind
+    own = "" if view.name == name else view.name[:LONGEST_NAME]
+    rest = f"{server[:LONGEST_NAME]}.{name[:LONGEST_NAME]} {own} {view.description[:_LONGEST_TEXT]}"
+    # Folding is what takes most of the time, of which there is little: ten thousand rows at the first letter.
+    rest = rest.lower() if rest.isascii() and rest.isprintable() else encoded(fold(rest))
+    title = view.title
+    title = encoded(fold(title[:LONGEST_NAME])) if title else ""
+    return Row(server, name, kind, f"{of_name(name_of(entry))}{title}{TITLE}{rest}", _NO_DOCUMENT)

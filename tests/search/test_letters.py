@@ -1,0 +1,114 @@
+"""Narrowing a list that is shown, letter by letter."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.protocol.views import ResourceView, ToolView
+from mcp_studio.search.letters import Letters, form_of, pieces_of, words_of
+
+
+def tool(name: str, description: str = "", server: str = "github", **more: str) -> Entry:
+    return Entry(Ref("tool", server, name), ToolView({"name": name, "description": description, **more}))
+
+
+TOOLS = (
+    tool("list_issues", "Lists what was reported."),
+    tool("issue_write", "Create or change an issue."),
+    tool("search_code", "Find issues in code."),
+    tool("getFileContents", "Reads a text."),
+    tool("query", "Ask a database.", server="sqlite"),
+    tool("", "Has no name, yet it reports issues."),
+    tool("Straße", "A street."),
+    tool("echo", title="Issue an echo"),
+)
+
+
+def found(text: str, entries: tuple[Entry, ...] = TOOLS) -> list[str]:
+    return [entries[place].ref.name for place in Letters(entries).find(text).places]
+
+
+def test_names_that_are_it_come_first_then_beginnings_then_parts_then_the_rest() -> None:
+    names = ("reissued", "an_issue", "issue_write", "issues", "issue")
+    assert found("issue", tuple(map(tool, names))) == ["issue", "issue_write", "issues", "an_issue", "reissued"]
+    assert found("issue") == ["issue_write", "list_issues", "echo", "search_code", ""]
+
+
+def test_every_word_must_stand_somewhere() -> None:
+    assert found("issue change") == ["issue_write"]
+    assert found("issue nowhere") == []
+    assert found(" \n ") == [entry.ref.name for entry in TOOLS]
+
+
+def test_other_forms_of_a_word_and_other_ways_to_write_a_name_are_the_same() -> None:
+    assert found("writing issues") == ["issue_write"]
+    assert found("queries") == ["query"]
+    assert found("get_file") == found("gfc") == found("GETFILE") == ["getFileContents"]
+    assert found("STRASSE") == ["Straße"]
+
+
+def test_servers_are_found_and_names_behind_them() -> None:
+    assert found("sqlite") == found("sqlite.") == found("sqlite.que") == found("SQLITE.uery") == ["query"]
+    assert found("github.issue") == ["issue_write", "list_issues", "echo", "search_code", ""]
+    assert found("other.issue") == []
+
+
+def test_whether_a_name_has_it_is_told() -> None:
+    letters = Letters(TOOLS)
+    told = {text: letters.find(text).named for text in ("issue", "issue write", "issue reported", "reads", "nowhere")}
+    assert told == {"issue": True, "issue write": True, "issue reported": False, "reads": False, "nowhere": False}
+
+
+def test_duplicates_and_resources_are_rows_as_well() -> None:
+    kind: EntryKind = "resource"
+    notes = Entry(Ref(kind, "demo", "demo://notes/1"), ResourceView({"name": "note", "uri": "demo://notes/1"}))
+    titled = Entry(notes.ref, ResourceView({"name": "x", "title": "My note", "uri": "demo://notes/1"}))
+    same = (notes, titled, notes)
+    assert list(Letters(same).find("note").places) == [0, 2, 1]
+    assert list(Letters(same).find("demo://").places) == [0, 1, 2]
+
+
+def test_what_was_read_ahead_or_before_is_found_as_what_was_not() -> None:
+    first = Letters(TOOLS[:4])
+    assert first.read(3) and not first.read(3)
+    again = Letters(TOOLS, first)
+    assert list(again.find("issue").places) == list(Letters(TOOLS).find("issue").places)
+
+
+def test_marks_an_index_puts_between_parts_are_found_nowhere_in_foreign_text() -> None:
+    hostile = tool("zzz", "\x1fissue\x1e\x1dissue\x1c")
+    assert found("issue", (hostile, tool("an_issue")))[0] == "an_issue"
+
+
+def test_the_pieces_of_a_name_that_were_asked_for_are_told() -> None:
+    assert pieces_of("getFileContents", ["file", "get_con"]) == ("File", "get", "Con")
+    assert pieces_of("list_issue", ["issues"]) == ("issue",)
+    assert pieces_of("list_issue", ["nowhere"]) == ()
+    assert form_of("issue") == form_of("issues") != "" and form_of("db") == ""
+    assert words_of("a  a b") == ["a", "b"]
+
+
+@given(st.lists(st.tuples(st.text("abcs d_", max_size=6), st.text("abcs d", max_size=6))), st.text("abcs ", max_size=6))
+def test_typing_finds_what_asking_at_once_finds_and_all_that_has_the_words(
+    texts: list[tuple[str, str]], asked: str
+) -> None:
+    entries = [tool(name, text, server="") for name, text in texts]
+    typed = Letters(entries)
+    places = [list(typed.find(asked[:end]).places) for end in range(len(asked) + 1)][-1]
+    assert places == list(Letters(entries).find(asked).places) and len(set(places)) == len(places)
+    has = {at for at, (name, text) in enumerate(texts) if all(word in f"{name}\n{text}" for word in words_of(asked))}
+    assert has <= set(places)
+
+
+def test_ten_thousand_rows_are_in_the_same_order_whatever_was_read_when() -> None:
+    names = [f"{verb}_{noun}_{at}" for at in range(60) for verb in ("get", "list") for noun in ("issue", "file")]
+    entries = [tool(name) for name in names]
+    whole = Letters(entries)
+    random.Random(1).shuffle(names)
+    for text in ("iss", "get file", "files 1"):
+        assert list(Letters(entries, whole).find(text).places) == list(whole.find(text).places)
