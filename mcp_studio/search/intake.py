@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import chain, islice
+from typing import Any
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
@@ -117,14 +118,18 @@ class Intake:
         with self._turn:
             return guarded(self.offer, "it searched", lambda: method.search(query))
 
-    def close(self) -> None:
-        """Let the method go, and all who wait for it."""
+    def stop(self) -> Callable[[], None]:
+        """Let the method go, and all who wait for it; gives what calls its `close`, which may take any time."""
         method = self.method
         if self.problem is None:
             self._break(SearchProblem(CLOSED))
-        if method is not None and callable(end := getattr(method, "close", None)):
+        end: Any = getattr(method, "close", None)
+
+        def close() -> None:
             with suppress(SearchProblem):
                 guarded(self.offer, "it was closed", end)
+
+        return close if callable(end) else lambda: None
 
     def _give(self, method: Method, batch: Mapping[Ref, tuple[bool, Document | None]]) -> None:
         removed = [ref for ref, (gone, _) in batch.items() if gone]

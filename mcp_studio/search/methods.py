@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Callable, Collection, Sequence
+from concurrent import futures
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -161,10 +162,13 @@ class Methods:
             self._closed = True
         for lane, _ in tuple(self._apart.values()):
             lane.close(within)
-        for intake in tuple(self._intakes.values()):
-            intake.close()
-        for _, desk in tuple(self._apart.values()):
-            desk.close(within)
+        for name, intake in tuple(self._intakes.items()):
+            close, desk = intake.stop(), self.desk(name)
+            if desk is None:
+                close()
+            else:
+                futures.wait((desk.ask(close),), within)
+                desk.close(within)
 
     def _info(self, offer: Offer) -> MethodInfo:
         intake = self._intakes.get(offer.name)

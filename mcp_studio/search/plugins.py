@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from mcp_studio.catalog.ref import Ref
@@ -17,6 +18,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 _MOST = 50
 """Plug-ins that are looked at."""
+_MOST_HITS = 100_000
+"""Hits of one answer that are looked at."""
 _LONGEST = 2_000
 """Characters of a note or of a reason's text."""
 _WORDS = 50
@@ -42,6 +45,9 @@ class MethodFailed(SearchProblem):
     """Code of a method raised, or gave nonsense."""
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, hint="Other methods are not concerned.")
 
 
 def entry_points(taken: Iterable[str]) -> dict[str, Offer]:
@@ -74,9 +80,7 @@ def guarded(offer: Offer, doing: str, work: Callable[[], T]) -> T:
     except Exception as problem:  # foreign code: the one place where anything is caught
         log.warning("%s failed while %s", offer.words, doing, exc_info=problem)
         said = safe(f"{type(problem).__name__}: {problem}", 200)
-        raise MethodFailed(
-            f"{offer.words} failed while {doing}: {said}.", hint="Other methods are not concerned."
-        ) from None
+        raise MethodFailed(f"{offer.words} failed while {doing}: {said}.") from None
 
 
 def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], bool]) -> Answer:
@@ -85,10 +89,14 @@ def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], bool
     Raises:
         MethodFailed: it is none.
     """
+    return guarded(offer, "its answer was read", lambda: _checked(offer, answer, query, known))
+
+
+def _checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], bool]) -> Answer:
     try:
         hits, total, note = answer
         best: dict[Ref, Scored] = {}
-        for hit in hits:
+        for hit in islice(hits, _MOST_HITS):
             ref, score, reasons = hit
             kind, server, name = ref
             ref, score = Ref(kind, server, name), float(score)
@@ -99,9 +107,7 @@ def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], bool
         ordered = sorted(best.values(), key=order)
         return Answer(ordered[: query.limit], max(int(total), len(ordered)), str(note)[:_LONGEST])
     except (TypeError, ValueError, AttributeError, OverflowError):
-        raise MethodFailed(
-            f"{offer.words} gave an answer that is none.", hint="Other methods are not concerned."
-        ) from None
+        raise MethodFailed(f"{offer.words} gave an answer that is none.") from None
 
 
 def order(hit: Scored) -> tuple[float, str, str, str]:

@@ -15,17 +15,19 @@ from tests.search.index_kit import Make, Plug, package, searching
 
 
 @pytest.fixture
-def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plug:
+def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Plug]:
     """Installs a package with methods for this test: `plug(name, code, "initials = name:Initials", ...)`."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
+    installed: list[str] = []
 
     def install(name: str, code: str, *methods: str) -> None:
-        assert name not in before
-        monkeypatch.delitem(sys.modules, name, raising=False)
+        assert name not in sys.modules
+        installed.append(name)
         package(tmp_path, name, code, methods)
 
-    return install
+    yield install
+    for name in installed:
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture
@@ -34,7 +36,8 @@ def indexes() -> Generator[Make]:
     made: list[SearchIndex] = []
 
     def make(catalog: Catalog | None = None, **more: Any) -> SearchIndex:
-        made.append(SearchIndex(catalog, **{"semantic": False, **more}))
+        given: dict[str, Any] = {"semantic": False, **more}
+        made.append(SearchIndex(catalog, **given))
         return made[-1]
 
     yield make
