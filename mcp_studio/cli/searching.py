@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import replace
+from importlib import import_module
 
 from mcp_studio.catalog.ref import KINDS
 from mcp_studio.cli.options import Options
@@ -17,6 +18,7 @@ from mcp_studio.search import auto
 from mcp_studio.search.method import SearchProblem
 from mcp_studio.search.methods import OWN
 from mcp_studio.search.plugins import entry_points
+from mcp_studio.search.regex import compiled
 
 MOST = 1_000
 """Hits that can be asked for."""
@@ -59,9 +61,7 @@ def _check(method: str, text: str) -> None:
         hint = " ".join(filter(None, (nearest(method, known), f"There are {', '.join(known)}.")))
         raise UsageError(f"There is no search method `{method}`.", hint=hint)
     if method in _MEANING:
-        from mcp_studio.search.model import available
-
-        fine, why = available()
+        fine, why = import_module("mcp_studio.search.model").available()
         if not fine:
             raise UsageError(why)
     if method == "regex" and text:
@@ -69,8 +69,6 @@ def _check(method: str, text: str) -> None:
 
 
 def _check_pattern(text: str) -> None:
-    from mcp_studio.search.regex import compiled
-
     try:
         compiled(text)
     except SearchProblem as problem:

@@ -64,7 +64,11 @@ def search(
         meaning: whether meaning is known well enough to be mixed in; asked where that would help.
         strength: how much something is used, from 0 to 1.
     """
-    asked = pieces(query.text)
+    asked, text = pieces(query.text), query.text.strip()
+    if "." in text or "__" in text:
+        names = ask("substring", query)
+        if names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
+            return Served(names, "substring")  # an address in full
     by_words = "hybrid" if several(asked, query.text) and meaning() else "bm25"
     found = ask(by_words, query)
     if len(asked) > MOST_WORDS and len(found.hits) >= ENOUGH:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from mcp_studio.catalog.ref import KINDS, EntryKind
@@ -96,7 +96,7 @@ def _lines(found: Found) -> list[str]:
     lines: list[str] = []
     for row, line, hit in zip(rows, table(rows), found.hits, strict=True):
         lines.append(line)
-        if why := " · ".join(said(reason, row[-1]) for reason in hit.reasons):
+        if why := " · ".join(said(reason, row[-1]) for reason in _telling(hit.reasons)):
             lines.append(f"    {why}")
         elif hit.used is not None and hit.used.count:
             lines.append(f"    used {hit.used.count:,} times" if hit.used.count > 1 else "    used once")
@@ -114,12 +114,24 @@ def _row(hit: Hit) -> tuple[str, ...]:
     return address, ref.kind, risk, f"(remembered) {about}".rstrip() if entry.remembered else about
 
 
+def _telling(reasons: Sequence[Reason]) -> Iterator[Reason]:
+    """Without titles that say the same as names."""
+    known: set[tuple[str, ...]] = set()
+    for reason in reasons:
+        words = tuple(word.casefold() for word in reason.words)
+        if reason.field != "title" or words not in known:
+            yield reason
+        known.add(words)
+
+
 def said(reason: Reason, shown: str = "") -> str:
     """A reason in a few words: the field, and what of it matched, or stands round it where that is not `shown`."""
     words = ", ".join(safe(word, _ABOUT) for word in reason.words)
     if reason.text == "similar":
         words = f"{words} (similar)"
-    elif reason.text and (reason.field not in _LINES or "(asked:" in reason.text) and reason.text not in shown:
+    elif (
+        reason.text and (reason.field not in _LINES or "(asked:" in reason.text) and reason.text.strip("…") not in shown
+    ):
         words = safe(reason.text, 2 * _ABOUT)
     return f"{reason.field}: {words}" if words else reason.field
 

@@ -1,4 +1,4 @@
-"""Where nobody chose a method, a name that is nearly right goes before what only means something alike."""
+"""Where nobody chose a method: addresses in full, and names that are nearly right."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ def asked(by_words: list[Scored]) -> list[str]:
 def test_a_name_that_is_nearly_right_goes_before_what_only_means_something_alike() -> None:
     assert asked(MEANT)[0] == "list_books"
     assert asked([])[0] == "list_books"
+
+
+def test_an_address_in_full_finds_exactly_that() -> None:
+    method = {"substring": Answer(SIMILAR, 1), "bm25": Answer(WORDED, 1)}
+    for text, found in (("b.list_books", 1), ("mcp__b__list_books", 1), ("b.list_book", 2)):
+        served = search(Query(text), lambda name, _: method[name], meaning=lambda: False)
+        assert len(served.answer.hits) == found
 
 
 def test_a_word_that_was_found_goes_before_it() -> None:
