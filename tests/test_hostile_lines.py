@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[int, str]] = {
     "list resources": (0, "Text." + MARK),
     "list templates": (0, "Notes by name." + MARK),
     "list prompts": (0, "A greeting." + MARK),
+    "search gives back --method substring": (0, "Gives back what it gets." + MARK),
     "call rich": (0, "embedded" + MARK),
     "call page": (0, MARK),
     "call data": (0, "structured" + MARK),
