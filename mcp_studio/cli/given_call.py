@@ -36,6 +36,8 @@ class Given(NamedTuple):
         value = None if self.ref.kind == "resource" else self.arguments
         hidden = self.hidden | secret_places(self.form, value)
         studio.memory.history.follow(call, self.ref, value, origin="command line", hidden=hidden)
+        if self.ref.kind == "template":  # the studio knows of the address that came of it only
+            studio.usage.ran(self.ref)
         return call
 
 

@@ -223,6 +223,8 @@ class Calling:
         self._calls.put(opened.key, call)
         call.changed.connect(self._call_changed)
         self._studio.memory.history.follow(call, opened.entry.ref, value, origin="studio", hidden=secret)
+        if opened.entry.ref.kind == "template":  # the studio knows of the address that came of it only
+            self._studio.usage.ran(opened.entry.ref)
         self._show_result()
 
     @property
