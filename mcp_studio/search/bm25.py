@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
+import numpy as np
+
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.inverted import Inverted, Weighed
-from mcp_studio.search.method import Answer, Query, Scored
-from mcp_studio.search.question import Asked, analyse
+from mcp_studio.search.method import Answer, Query, Scope, Scored
+from mcp_studio.search.question import Asked, analyse, read
+from mcp_studio.search.slots import Scores
 from mcp_studio.search.stems import stem
 from mcp_studio.search.tokens import words
 
 NAME_SHARE = 0.3
 """What a name adds that the question covers wholly; the best words alone are 1."""
-SATURATION = 1.2
+PARTS = 0.5
+"""What the best sentence of a question counts beside the whole."""
+WHOLE = 4.0
+"""A sentence counts whole whose best hit has at least this part of what the whole question's best hit has."""
+SATURATION = 0.9
 """How slowly more of the same word adds less."""
 
 
@@ -38,20 +45,30 @@ class Bm25:
 
     def search(self, query: Query) -> Answer:
         """Answer a question; the total counts the documents with any of its words."""
-        asked = analyse(query.text, self, query.typing)
+        asked = read(query.text, self, query.typing)
         store = self._store
-        scores = store.scores(self._worth(asked), query.scope)
-        best = scores.max(initial=0.0)
+        scores = store.scores(self._worth(asked.whole), query.scope)
+        best = float(scores.max(initial=0.0))
         if best <= 0:
             return Answer((), 0)
-        name: dict[str, float] = {}
-        for one in asked:
-            for word, weight in one.words.items():
-                name[word] = max(name.get(word, 0.0), weight)
         found = scores > 0
-        total = (scores / best + NAME_SHARE * store.covered(name)) * found
-        hits, count = store.best(total, query.limit)
+        total = scores / best
+        if asked.parts:
+            total += PARTS * (self._parts(asked.parts, query.scope, best) - total)
+        total += NAME_SHARE * store.covered(_named(asked.whole))
+        hits, count = store.best(total * found, query.limit)
         return Answer([Scored(ref, score) for ref, score in hits], count)
+
+    def _parts(self, parts: Iterable[list[Asked]], scope: Scope, best: float) -> Scores:
+        """For each document how well it answers the sentence that it answers best, 0 to 1."""
+        found = np.zeros(0)
+        for asked in parts:
+            scores = self._store.scores(self._worth(asked), scope)
+            most = float(scores.max(initial=0.0))
+            if most > 0:
+                scores *= min(1.0, most / best * WHOLE) / most
+            found = np.maximum(found, scores) if len(found) else scores
+        return found
 
     def marks(self, query: Query) -> frozenset[str]:
         """The words a question looks for, for `tokens.matching`."""
@@ -78,11 +95,11 @@ class Bm25:
             yield {word: one.weight * weight * min(1.0, top / idf(word)) for word, weight in one.words.items()}
 
     def _weighed(self, document: Document) -> Weighed:
-        read = fields(document)
-        counts = weights(read)
+        texts = fields(document)
+        counts = weights(texts)
         self._learn(counts)
         k = SATURATION
-        return Weighed(document.ref, {w: tf * (k + 1) / (tf + k) for w, tf in counts.items()}, words(read.name))
+        return Weighed(document.ref, {w: tf * (k + 1) / (tf + k) for w, tf in counts.items()}, words(texts.name))
 
     def _learn(self, found: Iterable[str]) -> None:
         for word in found:
@@ -91,14 +108,23 @@ class Bm25:
                 self._forms[stem(word)].append(word)
 
 
+def _named(asked: Iterable[Asked]) -> dict[str, float]:
+    """How far each word covers a name that has it."""
+    found: dict[str, float] = {}
+    for one in asked:
+        for word, much in one.words.items():
+            found[word] = max(found.get(word, 0.0), much * min(1.0, one.weight))
+    return found
+
+
 # weight, length of an ordinary one in words, how much the length matters
 _FIELDS = (
-    (4.0, 4, 0.3),
+    (3.0, 4, 0.3),
     (3.0, 2, 0.0),
-    (1.0, 14, 0.4),
-    (1.0, 35, 0.6),
-    (0.6, 8, 0.5),
-    (0.4, 60, 0.6),
+    (1.5, 14, 0.4),
+    (0.6, 35, 0.6),
+    (0.7, 8, 0.5),
+    (0.5, 60, 0.4),
     (0.15, 8, 0.5),
 )
 

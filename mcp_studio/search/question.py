@@ -2,72 +2,48 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
-from mcp_studio.search import cjk
+from mcp_studio.search import cjk, glossary
 from mcp_studio.search.method import LONGEST
-from mcp_studio.search.tokens import CHUNK, dense_words
+from mcp_studio.search.tokens import CHUNK, chunk_words
+from mcp_studio.search.wordlists import ASIDE, CIRCUMSTANCE, FRAME, LOOKING, SAME, STOP, THEN
 
-ASIDE = 0.3
-"""What quoted text, paths, addresses and numbers count: they are what to do it with, seldom what to do."""
-GENERIC = 0.45
-"""What verbs count that every server's tools have."""
+BESIDE = 0.3
+"""What quoted text, paths, addresses and numbers count."""
+LOOK = 0.45
+"""What a verb of looking counts."""
+LATER = 0.7
+"""What words count that tell the circumstances."""
 FORM = 0.6
 """What another form of a word counts."""
-SAME = 0.3
+OTHER = 0.5
 """What another word for the same counts."""
-JOINED = 0.7
-SPLIT = 0.8
-SPELT_OUT = 0.7
-SINGLE = 0.3
+JOINED = 0.3
+"""What two neighbours count that are one word elsewhere."""
+SPLIT = 0.5
+"""What the halves of a word count that hardly any document has."""
+RARE = 3
+"""In so many documents at most is a word that is taken for two."""
+COMMON = 3
+"""In so many documents at least is each of the two."""
+MEANT = 0.3
+"""What an English word counts that a Chinese one may mean."""
+SECOND = 0.8
+"""What the further English words for it count of that."""
+SINGLE = 0.7
 """What a single character of a script without spaces counts."""
-MOST_GROUPS = 64
+BEGINNING = 0.6
+"""What a word counts that begins with what is being typed."""
+MOST_ASKED = 64
 MOST_BEGINNINGS = 12
-
-_ASIDE = re.compile(
-    r"""https?://\S+|www\.\S+|[\w.+-]+@[\w-]+\.[\w.]+|<[^<>\n]{1,60}>|"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」"""
-    r"""|`[^`\n]{1,300}`|(?<!\w)'[^'\n]{1,300}'(?!\w)|‘[^’\n]{1,300}’(?!\w)|(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\][\w.\-]+)+[/\\]?"""
-    r"""|\b[\w-]+\.(?:[a-z]{2,4}|mp[34])\b|\b(?=\w*[0-9])(?=\w*[A-Za-z])[\w-]{8,}\b|(?<![\w.])[#$€£]?[0-9][0-9.,:%/\-]*(?![A-Za-z_])"""
-)
-_STOP = frozenset(
-    "a an the this that these those my our your his her its their me us you him them i we he she it they am is are was"
-    " were be been being do does did doing have has had having will would shall should can could may might must of in"
-    " on at to for from by with about into onto over under as and or but if then than so such both each every all any"
-    " some no not only own same too very just also please help want need like let s t d ll re ve m don there here what"
-    " which who whom whose when where why how hi hello thanks thank kindly could would lets what's next after finally"
-    " first firstly secondly lastly second third additionally besides furthermore moreover once via per out up down"
-    " given using use named called specific certain new".split()
-)
-_GENERIC = frozenset(
-    "show get list find fetch retrieve give tell display view see look check make create add new set update read"
-    " provide return information info details detail data".split()
-)
-_SAME: dict[str, tuple[str, ...]] = {}
-_GROUPS = (
-    "delete remove",
-    "create add new",
-    "get retrieve fetch",
-    "list show",
-    "update modify edit change",
-    "search find lookup",
-    "send post",
-    "run execute",
-)
-for _group in _GROUPS:
-    for _word in _group.split():
-        _SAME[_word] = tuple(other for other in _group.split() if other != _word)
-_SHORT = {
-    "pr": "pull request",
-    "prs": "pull request",
-    "repo": "repository",
-    "repos": "repository",
-    "org": "organization",
-    "k8s": "kubernetes",
-    "db": "database",
-}
+MOST_PARTS = 8
+SHORTEST_PART = 2
+"""Words that a sentence has at least that may ask for a thing of its own."""
+_LONGEST_SPLIT = 40
 
 
 class Vocabulary(Protocol):
@@ -81,7 +57,7 @@ class Vocabulary(Protocol):
         """Words of the same stem."""
         ...
 
-    def beginning(self, prefix: str, most: int) -> list[str]:
+    def beginning(self, prefix: str, most: int) -> Sequence[str]:
         """Words that begin so, those of the most documents first."""
         ...
 
@@ -94,46 +70,155 @@ class Asked(NamedTuple):
     """What may stand for it, and how well."""
 
 
+class Question(NamedTuple):
+    """What a question asks for."""
+
+    whole: list[Asked]
+    parts: list[list[Asked]]
+    """The same for each of its sentences, where there are several: they may ask for one thing each."""
+    dense: bool = False
+    """Whether some of it is written without spaces."""
+
+
+class _Term(NamedTuple):
+    part: int
+    weight: float
+    word: str
+    english: tuple[str, ...] = ()
+    """What a Chinese word may be in English."""
+
+
 def analyse(text: str, vocabulary: Vocabulary, typing: bool = False) -> list[Asked]:
     """What a question asks for, in its order, each thing once."""
-    found: dict[str, Asked] = {}
-    ordinary: list[str] = []
-    for word, weight in _weighed(text[:LONGEST]):
-        if word in _STOP:
+    return read(text, vocabulary, typing).whole
+
+
+def read(text: str, vocabulary: Vocabulary, typing: bool = False) -> Question:
+    """What a question and its sentences ask for.
+
+    Args:
+        text: the question; what comes after `LONGEST` characters is left out.
+        vocabulary: which words there are at all.
+        typing: the last word may be the beginning of one.
+    """
+    terms = list(_terms(text[:LONGEST]))
+    telling = [term for term in terms if term.word not in STOP]
+    reader = _Reader(vocabulary)
+    if terms and text[-1:].isalnum() and len(text) <= LONGEST:
+        reader.beginning(terms[-1].word, typing)
+        if typing and terms[-1].word in STOP:
+            telling.append(terms[-1])
+    terms = telling or terms
+    parts: dict[int, list[_Term]] = {}
+    for term in terms:
+        parts.setdefault(term.part, []).append(term)
+    several = [part for part in parts.values() if len(part) >= SHORTEST_PART][:MOST_PARTS]
+    return Question(
+        reader.asked(terms),
+        [reader.asked(part) for part in several] if len(parts) > 1 else [],
+        any(cjk.is_dense(term.word[0]) for term in terms),
+    )
+
+
+def _terms(text: str) -> Iterator[_Term]:
+    """The words of a question in their order, with what they count by where they stand."""
+    aside = [match.span() for match in ASIDE.finditer(text)]
+    starts = [start for start, _ in aside]
+
+    def beside(place: int) -> bool:
+        at = bisect_right(starts, place) - 1
+        return at >= 0 and place < aside[at][1]
+
+    turns = [match.end() for match in THEN.finditer(text) if not beside(match.start())]
+    part, told, weight = 0, False, 1.0
+    for match in CHUNK.finditer(text):
+        chunk, here = match[0], bisect_right(turns, match.start())
+        if here != part:
+            part, told, weight = here, False, 1.0
+        inside = beside(match.start())
+        if chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0]):
+            yield from _dense(chunk, part, inside)
             continue
-        if cjk.is_dense(word[0]):
-            _put(found, word, weight * (SINGLE if len(word) == 1 else 1), {word: 1.0})
-            continue
-        if word in _GENERIC:
-            weight = min(weight, GENERIC)
-        _put(found, word, weight, _alike(word, vocabulary))
-        ordinary.append(word)
-    for one, other in pairwise(ordinary):
-        joined = one + other
-        if vocabulary.frequency(joined):
-            _put(found, joined, JOINED, {joined: 1.0})
-    return list(found.values())[:MOST_GROUPS]
+        for word in chunk_words(chunk):
+            if word in CIRCUMSTANCE:
+                weight = LATER if told else weight
+            told = told or (word not in STOP and word not in LOOKING)
+            yield _Term(part, BESIDE if inside else min(weight, LOOK) if word in LOOKING else weight, word)
+
+
+def _dense(chunk: str, part: int, inside: bool) -> Iterator[_Term]:
+    for english in glossary.english(chunk):
+        yield _Term(part, BESIDE if inside else MEANT, " ".join(english), english)
+    for run in FRAME.split(chunk):
+        for word in cjk.grams(run):
+            yield _Term(part, (BESIDE if inside else 1.0) * (SINGLE if len(word) == 1 else 1.0), word)
+
+
+class _Reader:
+    """Looks the words of one question up, each once."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._known: dict[str, dict[str, float]] = {}
+
+    def asked(self, terms: list[_Term]) -> list[Asked]:
+        """What these words ask for."""
+        found: dict[str, Asked] = {}
+        ordinary = [term for term in terms if not term.english and not cjk.is_dense(term.word[0])]
+        for term in terms:
+            _put(found, term.word, term.weight, self._alike(term))
+        for term in ordinary:
+            if term.weight > BESIDE:
+                for half in self._halves(term.word):
+                    _put(found, half, min(SPLIT, term.weight), self.alike(half))
+        for one, other in pairwise(ordinary):
+            joined = one.word + other.word
+            if self._vocabulary.frequency(joined):
+                _put(found, joined, JOINED, {joined: 1.0})
+        return list(found.values())[:MOST_ASKED]
+
+    def alike(self, word: str) -> dict[str, float]:
+        """What stands for a word: itself, its forms, other words for it."""
+        known = self._known.get(word)
+        if known is None:
+            known = {word: 1.0} if self._vocabulary.frequency(word) else {}
+            for form in self._vocabulary.forms(word):
+                known.setdefault(form, FORM)
+            for other in SAME.get(word, ()):
+                if self._vocabulary.frequency(other):
+                    known.setdefault(other, OTHER)
+            self._known[word] = known
+        return known
+
+    def beginning(self, word: str, typing: bool) -> None:
+        """Let the last word stand for those that begin with it: while it is typed, and where there is no such word."""
+        known = self.alike(word)
+        if word and not cjk.is_dense(word[0]) and (typing or not known):
+            for whole in self._vocabulary.beginning(word, MOST_BEGINNINGS):
+                known.setdefault(whole, BEGINNING)
+
+    def _alike(self, term: _Term) -> dict[str, float]:
+        if not term.english:
+            if cjk.is_dense(term.word[0]):
+                return {term.word: 1.0} if self._vocabulary.frequency(term.word) else {}
+            return self.alike(term.word)
+        found: dict[str, float] = {}
+        for at, phrase in enumerate(term.english):
+            for word in phrase.split("_"):
+                if word not in LOOKING:
+                    for alike, much in self.alike(word).items():
+                        found[alike] = max(found.get(alike, 0.0), much * (1.0 if at == 0 else SECOND))
+        return found
+
+    def _halves(self, word: str) -> tuple[str, ...]:
+        """The two words that a word is made of which hardly any document has."""
+        frequency = self._vocabulary.frequency
+        if not 6 <= len(word) <= _LONGEST_SPLIT or frequency(word) > RARE:
+            return ()
+        most, at = max((min(frequency(word[:at]), frequency(word[at:])), -at) for at in range(2, len(word) - 1))
+        return (word[:-at], word[-at:]) if most >= COMMON else ()
 
 
 def _put(found: dict[str, Asked], word: str, weight: float, words: dict[str, float]) -> None:
     if words and (word not in found or found[word].weight < weight):
         found[word] = Asked(weight, words)
-
-
-def _alike(word: str, vocabulary: Vocabulary) -> dict[str, float]:
-    words = {word: 1.0} if vocabulary.frequency(word) else {}
-    for form in vocabulary.forms(word):
-        words.setdefault(form, FORM)
-    for other in _SAME.get(word, ()):
-        words.setdefault(other, SAME)
-    return words
-
-
-def _weighed(text: str) -> list[tuple[str, float]]:
-    aside = [match.span() for match in _ASIDE.finditer(text)]
-    found: list[tuple[str, float]] = []
-    for match in CHUNK.finditer(text):
-        inside = any(start <= match.start() < end for start, end in aside)
-        for word in dense_words(match[0]):
-            found.append((word, ASIDE if inside else 1.0))
-    return found
