@@ -14,6 +14,7 @@ from itertools import islice, takewhile
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.method import EVERYWHERE, Scope
@@ -55,6 +56,7 @@ class Inverted:
         self._sorted: list[str] = []
         self._unsorted: list[str] = []
         self._counts: dict[str, int] = {}
+        self._worths: dict[str, float] = {}
         self._worth: tuple[int, Scores] | None = None
         self._sweep: Iterator[None] | None = None
 
@@ -79,14 +81,16 @@ class Inverted:
             weights += document.words.values()
             slots += [slot] * len(document.words)
             self._names.add(slot, document.name)
-        packed = np.array(slots, np.uint64) << np.uint64(32) | np.array(weights, np.float32).view(np.uint32)
+        pairs = np.empty((len(slots), 2), np.int32)
+        pairs[:, 0] = slots
+        pairs[:, 1] = np.array(weights, np.float32).view(np.int32)
         postings, fresh = self._postings, list[str]()
-        for word, entry in zip(words, packed.tolist(), strict=True):
+        for word, pair in zip(words, pairs.view(np.int64).ravel().tolist(), strict=True):
             if (found := postings.get(word)) is None:
-                postings[word] = array("Q", (entry,))
+                postings[word] = array("q", (pair,))
                 fresh.append(word)
             else:
-                found.append(entry)
+                found.append(pair)
         self._unsorted += fresh
         self._changed()
         return fresh
@@ -98,17 +102,23 @@ class Inverted:
 
     def frequency(self, word: str) -> int:
         """How many documents have the word."""
-        postings = self._postings.get(word, ())
-        if not (self._slots.dead or self._sweep):
-            return len(postings)
         if (count := self._counts.get(word)) is None:
-            count = int(np.count_nonzero(self._slots.alive[_unpacked(postings)[0]])) if postings else 0
+            postings = self._postings.get(word)
+            if postings is None:
+                return 0
+            count = len(postings)
+            if self._slots.dead or self._sweep:
+                count = int(np.count_nonzero(self._slots.alive[_unpacked(postings)[0]]))
             self._counts[word] = count
         return count
 
     def idf(self, word: str) -> float:
         """What the word is worth: the rarer, the more."""
-        return float(self._idf(len(self))[self.frequency(word)])
+        if (worth := self._worths.get(word)) is None:
+            worth = float(self._idf(len(self))[self.frequency(word)])
+            if word in self._postings:
+                self._worths[word] = worth
+        return worth
 
     def beginning(self, prefix: str, most: int) -> list[str]:
         """The words that begin so, those of the most documents first, then by the alphabet; `most` at most."""
@@ -134,22 +144,22 @@ class Inverted:
         The order in which they are given decides the last bit of a sum: give them in the question's.
         """
         total = np.zeros(self._slots.size)
-        worth = self._idf(len(self))
+        best = np.zeros(self._slots.size)
         for words in asked:
-            parts = [
-                (words[word] * worth[self.frequency(word)], self._postings[word])
+            found = [
+                (*_unpacked(self._postings[word]), words[word] * self.idf(word))
                 for word in words
                 if word in self._postings
             ]
-            if len(parts) == 1:
-                slots, weights = _unpacked(parts[0][1])
-                total[slots] += weights * parts[0][0]
-            elif parts:
-                best = np.zeros(self._slots.size)
-                for weight, postings in parts:
-                    slots, weights = _unpacked(postings)
-                    best[slots] = np.maximum(best[slots], weights * weight)
-                total += best
+            if len(found) == 1:
+                slots, weights, worth = found[0]
+                total[slots] += np.multiply(weights, worth, dtype=np.float64)
+                continue
+            for slots, weights, worth in found:
+                best[slots] = np.maximum(best[slots], np.multiply(weights, worth, dtype=np.float64))
+            for slots, _, _ in found:  # a document of several words is at 0 from its second on
+                total[slots] += best[slots]
+                best[slots] = 0
         total[~self._slots.within(scope)] = 0
         return total
 
@@ -179,6 +189,7 @@ class Inverted:
         if not self._slots:
             self._start()
         self._counts.clear()
+        self._worths.clear()
         self._names.changed()
         if len(self._unsorted) > 2_000:
             self._sort()
@@ -198,7 +209,7 @@ class Inverted:
         for number, word in enumerate(list(self._postings), 1):
             kept = self._slots.alive[_unpacked(self._postings[word])[0]]
             if not kept.all():
-                self._postings[word] = array("Q", np.frombuffer(self._postings[word], np.uint64)[kept].tobytes())
+                self._postings[word] = array("q", np.frombuffer(self._postings[word], np.int64)[kept].tobytes())
                 left.append(word)
             if not number % SLICE:
                 yield
@@ -212,7 +223,7 @@ class Inverted:
         self._slots.reuse(dying)
 
 
-def _unpacked(postings: array[int]) -> tuple[Slot, Scores]:
+def _unpacked(postings: array[int]) -> tuple[Slot, NDArray[np.float32]]:
     """The numbers of the documents, and the weights."""
-    packed = np.frombuffer(postings, np.uint64)
-    return (packed >> np.uint64(32)).astype(np.intp), packed.astype(np.uint32).view(np.float32).astype(np.float64)
+    pairs = np.frombuffer(postings, np.int32)
+    return pairs[0::2].astype(np.intp), pairs[1::2].view(np.float32)
