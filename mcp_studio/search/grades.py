@@ -63,15 +63,17 @@ def best_of_many(pool: Pool, text: str, limit: int) -> tuple[Graded, int]:
 
     Where very many have it and enough names begin with it, only those are given: all others would come after them.
     """
-    word, found = _word(text), everything(pool)
-    if word.parts == _NEVER and "." not in text:
-        likely = _likely(pool.texts, found.places, word)
-        if len(likely) > _MANY:
-            begins = [place for place in likely if word.begins in pool.texts[place]]
-            if len(begins) >= limit:
-                return _with(pool.texts, Graded(begins, [0] * len(begins)), word, sure=True), len(likely)
-    found = graded(pool, found, [text])
-    return found, len(found.places)
+    found = everything(pool)
+    if text.startswith(FLAT) or "." in text:
+        found = graded(pool, found, [text])
+        return found, len(found.places)
+    word = _word(text)
+    likely = _likely(pool.texts, found.places, word)
+    if len(likely) > _MANY and word.parts == _NEVER:
+        begins = [place for place in likely if word.begins in pool.texts[place]]
+        if len(begins) >= limit:
+            return Graded(begins, _grades(pool.texts, begins, word)), len(likely)
+    return Graded(likely, _grades(pool.texts, likely, word)), len(likely)
 
 
 def in_order(pool: Pool, found: Graded, words: Sequence[str]) -> Graded:
@@ -132,28 +134,37 @@ def _likely(texts: list[str], places: Sequence[int], word: _Word) -> list[int]:
     return [place for place in places if plain in texts[place]]
 
 
-def _with(texts: list[str], found: Graded, word: _Word, sure: bool = False) -> Graded:
+def _with(texts: list[str], found: Graded, word: _Word) -> Graded:
+    places = _likely(texts, found.places, word)
+    grades = _grades(texts, places, word)
+    if any(found.grades):
+        before = dict(zip(found.places, found.grades, strict=True))
+        grades = [grade + before[place] for place, grade in zip(places, grades, strict=True)]
+    return Graded(places, grades)
+
+
+def _grades(texts: list[str], places: Sequence[int], word: _Word) -> list[int]:
+    """How well texts have a word that each of them has in some way."""
     plain, begins, part, initials, own = word
-    places = found.places if sure else _likely(texts, found.places, word)
-    before = dict(zip(found.places, found.grades, strict=True)) if any(found.grades) else {}
     grades: list[int] = []
     for place in places:
         text = texts[place]
-        if begins in text:
-            grade = WHOLE if begins + END in text else _BEGINS_WHOLE if _ends_part(text, part) else _BEGINS
-        elif part in text:
-            grade = _PART_WHOLE if _ends_part(text, part) else _PART
-        elif own in text:
+        at, last = text.find(plain), text.find(LAST)
+        if 0 <= at < last:
+            if begins in text:
+                grade = WHOLE if begins + END in text else _BEGINS_WHOLE if _ends_part(text, part) else _BEGINS
+            elif part in text:
+                grade = _PART_WHOLE if _ends_part(text, part) else _PART
+            else:
+                grade = _INITIALS_BEGIN if initials in text else INSIDE
+        elif own != _NEVER and own in text:
             grade = _BEGINS if END + own in text else _PART
-        elif initials in text:
+        elif initials != _NEVER and initials in text:
             grade = _INITIALS if initials + LAST in text else _INITIALS_BEGIN
         else:
-            at = text.find(plain)
-            grade = INSIDE if at < text.find(LAST) else _TITLE if at < text.find(TITLE) else _ELSEWHERE
+            grade = _TITLE if at < text.find(TITLE, last) else _ELSEWHERE
         grades.append(grade)
-    if before:
-        grades = [grade + before[place] for place, grade in zip(places, grades, strict=True)]
-    return Graded(places, grades)
+    return grades
 
 
 def _ends_part(text: str, part: str) -> bool:

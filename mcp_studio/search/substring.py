@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 
 from mcp_studio.catalog.ref import KINDS, Ref
@@ -18,6 +19,7 @@ MOST_WORDS = 12
 ENOUGH = 5
 """Where fewer are found as they are written, names that are only similar are shown as well."""
 
+_FEW = 100
 TOLD = 60
 """The best so many hits say why they are there; saying it takes longer than finding them."""
 
@@ -27,7 +29,9 @@ class Substring:
 
     def __init__(self) -> None:
         self._rows: dict[Ref, Row] = {}
-        self._sorted: Pool | None = None
+        self._sorted = Pool([], [])
+        self._touched: set[Ref] = set()
+        """What came or went since the rows were brought in order."""
         self._scoped: tuple[Scope, Pool] | None = None
         self._similar = Similar()
         self._before: tuple[Scope, list[str], Graded] = EVERYWHERE, [], Graded((), ())
@@ -35,13 +39,13 @@ class Substring:
     def add(self, documents: Sequence[Document]) -> None:
         """Take up documents."""
         self._rows.update((document.ref, row_of(document)) for document in documents)
-        self._changed()
+        self._changed(document.ref for document in documents)
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents."""
         for ref in refs:
             self._rows.pop(ref, None)
-        self._changed()
+        self._changed(refs)
 
     def search(self, query: Query) -> Answer:
         """All that have every word, the best first; similar names where that is too few."""
@@ -79,21 +83,37 @@ class Substring:
         found = in_order(pool, graded(pool, self._before[2], words[-1:]), words)
         return found, len(found.places)
 
-    def _changed(self) -> None:
-        self._sorted = self._scoped = None
+    def _changed(self, refs: Iterable[Ref]) -> None:
+        self._touched.update(refs)
+        self._scoped = None
         self._similar.forget()
         self._before = EVERYWHERE, [], Graded((), ())
 
     def _pool(self, scope: Scope) -> Pool:
-        if self._sorted is None:
-            rows = sorted(self._rows.values(), key=itemgetter(0, 1, 2))
-            self._sorted = Pool(rows, [row.text for row in rows])
+        if self._touched:
+            self._arrange()
         if scope == EVERYWHERE:
             return self._sorted
         if self._scoped is None or self._scoped[0] != scope:
             rows = [row for row in self._sorted.rows if scope.has(row.document.ref)]
             self._scoped = scope, Pool(rows, [row.text for row in rows])
         return self._scoped[1]
+
+    def _arrange(self) -> None:
+        """Bring the rows in order; a few at their places, many by sorting all."""
+        rows, texts = self._sorted
+        if len(self._touched) > max(_FEW, len(rows) // 50):
+            rows = sorted(self._rows.values())
+            self._sorted = Pool(rows, [row.text for row in rows])
+        else:
+            for kind, server, name in self._touched:
+                place = bisect_left(rows, (server, name, kind))
+                if place < len(rows) and rows[place][:3] == (server, name, kind):
+                    del rows[place], texts[place]
+                if row := self._rows.get(Ref(kind, server, name)):
+                    rows.insert(place, row)
+                    texts.insert(place, row.text)
+        self._touched.clear()
 
     def _addressed(self, text: str, scope: Scope) -> list[Row]:
         """What is called so in full: `server.tool` or `mcp__server__tool`."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.ref import KINDS, Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.method import Answer, Query, Scope
 from mcp_studio.search.substring import Substring
@@ -121,6 +122,28 @@ def test_what_is_forgotten_is_not_found_and_can_come_back() -> None:
     assert "read" not in names(method.search(Query("read")))
     method.add([Document(ref, {"name": "read"})])
     assert names(method.search(Query("read")))[0] == "read"
+
+
+def test_coming_and_going_leaves_what_a_new_one_would_have() -> None:
+    random = Random(4)
+    every = {
+        Ref(kind, f"s{number % 9}", f"read_{number}"): Document(Ref(kind, f"s{number % 9}", f"read_{number}"), {})
+        for number in range(400)
+        for kind in KINDS[: 1 + number % 2]
+    }
+    method, there = Substring(), set[Ref]()
+    for _ in range(40):
+        some = set(random.sample(sorted(every), random.choice([1, 5, 250])))
+        method.remove(some & there)
+        if random.random() < 0.6:
+            method.add([every[ref] for ref in some])
+            there |= some
+        else:
+            there -= some
+        fresh = Substring()
+        fresh.add([every[ref] for ref in there])
+        for typed in ("", "read_1", "raed"):
+            assert method.search(Query(typed, 1_000)) == fresh.search(Query(typed, 1_000))
 
 
 def test_a_scope_limits_servers_and_kinds() -> None:
