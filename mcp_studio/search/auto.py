@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.method import Answer, Query, Reason, Scored
+from mcp_studio.search.method import Answer, Query, Reason, Scored, SearchProblem
 from mcp_studio.search.plugins import order
 
 NAME = "auto"
@@ -69,13 +69,24 @@ def search(
         names = ask("substring", query)
         if names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
             return Served(names, "substring")  # an address in full
-    by_words = "hybrid" if several(asked, query.text) and meaning() else "bm25"
-    found = ask(by_words, query)
+    found, by_words = _by_words(query, ask, several(asked, query.text) and meaning())
     if len(asked) > MOST_WORDS and len(found.hits) >= ENOUGH:
         names = Answer((), 0)
     else:
         names = ask("substring", query)
     return _merged(query, asked, Served(found, by_words), names, strength)
+
+
+def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
+    """By words, and by meaning where that works: what is wrong with it costs no answer, and is told."""
+    note = ""
+    if meaning:
+        try:
+            return Served(ask("hybrid", query), "hybrid")
+        except SearchProblem as problem:
+            note = problem.message
+    found = ask("bm25", query)
+    return Served(found._replace(note=f"{note} {found.note}".strip()), "bm25")
 
 
 def several(asked: list[str], text: str) -> bool:
