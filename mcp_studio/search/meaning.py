@@ -46,12 +46,12 @@ class Meaning:
 
     def wait(self, seconds: float) -> None:
         """Wait until the meaning of all is known, once, bounded; blocks."""
-        if self._waited:
+        made = [one for name in MEANT if (one := self._methods.made(name)) is not None]
+        if self._waited or not made:
             return
         self._waited = True
         end = time.monotonic() + seconds
-        made = [self._methods.made(name) for name in MEANT]
-        futures.wait([one.whenever() for one in made if one is not None], seconds)
+        futures.wait([one.whenever() for one in made], seconds)
         meant = self._semantic()
         if meant is not None:
             meant.ready()
