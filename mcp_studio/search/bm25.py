@@ -33,11 +33,13 @@ class Bm25:
     def __init__(self) -> None:
         self._store = Inverted()
         self._forms: defaultdict[str, list[str]] = defaultdict(list)
-        self._known: set[str] = set()
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take up documents."""
-        self._store.add(self._weighed(document) for document in documents)
+        for word in self._store.add(self._weighed(document) for document in documents):
+            forms = self._forms[stem(word)]
+            if word not in forms:  # new again after all that had it were gone
+                forms.append(word)
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents."""
@@ -97,15 +99,8 @@ class Bm25:
     def _weighed(self, document: Document) -> Weighed:
         texts = fields(document)
         counts = weights(texts)
-        self._learn(counts)
         k = SATURATION
         return Weighed(document.ref, {w: tf * (k + 1) / (tf + k) for w, tf in counts.items()}, words(texts.name))
-
-    def _learn(self, found: Iterable[str]) -> None:
-        for word in found:
-            if word not in self._known:
-                self._known.add(word)
-                self._forms[stem(word)].append(word)
 
 
 def _named(asked: Iterable[Asked]) -> dict[str, float]:
