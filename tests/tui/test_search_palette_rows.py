@@ -145,12 +145,18 @@ def test_templates_prompts_and_resources_say_what_they_take() -> None:
 
 def test_the_preview_says_why_it_matched() -> None:
     schema: Json = {"properties": {"path": {"type": "string"}}, "required": ["path"]}
-    reasons = Reason("name", ("read",)), Reason("parameter", ("path",), "the path\nof the file"), Reason("meaning")
-    text = preview(hit(entry(inputSchema=schema), *reasons)).plain
-    assert text.splitlines() == [
+    reasons = (
+        Reason("name", ("read",)),
+        Reason("title", ("File",), "Read File"),
+        Reason("parameter", ("path",), "the path\nof the file"),
+        Reason("meaning"),
+    )
+    assert preview(hit(entry(inputSchema=schema), *reasons)).plain.splitlines() == [
         "path: string*",
-        "matched by name read · parameter path “the path of the file” · meaning",
+        "matched by name read · title Read File · parameter path “the path of the file” · meaning",
     ]
+    similar = preview(hit(entry(), Reason("name", ("read_file",), "similar")))
+    assert "matched by name read_file (similar)" in similar.plain
     assert "does not list it any more" in preview(Hit(Ref("tool", "s", "t"), 1.0)).plain
 
 

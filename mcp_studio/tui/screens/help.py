@@ -30,6 +30,10 @@ _WORDS: Mapping[str, str] = {
     "unfolds, enter goes on or opens a larger editor, ^d goes through what a field can be without a value. Where "
     "the server completes what you type, down goes into its list and enter takes a value; alt+down asks for the list. "
     "alt+h lists what else helps with a field: dates, files, your editor, pasting, examples.",
+    "search": "Everything that servers offer, found as you type. r only reads, w writes, ! may destroy; res, tpl and "
+    "pr are resources, templates and prompts. Then come how often it was used, and what it is; {half} is remembered "
+    "from an earlier run. Below: what it takes, * where it must be given, and why it matched. Ways of searching that "
+    "are struck through lack something: a click tells what.",
     "result": "What came back: as text, as structured JSON, and as it came over the wire.",
     "trace": "Every message in both directions, HTTP exchanges, stderr and stray output, in order. "
     "{sent} is what we sent, {received} what came, {by_hand} what was written by hand; {under} came under "

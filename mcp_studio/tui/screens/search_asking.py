@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
 FEW, MANY = 30, 1_000
-"""Hits that are asked for at first, at least, and at the most. Reasons are looked for in each of them."""
+"""Hits that are asked for where nobody says how many, and at the most."""
 
 
 class Answer(NamedTuple):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.screens.search_acts import Searching
 
 _NEAR = 10
-"""Rows that are asked for beyond those that can be seen; more are when the cursor comes near the last one."""
+"""Rows before the last one: when the cursor comes there, more are asked for."""
 
 
 class SearchPalette(SearchBox):
@@ -64,7 +64,8 @@ class SearchPalette(SearchBox):
         """Ask another question, and keep it."""
         self._question = self._kept.question = question
         self._draw_line()
-        self._asker.ask(question, max(FEW, self._hits.size.height + _NEAR))
+        # What can be seen is asked for first: reasons are looked for in each hit, which costs the most.
+        self._asker.ask(question, self._hits.size.height + 1 if self._hits.size.height else FEW)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Ask with each letter."""
@@ -85,6 +86,7 @@ class SearchPalette(SearchBox):
             if not answer.again or before is None or before.found is None or before.found.hits != found.hits:
                 self._hits.empty = search_words.nothing(self._studio, found, answer.question, self._app.spell)
                 self._put(found, answer)
+            self._kept.complete |= not found.pending
         self._draw_line()
         self._draw_rest()
         if self._asker.settled and self._then:
@@ -99,7 +101,6 @@ class SearchPalette(SearchBox):
         if answer.again and at_best:
             self._hits.scroll_rows(0)
             self._hits.show_cursor()
-        self._kept.complete |= not found.pending
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
         """Another hit: show what it takes."""

@@ -19,6 +19,8 @@ _FOUND = "$text-accent bold underline"
 _READ = 1_000
 _SEEN = 120
 """Characters of a description that can be seen on any screen."""
+_LONG = ("description", "parameter", "uri")
+"""Fields of which a stretch is quoted; other ones are shown whole."""
 _REASONS = 6
 _WORDS = 5
 
@@ -60,15 +62,25 @@ def _why(reasons: Sequence[Reason], description: str) -> Iterable[Part]:
         if number:
             yield f" {glyphs().dot} ", "$quiet"
         yield safe(reason.field, 30), "$quiet"
-        words = list({word.casefold(): safe(word, 60) for word in reversed(reason.words[:_WORDS])}.values())[::-1]
-        yield (f" {', '.join(words)}", "b") if words else ""
-        text = " ".join(reason.text[:300].split())
-        if text and text.strip("…")[:60] not in description[:_SEEN]:
-            yield " “", "$quiet"
-            yield from _marked(safe(text, 160), words, "")
-            yield "”", "$quiet"
+        yield from _by(reason, description)
     if len(reasons) > _REASONS:
         yield f" {glyphs().dot} {len(reasons) - _REASONS} more", "$quiet"
+
+
+def _by(reason: Reason, description: str) -> Iterable[Part]:
+    """The pieces, or the text that they stand in."""
+    words = list({word.casefold(): safe(word, 60) for word in reason.words[:_WORDS][::-1]}.values())[::-1]
+    text = " ".join(reason.text[:300].split())
+    if text and reason.field not in _LONG and any(word in text for word in words):
+        yield " "
+        yield from _marked(safe(text, 160), words, "")
+        return
+    yield (f" {', '.join(words)}", "b") if words else ""
+    if text and text.strip("…")[:60] not in description[:_SEEN]:
+        begin, end = (" “", "”") if reason.field in _LONG else (" (", ")")
+        yield begin, "$quiet"
+        yield from _marked(safe(text, 160), words, "")
+        yield end, "$quiet"
 
 
 def _marked(text: str, words: Sequence[str], look: str) -> list[Part]:
