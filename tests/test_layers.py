@@ -53,6 +53,7 @@ LATE = {
         "mcp_studio.tui.late_aids",
         "mcp_studio.tui.late_auth",
         "mcp_studio.tui.late_copy",
+        "mcp_studio.tui.late_filter",
         "mcp_studio.tui.late_trace",
         "mcp_studio.cli.late",
     ),

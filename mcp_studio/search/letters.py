@@ -20,7 +20,7 @@ from mcp_studio.search.substring import MOST_WORDS
 
 _LONGEST_TEXT = 500
 """Characters of a description that are looked at."""
-_ELSEWHERE = 3
+_ELSEWHERE, _TITLE, _SERVER = 3, 6, 8
 _FORM = 14
 """What another form of a word is worth that is a part of a name: little less than a part that begins with it."""
 _NO_DOCUMENT = Document(Ref("tool", "", ""), {})
@@ -33,7 +33,7 @@ class Narrowed(NamedTuple):
     places: Sequence[int]
     """The best first: names that are it, begin with it, have it; then titles, then the rest as it was listed."""
     named: bool
-    """There is a name that has all of it."""
+    """There is a name that has all of it, be it with the title or the name of the server."""
 
 
 class _Found(NamedTuple):
@@ -57,6 +57,7 @@ class Letters:
         self._read = {id(entry): known[id(entry)] for entry in entries if id(entry) in known}
         self._unread = [entry for entry in entries if id(entry) not in known]
         self._pool: Pool | None = None
+        self._servers: dict[str, str] = {}
         self._before: tuple[list[str], _Found] | None = None
 
     def read(self, most: int) -> bool:
@@ -72,6 +73,7 @@ class Letters:
             self.read(len(self._unread))
             rows = [self._read[id(entry)][1] for entry in self._entries]
             self._pool = Pool(rows, [row.text for row in rows])
+            self._servers = {row.server: encoded(fold(row.server)) for row in rows}
         return self._pool
 
     def find(self, text: str) -> Narrowed:
@@ -83,7 +85,7 @@ class Letters:
             self._before = words[:-1], self._having(words[:-1])
         found = self._with(self._before[1], words[-1], first=len(words) == 1)
         ordered = in_order(self.pool, found.graded, words)
-        return Narrowed(self._sorted(ordered), max(found.least, default=0) >= INSIDE)
+        return Narrowed(self._sorted(ordered), max(found.least, default=0) >= _TITLE)
 
     def _having(self, words: Sequence[str]) -> _Found:
         found = _Found(everything(self.pool), ())
@@ -105,14 +107,17 @@ class Letters:
     def _graded(self, rows: Graded, word: str) -> Graded:
         """How well each has a word; those that have it in no form are left out."""
         found = graded(self.pool, rows, [word])
-        form, texts = form_of(word), self.pool.texts
-        if not form and "." not in word:
+        form, texts, plain = form_of(word), self.pool.texts, encoded(fold(word))
+        servers = {server for server, text in self._servers.items() if plain in text}
+        if not form and not servers and "." not in word:
             return found
         grades = dict(zip(found.places, found.grades, strict=True))
         if "." in word:  # of a name's beginning behind its server only names were found
-            plain = encoded(fold(word))
             grades = {place: _ELSEWHERE for place in rows.places if plain in texts[place]} | grades
             grades = self._of_server(rows, word) | grades
+        for place, grade in grades.items() if servers else ():
+            if grade < _SERVER and self.pool.rows[place].server in servers:
+                grades[place] = _SERVER
         begins = PART + form.rstrip("i")
         for place in rows.places if form else ():
             if begins in texts[place] and grades.get(place, 0) < _FORM and self._has_form(place, form):

@@ -56,6 +56,7 @@ def test_servers_are_found_and_names_behind_them() -> None:
     assert found("sqlite") == found("sqlite.") == found("sqlite.que") == found("SQLITE.uery") == ["query"]
     assert found("github.issue") == ["issue_write", "list_issues", "echo", "search_code", ""]
     assert found("other.issue") == []
+    assert Letters(TOOLS).find("sqlite quer").named and not Letters(TOOLS).find("database").named
 
 
 def test_whether_a_name_has_it_is_told() -> None:

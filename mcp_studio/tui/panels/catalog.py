@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -17,13 +16,12 @@ from mcp_studio.session.tasks import Task
 from mcp_studio.tui import changed
 from mcp_studio.tui.bindings import refuse
 from mcp_studio.tui.panels import catalog_rows
+from mcp_studio.tui.panels.catalog_filter import CatalogFilter
 from mcp_studio.tui.panels.catalog_rows import Row
-from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.panels.task_list import TaskList
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece
-from mcp_studio.tui.views.matcher import Matcher, words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _NAMES: Mapping[EntryKind, tuple[str, str]] = {
@@ -38,13 +36,7 @@ _OF_ENTRIES = ("open", "filter", "watch", "mark_seen", "pages", "copy")
 """Actions on entries, which the list of tasks has not."""
 
 
-class EntryList(VirtualList[Row]):
-    """A list whose risk marks have the theme's colours."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"view--risk-read", "view--risk-write", "view--risk-destructive"}
-
-
-class CatalogPanel(Pane, scope="catalog"):
+class CatalogPanel(CatalogFilter, scope="catalog"):
     """Tabs with counts, a filter, and one list."""
 
     number = 2
@@ -69,7 +61,7 @@ class CatalogPanel(Pane, scope="catalog"):
         """Something is to be done with the list of a kind, or of the server of the row under the cursor.
 
         `looked`: the person went there; `seen`: all of it counts as seen; `pages`: it is to be read page by page;
-        `watch`: the entry is to be watched, or no longer.
+        `watch`: the entry is to be watched, or no longer; `sought`: the index is to be asked for what is `sought`.
         """
 
         def __init__(self, what: str, kind: EntryKind, ref: Ref | None = None) -> None:
@@ -81,19 +73,11 @@ class CatalogPanel(Pane, scope="catalog"):
     def __init__(self) -> None:
         super().__init__(id="catalog")
         self._fresh = ""
-        self._rows: dict[EntryKind, list[Row]] = {kind: [] for kind in KINDS}
         self._servers = 0
-        self._query = ""
-        self._why: dict[EntryKind, str] = dict.fromkeys(KINDS, "")
-        self._matcher: Matcher | None = None
-        self.kind: EntryKind = "tool"
-        self.filter = FilterLine()
-        self.list = EntryList(self._draw_row, key=catalog_rows.key)
         self.tasks = TaskList()
         self.on_tasks = False
         """The tab with tasks is shown in the place of a kind."""
         self._has_tasks = False
-        self._home: Hashable = None
         self.marks: Mapping[Ref, list[Piece]] = {}
         """For what is watched: the sign in front of it, and what stands behind its name."""
         self.use: Callable[[Ref], Sequence[Piece]] = lambda ref: ()
@@ -125,7 +109,6 @@ class CatalogPanel(Pane, scope="catalog"):
         self._rows[kind] = catalog_rows.rows_of(entries)
         self._servers = servers
         if kind == self.kind:
-            self._matcher = None
             self._fill(keep=True)
         self._draw_tabs()
 
@@ -133,7 +116,6 @@ class CatalogPanel(Pane, scope="catalog"):
         """Go to the tab of a kind."""
         self._turn(tasks=False)
         self.kind = kind
-        self._matcher = None
         self._fill(keep=False)
         self._draw_tabs()
         self.post_message(self.Wanted("looked", kind))
@@ -160,11 +142,6 @@ class CatalogPanel(Pane, scope="catalog"):
             self._fresh = text
             self._draw_note()
 
-    def _teach(self) -> None:
-        text = "Nothing here has all these words; esc ends the filter." if self._words else self._why[self.kind]
-        if text != self.list.empty:
-            self.list.empty = text
-
     def on_pane_tab_chosen(self, event: Pane.TabChosen) -> None:
         """Another kind."""
         event.stop()
@@ -175,23 +152,6 @@ class CatalogPanel(Pane, scope="catalog"):
         for kind in KINDS:
             if kind == event.tab:
                 self.show_kind(kind)
-
-    def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
-        """Show only what has all the words."""
-        event.stop()
-        if not self._query:
-            self._note_home()
-        self._query = event.text
-        self._fill(keep=not self._words)
-
-    def on_filter_line_left(self, event: FilterLine.Left) -> None:
-        """Back to the list; enter opens what is under the cursor, esc goes back to where the filter began."""
-        event.stop()
-        self.screen.set_focus(self.list)
-        if event.how == "escape" and self._home is not None:
-            self.list.go_to_key(self._home)
-        if event.how == "enter":
-            self.action_open()
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
         """Keep it to this pane."""
@@ -219,11 +179,6 @@ class CatalogPanel(Pane, scope="catalog"):
             self._note_home()
             self.post_message(self.Opened(self.list.row.entry, True))
 
-    async def action_filter(self) -> None:
-        """Start typing a filter."""
-        self._note_home()
-        await self.filter.open()
-
     def action_watch(self) -> None:
         """Watch the resource under the cursor, or no longer."""
         self.post_message(self.Wanted("watch", self.kind, self.list.row.entry.ref if self.list.row else None))
@@ -237,10 +192,6 @@ class CatalogPanel(Pane, scope="catalog"):
         row = self.list.row
         self.post_message(self.Wanted("pages", self.kind, row.entry.ref if row else None))
 
-    def _note_home(self) -> None:
-        """The row under the cursor is the one to come back to."""
-        self._home = catalog_rows.key(self.list.row) if self.list.row else None
-
     def action_copy(self, what: str) -> None:
         """Copy the entry under the cursor: its `name`, its `command` line, or `as` what the person chooses."""
         if self.list.row is None:
@@ -248,27 +199,13 @@ class CatalogPanel(Pane, scope="catalog"):
         else:
             self.post_message(self.CopyWanted(self.list.row.entry, what))
 
-    @property
-    def _words(self) -> tuple[str, ...]:
-        return words_of(self._query)
-
-    def _fill(self, keep: bool) -> None:
-        rows = self._rows[self.kind]
-        if self._words:
-            if self._matcher is None:
-                self._matcher = Matcher(map(catalog_rows.searched, rows))
-            rows = [rows[place] for place in self._matcher.find(self._query)]
-        self.list.set_rows(rows, keep=keep)
-        self._teach()
-        self._draw_note()
-
     def _draw_note(self) -> None:
         """What matters most: how much the filter leaves, what is new, what is only remembered, how fresh it is."""
         if self.on_tasks:
             self.show_note(None)
             return
         rows = self._rows[self.kind]
-        shown = f"{self.list.row_count:,} of {len(rows):,}" if self._words else ""
+        shown = f"{self._filtered.count:,} of {len(rows):,}" if self._filtered is not None else ""
         shown = shown or changed.summary(
             (row.entry.change for row in rows if row.entry.change), max(0, self.outer_size.width - 8)
         )
@@ -289,8 +226,14 @@ class CatalogPanel(Pane, scope="catalog"):
         count = len(self._rows[kind]) - sum(change.kind == "gone" for change in changes)
         return f"{count:,}{glyphs().changed if changes else ''}"
 
+    def seek(self) -> None:
+        """Have the index asked for what is `sought`."""
+        # Past the own queue, in which enter may wait for the answer.
+        self.screen.post_message(self.Wanted("sought", self.kind))
+
     def _draw_row(self, row: Row, width: int, selected: bool) -> Line:
         watched = self.marks.get(row.entry.ref, ())
+        pieces = self._filtered.pieces(row) if self._filtered is not None else ()
         return catalog_rows.draw(
-            row, width, catalog_rows.Marks(self._words, watched, self._servers > 1, self.use(row.entry.ref))
+            row, width, catalog_rows.Marks(pieces, watched, self._servers > 1, self.use(row.entry.ref))
         )

@@ -1,4 +1,4 @@
-"""The rows of the catalog: what stands in them, what they are found by, how they look."""
+"""The rows of the catalog: what stands in them, and how they look."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class Row(NamedTuple):
     entry: Entry
     twin: int
     """1, 2 … where a server lists the same name more than once, else 0."""
+    heading: str = ""
+    """It is no entry, but this above the one that it has."""
 
 
 def rows_of(entries: Iterable[Entry]) -> list[Row]:
@@ -39,20 +41,14 @@ def rows_of(entries: Iterable[Entry]) -> list[Row]:
 
 def key(row: Row) -> Hashable:
     """What makes a row the same after the list was read again."""
-    return row.entry.ref, row.twin
-
-
-def searched(row: Row) -> tuple[str, str]:
-    """The name and the texts that a filter looks into."""
-    ref, view = row.entry.ref, row.entry.view
-    return f"{ref.server}.{ref.name}", f"{view.name} {view.title}\n{view.description[:500]}"
+    return row.entry.ref, row.twin, row.heading
 
 
 class Marks(NamedTuple):
     """What a row shows besides its entry."""
 
     words: tuple[str, ...] = ()
-    """Words of the filter, which are marked."""
+    """Pieces of the name that are marked."""
     watched: Sequence[Piece] = ()
     """For what is watched: the sign in front of it, and what stands behind its name."""
     servers: bool = False
@@ -63,6 +59,8 @@ class Marks(NamedTuple):
 
 def draw(row: Row, width: int, marks: Marks) -> Line:
     """One row."""
+    if row.heading:
+        return [(cut(row.heading, width, more=glyphs().more), "dim")]
     entry, view = row.entry, row.entry.view
     if entry.problem:
         mark: Piece = (f"{glyphs().bad} ", "bad")

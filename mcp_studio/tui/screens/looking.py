@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.ref import EntryKind
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.tui import describe, late, late_trace
+from mcp_studio.tui import describe, late, late_filter, late_trace
 from mcp_studio.tui.screens.facts import freshness
 
 if TYPE_CHECKING:
     from mcp_studio.catalog.ref import Ref
+    from mcp_studio.tui.screens.filtering import Filtering
     from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.search_acts import Searching
     from mcp_studio.tui.screens.usage import Usage
@@ -37,6 +38,11 @@ class Looking:
         """Searching everything."""
         return late.searching(self._screen)
 
+    @cached_property
+    def filtering(self) -> Filtering:
+        """Asking the index for what a filter does not find."""
+        return late_filter.filtering(self._screen)
+
     def wanted(self, what: str, kind: EntryKind, ref: Ref | None) -> None:
         """Do what the catalog asks for."""
         match what:
@@ -44,6 +50,8 @@ class Looking:
                 self.looked(kind)
             case "seen":
                 self.seen(kind)
+            case "sought":
+                self.filtering.ask(*self._screen.catalog.sought)
             case "watch":
                 self._screen.watching.switch_ref(ref)
             case _:

@@ -1,0 +1,89 @@
+"""What a filter of the catalog leaves: rows that have all the words at once, and what the index finds below them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.search.letters import Letters, name_of, pieces_of, words_of
+from mcp_studio.tui.panels.catalog_rows import Row
+from mcp_studio.tui.views.glyphs import glyphs
+
+READ_AHEAD = 400
+"""Rows that are read at a time before the first letter: a few milliseconds."""
+_NAMES: dict[EntryKind, str] = {
+    "tool": "Tools", "resource": "Resources", "template": "Templates", "prompt": "Prompts",
+}  # fmt: skip
+
+
+class Also(NamedTuple):
+    """What the index found where no name has all the words."""
+
+    kind: EntryKind = "tool"
+    text: str = ""
+    pieces: Mapping[Ref, tuple[str, ...]] = {}
+    """The best first: what is found, and the pieces of its name that did it."""
+
+
+class Narrowing:
+    """Rows of each kind that a text leaves."""
+
+    def __init__(self) -> None:
+        self._letters: dict[EntryKind, tuple[Sequence[Row], Letters]] = {}
+        self.also = Also()
+        self._words: list[str] = []
+        self.count = 0
+        """Rows that have all the words."""
+        self.enough = True
+        """There is a name that has them: nothing else is asked for."""
+
+    def read_ahead(self, rows: Mapping[EntryKind, Sequence[Row]], first: EntryKind) -> bool:
+        """Read a few of the rows, those of one kind first; whether there are more."""
+        return any(
+            self._of(kind, rows[kind]).read(READ_AHEAD) for kind in sorted(KINDS, key=lambda kind: kind != first)
+        )
+
+    def rows(self, lists: Mapping[EntryKind, Sequence[Row]], kind: EntryKind, text: str) -> list[Row]:
+        """The rows of a kind that have all the words, the best first; below them what the index found."""
+        rows, self._words = lists[kind], words_of(text)
+        found = self._of(kind, rows).find(text)
+        kept = [rows[place] for place in found.places]
+        self.count, self.enough = len(kept), found.named
+        below = [] if self.enough else self._below(rows, {row.entry.ref for row in kept}, kind, text)
+        if not below:
+            return kept
+        elsewhere = "" if kept else self.elsewhere(lists, kind, text)
+        heading = f"{elsewhere} {glyphs().dot} similar here" if elsewhere else "similar"
+        return [*kept, Row(below[0].entry, 0, heading), *below]
+
+    def elsewhere(self, lists: Mapping[EntryKind, Sequence[Row]], kind: EntryKind, text: str) -> str:
+        """How many of other kinds have all the words: `3 in Prompts`; empty where none has."""
+        counts: dict[EntryKind, int] = {
+            other: len(self._of(other, lists[other]).find(text).places) for other in KINDS if other != kind
+        }
+        return ", ".join(f"{count:,} in {_NAMES[other]}" for other, count in counts.items() if count)
+
+    def pieces(self, row: Row) -> tuple[str, ...]:
+        """The pieces of a row's name that are marked."""
+        if not self.enough and (pieces := self.also.pieces.get(row.entry.ref)):
+            return pieces
+        return pieces_of(name_of(row.entry), self._words)
+
+    def _below(self, rows: Sequence[Row], known: set[Ref], kind: EntryKind, text: str) -> list[Row]:
+        """What the index found besides; that of the text before until it has answered, or the list would flicker."""
+        wanted, asked = self.also.pieces, self.also.text
+        if self.also.kind != kind or not (text.startswith(asked) or asked.startswith(text)):
+            return []
+        found: dict[Ref, list[Row]] = {}
+        for row in rows:
+            if row.entry.ref in wanted and row.entry.ref not in known:
+                found.setdefault(row.entry.ref, []).append(row)
+        return [row for ref in wanted for row in found.get(ref, ())]
+
+    def _of(self, kind: EntryKind, rows: Sequence[Row]) -> Letters:
+        known = self._letters.get(kind)
+        if known is None or known[0] is not rows:
+            before = known[1] if known is not None else None
+            known = self._letters[kind] = rows, Letters([row.entry for row in rows], before)
+        return known[1]

@@ -1,0 +1,153 @@
+"""The filter of the catalog: what it leaves, in which order, and what enter does while the index is being asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Settings
+from mcp_studio.search.found import Found, Hit
+from mcp_studio.search.index import SearchIndex
+from mcp_studio.search.method import Query, Reason
+from tests.studio_support import stdio
+from tests.support import python_server, wait_until
+from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.test_key_order import at_once
+
+WORDS = Settings(search_semantic=False)
+
+
+@asynccontextmanager
+async def filtering(*servers: Any, **more: Any) -> AsyncGenerator[Stage]:
+    async with on_stage(*(servers or (raw(),)), settings=WORDS, **more) as stage:
+        yield stage
+
+
+def names(stage: Stage) -> list[str]:
+    """The rows as they stand there; headings in brackets."""
+    return [f"[{row.heading}]" if row.heading else row.entry.ref.name for row in stage.main.catalog.list.rows]
+
+
+class Slow:
+    """An index that answers when it is told to."""
+
+    def __init__(self, stage: Stage, *refs: Ref) -> None:
+        self.asked: list[str] = []
+        self.go = asyncio.Event()
+        self._hits = tuple(Hit(ref, 1.0, (Reason("name", ("ech",)),)) for ref in refs)
+        index: SearchIndex = stage.studio.index
+        index.ask = self.ask  # type: ignore[method-assign]
+
+    async def ask(self, text: str, **more: Any) -> Found:
+        self.asked.append(text)
+        await self.go.wait()
+        return Found(Query(text, scope=more["scope"]), self._hits, len(self._hits))
+
+
+def test_the_best_name_comes_first_and_what_was_typed_is_marked() -> None:
+    async def main() -> None:
+        async with filtering() as stage:
+            await stage.press("slash", *"a")
+            assert names(stage) == ["add", "ask", "wait", "fail", "echo", "count"]
+            await stage.press(*"d")
+            assert names(stage) == ["add"]
+            lines = [list(line) for line in stage.main.catalog.list.render_lines(stage.main.catalog.list.size.region)]
+            assert any(segment.text == "ad" for line in lines for segment in line)
+
+    run(main())
+
+
+def test_where_no_name_has_it_what_is_similar_comes_below() -> None:
+    async def main() -> None:
+        async with filtering() as stage:
+            await stage.press("slash", *"ehco")
+            await stage.until(lambda: names(stage) == ["[similar]", "echo"], "a similar name")
+            await stage.shows("0 of 6")
+            await stage.press("enter")
+            await stage.shows("3 raw.echo")
+
+    run(main())
+
+
+def test_enter_waits_for_the_answer_to_all_that_was_typed_and_what_follows_goes_into_the_form() -> None:
+    async def main() -> None:
+        async with filtering() as stage:
+            slow = Slow(stage, Ref("tool", "raw", "echo"))
+            at_once(stage.app, "/ehco", "^enter", "hello")
+            await wait_until(lambda: slow.asked, 20, "a question")
+            assert stage.main.calling.opened is None
+            slow.go.set()
+            await stage.shows("3 raw.echo", "hello")
+            assert slow.asked[-1] == "ehco"
+
+    run(main())
+
+
+def test_an_answer_to_an_older_text_is_not_shown() -> None:
+    async def main() -> None:
+        async with filtering() as stage:
+            slow = Slow(stage, Ref("tool", "raw", "echo"))
+            await stage.press("slash", *"zz")
+            await stage.until(lambda: slow.asked, "a question")
+            await stage.press("backspace", "backspace", *"add")
+            slow.go.set()
+            await stage.pilot.pause()
+            assert names(stage) == ["add"]
+
+    run(main())
+
+
+def test_a_server_that_connects_meanwhile_adds_its_rows_and_the_cursor_stays() -> None:
+    async def main() -> None:
+        async with filtering() as stage:
+            await stage.press("slash", *"a", "down", "down", "down")
+            assert stage.main.catalog.list.row.entry.ref.name == "wait"
+            stage.studio.manager.add(raw("early"))
+            stage.studio.manager.start("early")
+            await stage.until(lambda: names(stage).count("ask") == 2, "rows of both")
+            assert stage.main.catalog.list.row.entry.ref == Ref("tool", "raw", "wait")
+            await stage.shows("12 of 12")
+
+    run(main())
+
+
+def test_similar_names_of_a_server_that_connects_meanwhile_are_found() -> None:
+    async def main() -> None:
+        async with filtering() as stage:
+            await stage.press("slash", *"ehco")
+            await stage.until(lambda: names(stage) == ["[similar]", "echo"], "a similar name")
+            stage.studio.manager.add(raw("early"))
+            stage.studio.manager.start("early")
+            await stage.until(lambda: names(stage) == ["[similar]", "echo", "echo"], "that of the other one")
+            assert stage.main.catalog.list.row.entry.ref.server == "raw"
+
+    run(main())
+
+
+def test_what_other_tabs_have_is_told_and_the_filter_stays_when_one_turns_there() -> None:
+    async def main() -> None:
+        async with filtering(size=(120, 40)) as stage:
+            await stage.press("slash", *"greet")
+            await stage.shows("Nothing here has all these words", "1 in Prompts.", "^f searches everything.")
+            await stage.press("down", "left_square_bracket")
+            await stage.until(lambda: stage.main.catalog.kind == "prompt", "the prompts")
+            assert names(stage) == ["greet"]
+
+    run(main())
+
+
+def test_duplicates_and_what_has_no_name_are_found() -> None:
+    async def main() -> None:
+        twice = stdio(python_server("raw_faults", "--fault", "duplicate-names"), "twice")
+        bad = stdio(python_server("raw_faults", "--fault", "bad-tool"), "bad")
+        async with filtering(twice, bad, size=(120, 50)) as stage:
+            await stage.press("slash", *"echo")
+            await stage.shows("echo #1", "echo #2")
+            await stage.press("escape", "slash", *"bad.")
+            nameless = [row for row in stage.main.catalog.list.rows if not row.entry.ref.name]
+            assert nameless and "it has no name" in nameless[0].entry.problem
+
+    run(main())
