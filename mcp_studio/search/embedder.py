@@ -82,7 +82,8 @@ class Embedder:
     def ready(self) -> Model | None:
         """The model if it is loaded; otherwise loading it begins."""
         if self._model is None and self.problem is None:
-            self._wanted = True
+            with self._turn:
+                self._wanted = not self._closed
             self._begin()
         return self._model
 
@@ -119,6 +120,7 @@ class Embedder:
         """End the thread, bounded, and let the model go."""
         with self._turn:
             self._closed = True
+            self._wanted = False
             self._fresh.clear()
             self._unknown.clear()
         self._quiet.set()
@@ -132,7 +134,10 @@ class Embedder:
     # -------------------------------------------------------------- the thread
 
     def _begin(self) -> None:
-        self._idle.clear()
+        with self._turn:
+            if self._closed:
+                return
+            self._idle.clear()
         self._lane.wake()
 
     def _give_way(self) -> None:
@@ -197,7 +202,7 @@ class Embedder:
         with self._files:
             self._cache.flush()
         with self._turn:
-            if self._fresh or self._unknown:
+            if self._fresh or self._unknown or (self._wanted and self._model is None):
                 return
             self._idle.set()
         self._told(True)
@@ -205,6 +210,7 @@ class Embedder:
     def _break(self, problem: SearchProblem) -> None:
         with self._turn:
             self.problem = problem
+            self._wanted = False
             self._fresh.clear()
             self._unknown.clear()
         self._idle.set()

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.method import Answer, Method, Query, Reason, Scored, SearchProblem
-from mcp_studio.search.semantic import Near, Semantic
+from mcp_studio.search.semantic import FOREIGN, Near, Semantic
 from mcp_studio.search.texts import understood
 
 MEANING = 0.4
@@ -58,18 +58,17 @@ class Hybrid:
         """An answer by words with the meaning mixed in."""
         meaning = self._meaning
         if not understood(query.text):
-            return found._replace(hits=found.hits[: query.limit])
+            return _by_words(query, found, f"Searched by words alone: {FOREIGN}")
         try:
             model = meaning.ready()
             near = model and meaning.near(query, model, POOL, [hit.ref for hit in found.hits])
         except SearchProblem:
             near = None  # its sentence is the note
         if near is None:
-            note = meaning.note() or "Searched by words alone: the model for meaning is being loaded."
-            return Answer(found.hits[: query.limit], found.total, " ".join(filter(None, (found.note, note))))
+            return _by_words(query, found, meaning.note() or "Searched by words alone: the model is being loaded.")
         hits = mix(found.hits, near)
         total = max(found.total, len(hits))
-        return Answer(hits[: query.limit], total, " ".join(filter(None, (found.note, meaning.note()))))
+        return Answer(hits[: query.limit], total, _notes(found.note, meaning.note()))
 
 
 def mix(words: Sequence[Scored], near: Near) -> list[Scored]:
@@ -89,3 +88,11 @@ def mix(words: Sequence[Scored], near: Near) -> list[Scored]:
         meant = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
         found.append(Scored(ref, (1 - MEANING) * word + MEANING * meant, reasons.get(ref, _MEANING)))
     return sorted(found, key=lambda hit: (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind))
+
+
+def _by_words(query: Query, found: Answer, note: str) -> Answer:
+    return Answer(found.hits[: query.limit], found.total, _notes(found.note, note))
+
+
+def _notes(*notes: str) -> str:
+    return " ".join(note for note in notes if note)

@@ -20,10 +20,11 @@ from mcp_studio.search.matrix import Matrix
 from mcp_studio.search.method import LONGEST, Answer, Query, Reason, Scored
 from mcp_studio.search.model import Model, Vector
 from mcp_studio.search.slots import Slots
-from mcp_studio.search.texts import questions_of
+from mcp_studio.search.texts import questions_of, understood
 from mcp_studio.search.vectors import Kept, VectorCache
 from mcp_studio.signal import Signal
 
+FOREIGN = "the model for meaning was made of English, and knows little of these letters."
 _FAR = 0.15
 """What is less near than this has nothing to do with the question."""
 _TOKENS = 128
@@ -100,7 +101,9 @@ class Semantic:
             SearchProblem: it is not installed, or what is installed does not work.
         """
         near = self.near(query, self._embedder.model(), query.limit)
-        return Answer([Scored(ref, score, _REASONS) for ref, score in near.best], near.total, self.note())
+        hits = [Scored(ref, score, _REASONS) for ref, score in near.best]
+        note = self.note() if understood(query.text) else f"{FOREIGN[0].upper()}{FOREIGN[1:]} {self.note()}".rstrip()
+        return Answer(hits, near.total, note)
 
     # -------------------------------------------------------------- for the hybrid
 

@@ -1,0 +1,63 @@
+"""What tests of the search by meaning share: a model that is there at once, and documents."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from mcp_studio.search import embedder
+from mcp_studio.search.document import Document
+from mcp_studio.search.model import SIZE, Vector
+from tests.search.index_kit import document
+
+DOCUMENTS = [
+    document("store", "delete_document", "Delete a document for good."),
+    document("store", "search_documents", "Find documents that have some text."),
+    document("weather", "get_forecast", "The weather of the next days at a place."),
+    document("mail", "send_message", "Send an email to somebody."),
+    document("calendar", "create_event", "Put an appointment into the calendar."),
+]
+
+
+class Letters:
+    """Stands in for the model: texts with the same words are near each other. Counts what it is asked for."""
+
+    def __init__(self) -> None:
+        self.embedded: Counter[str] = Counter()
+        self.loaded = 0
+        self.gate = threading.Event()
+        """Nothing is embedded while it is not set."""
+        self.gate.set()
+        self.begun = threading.Event()
+
+    def __call__(self) -> Letters:
+        """Loading it."""
+        self.loaded += 1
+        return self
+
+    def embed(self, text: str, most: int = 128) -> Vector:
+        """The vector of a text."""
+        self.begun.set()
+        assert self.gate.wait(20)
+        self.embedded[text] += 1
+        vector = np.full(SIZE, 1e-4, np.float32)
+        for word in text.lower().replace(":", " ").replace(".", " ").split():
+            vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % SIZE] += 1
+        return vector / float(np.linalg.norm(vector))
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, ident: str = "letters") -> Letters:
+    """Have no real model loaded in this test."""
+    letters = Letters()
+    monkeypatch.setattr(embedder, "Model", letters)
+    monkeypatch.setattr(embedder, "identity", lambda: ident)
+    return letters
+
+
+def many(count: int) -> list[Document]:
+    """Documents that differ."""
+    return [document("many", f"tool_{number}", f"Does what number {number} does.") for number in range(count)]
