@@ -68,7 +68,7 @@ def dense_words(chunk: str) -> tuple[str, ...] | list[str]:
     return cjk.grams(chunk) if cjk.is_dense(chunk[0]) else chunk_words(chunk)
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=20_000)
 def chunk_words(chunk: str) -> tuple[str, ...]:
     """The words of one chunk with spaces round it."""
     if chunk.isascii() and chunk.isalpha() and chunk.islower():
