@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SERVERS = ROOT / "tests" / "servers"
 FORKER = "MCP_STUDIO_TESTS_FORKER"
 """Names the socket of a process that starts Python programs, where there is one."""
+FORKED = ("sdk_everything", "sdk_cached", "ws_sdk")
+"""Servers that it starts. `http_sdk` is killed by tests, and has to be gone in the same moment."""
 
 
 def run(coro: Coroutine[Any, Any, T], timeout: float = 40) -> T:
@@ -50,23 +53,25 @@ def python_server(name: str, *args: str) -> list[str]:
     """The argv that starts tests/servers/NAME.py with the Python of this test run."""
     file = SERVERS / f"{name}.py"
     assert file.is_file(), f"no helper server {file}"
-    return python_program(file, *args) if "sdk_" in name else [sys.executable, str(file), *args]
+    return python_program(file, *args) if name in FORKED else [sys.executable, str(file), *args]
 
 
 def python_program(file: Path, *args: str) -> list[str]:
     """The argv of a Python program that imports much; in a run of many tests it is forked off one that has done so."""
-    socket = os.environ.get(FORKER)
-    return [sys.executable, *(["-I", "-S", str(SERVERS / "forked.py"), socket] if socket else []), str(file), *args]
+    place = os.environ.get(FORKER)
+    return [sys.executable, *(["-I", "-S", str(SERVERS / "forked.py"), place] if place else []), str(file), *args]
 
 
 @contextmanager
 def forking() -> Generator[None]:
     """Meanwhile there is tests/servers/forker.py, for `python_program`s that are made and started meanwhile."""
-    with tempfile.TemporaryDirectory(prefix="forker") as folder:
-        socket = str(Path(folder, "socket"))
+    with tempfile.TemporaryDirectory(prefix="forker") as folder, socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(place := str(Path(folder, "socket")))
+        listening.listen(64)
+        argv = [sys.executable, str(SERVERS / "forker.py"), str(listening.fileno())]
         environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-        with subprocess.Popen([sys.executable, str(SERVERS / "forker.py"), socket], env=environ) as process:
-            os.environ[FORKER] = socket
+        with subprocess.Popen(argv, env=environ, pass_fds=[listening.fileno()]) as process:
+            os.environ[FORKER] = place
             try:
                 yield
             finally:

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
-from tests.support import npm_server, run, wait_until
+from tests.support import FORKER, forking, npm_server, python_program, run, wait_until
+
+TOLD = """
+import os, sys
+print(os.environ["TOLD"], os.getcwd(), sys.argv[1:], sys.stdin.read())
+sys.exit("it says why" if sys.argv[1:] else 7)
+"""
+WAITS = """
+import os, sys
+print(os.getpid(), flush=True)
+sys.stdin.read()
+"""
 
 
 def test_run_gives_the_result_and_ends_what_takes_too_long() -> None:
@@ -35,3 +50,43 @@ def test_a_missing_npm_server_skips_by_name(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("MCP_STUDIO_NPM", os.devnull)
     with pytest.raises(pytest.skip.Exception, match="server-everything"):
         npm_server("everything")
+
+
+@pytest.fixture
+def forker() -> Generator[None]:
+    """The process that forks programs: that of this run of tests, where there is one."""
+    if FORKER in os.environ:
+        yield
+    else:
+        with forking():
+            yield
+
+
+def program(folder: Path, text: str, *args: str) -> list[str]:
+    (folder / "program.py").write_text(text)
+    argv = python_program(folder / "program.py", *args)
+    assert "forked.py" in argv[3]
+    return argv
+
+
+@pytest.mark.usefixtures("forker")
+def test_a_forked_program_has_its_streams_its_environment_its_folder_and_its_exit_code(tmp_path: Path) -> None:
+    def ended(*args: str) -> subprocess.CompletedProcess[str]:
+        argv, environ = program(tmp_path, TOLD, *args), {**os.environ, "TOLD": "told"}
+        return subprocess.run(argv, input="typed", capture_output=True, text=True, env=environ, cwd=tmp_path)
+
+    plain, refusing = ended(), ended("-x")
+    assert (plain.returncode, plain.stdout, plain.stderr) == (7, f"told {tmp_path} [] typed\n", "")
+    assert (refusing.returncode, refusing.stderr) == (1, "it says why\n")
+    assert "['-x']" in refusing.stdout
+
+
+@pytest.mark.usefixtures("forker")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_forked_program_ends_with_whom_it_was_started_by(tmp_path: Path, how: signal.Signals) -> None:
+    with subprocess.Popen(program(tmp_path, WAITS), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        own = Path("/proc", process.stdout.readline().decode().strip())
+        assert own.exists() and own.name != str(process.pid)
+        process.send_signal(how)
+        run(wait_until(lambda: not own.exists(), what="its end"))

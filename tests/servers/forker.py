@@ -1,10 +1,10 @@
 """Starts Python programs without importing their libraries each time: one process has imported them, and forks.
 
-    forker.py SOCKET
+    forker.py NUMBER
 
-Whoever connects sends its three streams and, as one line of JSON, what is to be run: `argv`, `env` and `cwd`
-(forked.py does that). The program ends when the line is closed; otherwise its exit code is the last thing sent.
-Ends itself with SIGTERM.
+NUMBER is the file descriptor of a socket that listens already. Whoever connects sends its three streams and, as one
+line of JSON, what is to be run: `argv`, `env` and `cwd` (forked.py does that). The program ends when the line is
+closed; otherwise its exit code is the last thing sent. Ends itself with SIGTERM.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ IMPORTED = (
 """What the programs of the tests import: the slow ones of it, as far as they are installed."""
 
 
-def main(path: str) -> None:
-    """Listen at once, import, and fork for whoever comes."""
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
-        listening.listen(64)
+def main(listens: int) -> None:
+    """Import, and fork for whoever comes."""
+    with socket.socket(fileno=listens) as listening:
         gc.disable()
         for name in IMPORTED:
             with contextlib.suppress(ImportError):
@@ -42,6 +40,7 @@ def main(path: str) -> None:
         gc.freeze()
         gc.enable()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         while True:
             line, _ = listening.accept()
             if os.fork() == 0:
@@ -55,6 +54,7 @@ def _play(line: socket.socket) -> None:
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         argv = _take(line)
         threading.Thread(target=_watch, args=(line,), daemon=True).start()
         runpy.run_path(argv[0], run_name="__main__")
@@ -98,4 +98,4 @@ def _watch(line: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(int(sys.argv[1]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.transport.base import Transport
 from mcp_studio.transport.http import HttpTransport
 from mcp_studio.transport.tap import HttpRequest, HttpResponse, Tap
-from tests.support import SERVERS, python_server, wait_until
+from tests.support import python_server, wait_until
 
 MODERN = "2026-07-28"
 META = {
@@ -165,8 +164,6 @@ async def opened(
 def child(*words: str, port: int = 0) -> Generator[tuple[subprocess.Popen[str], int], None, None]:
     """tests/servers/http_sdk.py as a process of its own, with its port."""
     argv = python_server("http_sdk", f"port={port}", *words)
-    if port:  # by itself, and so later than the one that had the port before
-        argv = [sys.executable, *argv[argv.index(str(SERVERS / "http_sdk.py")) :]]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
