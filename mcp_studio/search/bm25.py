@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.cjk import MISSING, Segment, dictionary
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.inverted import Inverted, Weighed
@@ -30,7 +32,9 @@ SATURATION = 0.9
 class Bm25:
     """A `Method`: fielded BM25 with a bonus for names."""
 
-    def __init__(self) -> None:
+    def __init__(self, cjk: Literal["characters", "jieba"] = "characters") -> None:
+        self._wanted = cjk
+        self._segment = dictionary() if cjk == "jieba" else None
         self._store = Inverted()
         self._forms: defaultdict[str, list[str]] = defaultdict(list)
 
@@ -47,7 +51,7 @@ class Bm25:
 
     def search(self, query: Query) -> Answer:
         """Answer a question; the total counts the documents with any of its words."""
-        asked = read(query.text, self, query.typing)
+        asked = read(query.text, self, query.typing, self._segment)
         store = self._store
         scores = store.scores(self._worth(asked.whole), query.scope)
         best = float(scores.max(initial=0.0))
@@ -59,7 +63,8 @@ class Bm25:
             total += PARTS * (self._parts(asked.parts, query.scope, best) - total)
         total += NAME_SHARE * store.covered(_named(asked.whole))
         hits, count = store.best(total * found, query.limit)
-        return Answer([Scored(ref, score) for ref, score in hits], count)
+        lacks = asked.dense and self._wanted == "jieba" and self._segment is None
+        return Answer([Scored(ref, score) for ref, score in hits], count, MISSING if lacks else "")
 
     def _parts(self, parts: Iterable[list[Asked]], scope: Scope, best: float) -> Scores:
         """For each document how well it answers the sentence that it answers best, 0 to 1."""
@@ -98,9 +103,11 @@ class Bm25:
 
     def _weighed(self, document: Document) -> Weighed:
         texts = fields(document)
-        counts = weights(texts)
+        counts = weights(texts, self._segment)
         k = SATURATION
-        return Weighed(document.ref, {w: tf * (k + 1) / (tf + k) for w, tf in counts.items()}, words(texts.name))
+        return Weighed(
+            document.ref, {w: tf * (k + 1) / (tf + k) for w, tf in counts.items()}, words(texts.name, self._segment)
+        )
 
 
 def _named(asked: Iterable[Asked]) -> dict[str, float]:
@@ -124,7 +131,7 @@ _FIELDS = (
 )
 
 
-def weights(read: Fields) -> dict[str, float]:
+def weights(read: Fields, segment: Segment | None = None) -> dict[str, float]:
     """How much of each word a document has, over all its fields."""
     found: dict[str, float] = {}
     given = read.parameters
@@ -140,7 +147,7 @@ def weights(read: Fields) -> dict[str, float]:
     for text, (weight, usual, matters) in zip(texts, _FIELDS, strict=True):
         if not text:
             continue
-        listed = words(text)
+        listed = words(text, segment)
         each = weight / (1 - matters + matters * len(listed) / usual)
         for word in listed:
             found[word] = found.get(word, 0.0) + each

@@ -30,19 +30,15 @@ RARE = 3
 """In so many documents at most is a word that is taken for two."""
 COMMON = 3
 """In so many documents at least is each of the two."""
-MEANT = 0.3
+MEANT = 0.5
 """What an English word counts that a Chinese one may mean."""
-SECOND = 0.8
-"""What the further English words for it count of that."""
-SINGLE = 0.7
+SINGLE = 0.6
 """What a single character of a script without spaces counts."""
 BEGINNING = 0.6
 """What a word counts that begins with what is being typed."""
 MOST_ASKED = 64
 MOST_BEGINNINGS = 12
 MOST_PARTS = 8
-SHORTEST_PART = 2
-"""Words that a sentence has at least that may ask for a thing of its own."""
 _LONGEST_SPLIT = 40
 
 
@@ -93,15 +89,16 @@ def analyse(text: str, vocabulary: Vocabulary, typing: bool = False) -> list[Ask
     return read(text, vocabulary, typing).whole
 
 
-def read(text: str, vocabulary: Vocabulary, typing: bool = False) -> Question:
+def read(text: str, vocabulary: Vocabulary, typing: bool = False, segment: cjk.Segment | None = None) -> Question:
     """What a question and its sentences ask for.
 
     Args:
         text: the question; what comes after `LONGEST` characters is left out.
         vocabulary: which words there are at all.
         typing: the last word may be the beginning of one.
+        segment: finds words in scripts without spaces.
     """
-    terms = list(_terms(text[:LONGEST]))
+    terms = list(_terms(text[:LONGEST], segment))
     telling = [term for term in terms if term.word not in STOP]
     reader = _Reader(vocabulary)
     if terms and text[-1:].isalnum() and len(text) <= LONGEST:
@@ -112,15 +109,14 @@ def read(text: str, vocabulary: Vocabulary, typing: bool = False) -> Question:
     parts: dict[int, list[_Term]] = {}
     for term in terms:
         parts.setdefault(term.part, []).append(term)
-    several = [part for part in parts.values() if len(part) >= SHORTEST_PART][:MOST_PARTS]
     return Question(
         reader.asked(terms),
-        [reader.asked(part) for part in several] if len(parts) > 1 else [],
+        [reader.asked(part) for part in list(parts.values())[:MOST_PARTS]] if len(parts) > 1 else [],
         any(cjk.is_dense(term.word[0]) for term in terms),
     )
 
 
-def _terms(text: str) -> Iterator[_Term]:
+def _terms(text: str, segment: cjk.Segment | None) -> Iterator[_Term]:
     """The words of a question in their order, with what they count by where they stand."""
     aside = [match.span() for match in ASIDE.finditer(text)]
     starts = [start for start, _ in aside]
@@ -137,7 +133,7 @@ def _terms(text: str) -> Iterator[_Term]:
             part, told, weight = here, False, 1.0
         inside = beside(match.start())
         if chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0]):
-            yield from _dense(chunk, part, inside)
+            yield from _dense(chunk, part, inside, segment)
             continue
         for word in chunk_words(chunk):
             if word in CIRCUMSTANCE:
@@ -146,12 +142,13 @@ def _terms(text: str) -> Iterator[_Term]:
             yield _Term(part, BESIDE if inside else min(weight, LOOK) if word in LOOKING else weight, word)
 
 
-def _dense(chunk: str, part: int, inside: bool) -> Iterator[_Term]:
+def _dense(chunk: str, part: int, inside: bool, segment: cjk.Segment | None) -> Iterator[_Term]:
     for english in glossary.english(chunk):
         yield _Term(part, BESIDE if inside else MEANT, " ".join(english), english)
     for run in FRAME.split(chunk):
-        for word in cjk.grams(run):
-            yield _Term(part, (BESIDE if inside else 1.0) * (SINGLE if len(word) == 1 else 1.0), word)
+        for word in cjk.grams(run, segment):
+            weight = BESIDE if inside else LOOK if word in LOOKING else 1.0
+            yield _Term(part, weight * SINGLE if len(word) == 1 else weight, word)
 
 
 class _Reader:
@@ -203,11 +200,11 @@ class _Reader:
                 return {term.word: 1.0} if self._vocabulary.frequency(term.word) else {}
             return self.alike(term.word)
         found: dict[str, float] = {}
-        for at, phrase in enumerate(term.english):
+        for phrase in term.english:
             for word in phrase.split("_"):
                 if word not in LOOKING:
                     for alike, much in self.alike(word).items():
-                        found[alike] = max(found.get(alike, 0.0), much * (1.0 if at == 0 else SECOND))
+                        found[alike] = max(found.get(alike, 0.0), much)
         return found
 
     def _halves(self, word: str) -> tuple[str, ...]:

@@ -54,18 +54,21 @@ class Part(NamedTuple):
     """As it is compared."""
 
 
-def words(text: str) -> list[str]:
-    """The words of a text in their order, each as it is compared; an identifier's parts, then all of it as one."""
+def words(text: str, segment: cjk.Segment | None = None) -> list[str]:
+    """The words of a text in their order, each as it is compared; an identifier's parts, then all of it as one.
+
+    Args:
+        text: any text in any script.
+        segment: finds words in scripts without spaces, besides their characters and pairs.
+    """
     found: list[str] = []
     extend = found.extend
     for chunk in CHUNK.findall(text):
-        extend(chunk_words(chunk) if chunk[0] < cjk.FIRST else dense_words(chunk))
+        if chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0]):
+            extend(cjk.grams(chunk, segment))
+        else:
+            extend(chunk_words(chunk))
     return found
-
-
-def dense_words(chunk: str) -> tuple[str, ...] | list[str]:
-    """The same for a chunk that may be of a script without spaces."""
-    return cjk.grams(chunk) if cjk.is_dense(chunk[0]) else chunk_words(chunk)
 
 
 @lru_cache(maxsize=20_000)

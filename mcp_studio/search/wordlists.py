@@ -12,15 +12,18 @@ STOP = frozenset(
     " were be been being do does did doing have has had having will would shall should can could may might must of in"
     " on at to for from by with about into onto over under as and or but if then than so such both each every all any"
     " some no not only own same too very just also please help want need like let s t d ll re ve m don there here what"
+    " know sure"
     " which who whom whose when where why how hi hello thanks thank kindly lets next after finally first firstly"
     " secondly lastly second third additionally besides furthermore moreover once via per out up down given using use"
     " named called specific certain new".split()
 )
 """Words that are not looked for, unless a question has no others."""
 LOOKING = frozenset(
-    "show get list find fetch retrieve give tell display view see look check read provide return".split()
+    "show get list find fetch retrieve obtain gather give tell display view see look check read provide return"
+    " latest recent recently current currently today now"
+    " 查询 查看 查找 获取 搜索 寻找 找到 找出 显示 列出 告诉 看看 得到 最新 当前 目前 今天 现在".split()
 )
-"""Verbs of looking: every server has tools for that, so that they tell less."""
+"""Verbs of looking, and that it is about now: tools of every server do that, so that it tells less."""
 CIRCUMSTANCE = frozenset("with in using named called where".split())
 """What comes after one of these tells less about what to do than what comes before."""
 _SAME = """
@@ -65,7 +68,7 @@ FRAME = re.compile(
     "请问|请帮我|请帮|帮我|帮忙|麻烦|谢谢|我们|我的|我想要|我想|我要|我正在|我在|我希望|希望|需要|想要|想知道|知道|了解一下"
     "|能否|能不能|可以|能够|是否|你能|你们|您|他们|她们|它们|以及|并且|同时|另外|此外|还有|而且|但是|因为|所以|如果|或者"
     "|关于|对于|根据|通过|使用|进行|一下|一些|一个|一份|一种|这个|那个|这些|那些|什么|怎么|怎样|如何|哪些|哪里|多少|给我"
-    "|给出|提供|最近|现在|目前|正在|已经|非常|特别|比较|分别|包括|包含"
+    "|给出|提供|最近|正在|已经|非常|特别|比较|分别|包括|包含"
 )
 """What frames a Chinese question without telling what it is about."""
 ASIDE = re.compile(
