@@ -102,25 +102,25 @@ class Answering:
         return served._replace(answer=served.answer._replace(note=note))
 
     def _ask(self, intake: Intake, query: Query) -> Answer:
-        return checked(intake.offer, intake.ask(query), query, lambda ref: self._known.get(ref) is not None)
+        return checked(intake.offer, intake.ask(query), query, self._known.has)
 
     def _hit(self, scored: Scored, uses: Mapping[Ref, Uses], query: Query | None = None) -> Hit | None:
         """What is shown of something found; None where it has gone meanwhile."""
         taken = self._known.get(scored.ref)
         if taken is None:
             return None
-        reasons = scored.reasons
+        (document, entry), reasons = taken, scored.reasons
         if query is not None and all(reason.field == "meaning" for reason in reasons):
-            reasons = why.reasons(taken.document, query, reasons)
-        return Hit(scored.ref, scored.score, reasons, taken.entry, _used(uses.get(scored.ref)))
+            reasons = why.reasons(document, query, reasons)
+        return Hit(scored.ref, scored.score, reasons, entry, _used(uses.get(scored.ref)))
 
     def _used(self, query: Query, uses: Mapping[Ref, Uses]) -> tuple[Hit, ...]:
         """What was used last, then what was used most, then everything else in the order of the catalogue."""
-        here = [ref for ref in uses if query.scope.has(ref) and self._known.get(ref) is not None]
+        here = [ref for ref in uses if query.scope.has(ref) and self._known.has(ref)]
         last = sorted(here, key=lambda ref: (-uses[ref].last, ref))[:RECENT]
         now = time.time()
         most = sorted(here, key=lambda ref: (-uses[ref].strength(now), ref))
-        rest = (ref for ref, _ in self._known.ordered(query.scope, self._servers()))
+        rest = self._known.ordered(query.scope, self._servers())
         refs = islice(dict.fromkeys(chain(last, most, islice(rest, query.limit + len(here)))), query.limit)
         return tuple(hit for ref in refs if (hit := self._hit(Scored(ref, 0.0), uses)))
 

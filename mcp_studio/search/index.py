@@ -76,7 +76,8 @@ class SearchIndex:
 
     def put(self, server: str, kind: EntryKind, documents: Sequence[Document]) -> None:
         """Take up all documents of one kind of a server, in place of those before; returns at once."""
-        self._serving.put((server, kind), tuple(documents), ())
+        own = tuple(one for one in documents if (one.ref.server, one.ref.kind) == (server, kind))
+        self._serving.put((server, kind), own, ())
 
     def forget(self, server: str) -> None:
         """Forget a server; returns at once."""
@@ -189,6 +190,12 @@ class SearchIndex:
 
 def _heard(future: asyncio.Future[Any]) -> None:
     """Its failure is raised by what comes next; the loop need not complain that nobody asked."""
+    if not future.cancelled():
+        future.exception()
+
+
+def _seen(future: asyncio.Future[Any]) -> None:
+    """Its problem is told by the one in the thread, if anybody still wants to know."""
     if not future.cancelled():
         future.exception()
 

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.search.document import Document
-from mcp_studio.search.method import Scope
+from mcp_studio.search.method import EVERYWHERE, Scope
 
 Group = tuple[str, EntryKind]
+Thing = Entry | Document
+"""What is known of one name: an entry of the catalog, or a document from elsewhere."""
+Things = Sequence[Entry] | Sequence[Document]
 
 
-class Taken(NamedTuple):
-    """One document, and the entry of the catalog that it was made of, if it was."""
+class Listed:
+    """What one server lists of one kind, by name: of duplicates the first one counts, and nameless ones do not."""
 
-    document: Document
-    entry: Entry | None = None
+    def __init__(self, things: Things = (), tags: tuple[str, ...] = ()) -> None:
+        self.tags = tags
+        self.things: dict[Ref, Thing] = {}
+        for one in things:
+            if one.ref.name and one.ref not in self.things:
+                self.things[one.ref] = one
+
+    def document(self, ref: Ref) -> Document:
+        """One of them as it is searched; made anew each time, for there are many."""
+        one = self.things[ref]
+        return one if isinstance(one, Document) else Document(ref, one.view.raw, self.tags)
 
 
 class Difference(NamedTuple):
@@ -38,13 +50,13 @@ class Known:
     def __init__(self) -> None:
         self.turn = threading.Lock()
         """Held while a group is replaced and those are told who follow."""
-        self._groups: dict[Group, Mapping[Ref, Taken]] = {}
+        self._groups: dict[Group, Listed] = {}
 
-    def put(self, group: Group, now: Mapping[Ref, Taken], tell: Callable[[Difference], None]) -> bool:
+    def put(self, group: Group, now: Listed, tell: Callable[[Difference], None]) -> bool:
         """Replace a group; whether that changed what is searched. An empty one is forgotten."""
-        difference = compare(self._groups.get(group, {}), now)
+        difference = compare(self._groups.get(group) or Listed(), now)
         with self.turn:
-            if now:
+            if now.things:
                 self._groups[group] = now
             else:
                 self._groups.pop(group, None)
@@ -52,59 +64,60 @@ class Known:
                 tell(difference)
         return bool(difference)
 
-    def get(self, ref: Ref) -> Taken | None:
-        """What is known under a name."""
-        group = self._groups.get((ref.server, ref.kind))
-        return None if group is None else group.get(ref)
+    def has(self, ref: Ref) -> bool:
+        """Whether something of this name is known."""
+        listed = self._groups.get((ref.server, ref.kind))
+        return listed is not None and ref in listed.things
+
+    def get(self, ref: Ref) -> tuple[Document, Entry | None] | None:
+        """What is known under a name, and the entry of the catalog that it comes of."""
+        listed = self._groups.get((ref.server, ref.kind))
+        if listed is None or ref not in listed.things:
+            return None
+        one = listed.things[ref]
+        return listed.document(ref), one if isinstance(one, Entry) else None
 
     def documents(self) -> Iterator[Document]:
         """All of them; with `turn` held."""
-        return (taken.document for group in self._groups.values() for taken in group.values())
+        return (listed.document(ref) for listed in self._groups.values() for ref in listed.things)
 
     def count(self, scope: Scope) -> int:
         """How many lie in a scope."""
-        return sum(len(found) for _, found in self._in(scope))
+        return sum(len(listed.things) for _, listed in self._in(scope))
 
-    def ordered(self, scope: Scope, servers: Iterable[str]) -> Iterator[tuple[Ref, Taken]]:
+    def ordered(self, scope: Scope, servers: Iterable[str]) -> Iterator[Ref]:
         """Those in a scope: tools first, servers in this order and then by name, entries as they were listed."""
         place = {name: number for number, name in enumerate(servers)}
         groups = sorted(
             self._in(scope), key=lambda one: (KINDS.index(one[0][1]), place.get(one[0][0], len(place)), one[0][0])
         )
-        return ((ref, taken) for _, group in groups for ref, taken in group.items())
+        return (ref for _, listed in groups for ref in listed.things)
 
-    def _in(self, scope: Scope) -> list[tuple[Group, Mapping[Ref, Taken]]]:
-        return [
-            (group, found) for group, found in tuple(self._groups.items()) if scope.has(Ref(group[1], group[0], ""))
-        ]
-
-
-def taken_of(entries: Iterable[Entry], tags: tuple[str, ...]) -> dict[Ref, Taken]:
-    """Entries of one list by their names: of duplicates the first one counts, and nameless ones do not."""
-    found: dict[Ref, Taken] = {}
-    for entry in entries:
-        if entry.ref.name and entry.ref not in found:
-            found[entry.ref] = Taken(Document(entry.ref, entry.view.raw, tags), entry)
-    return found
+    def _in(self, scope: Scope) -> list[tuple[Group, Listed]]:
+        groups = tuple(self._groups.items())
+        if scope == EVERYWHERE:
+            return list(groups)
+        return [(group, listed) for group, listed in groups if scope.has(Ref(group[1], group[0], ""))]
 
 
-def compare(before: Mapping[Ref, Taken], now: Mapping[Ref, Taken]) -> Difference:
+def compare(before: Listed, now: Listed) -> Difference:
     """What has to be removed, added and replaced."""
     added: dict[Ref, Document] = {}
     changed: dict[Ref, Document] = {}
-    for ref, taken in now.items():
-        known = before.get(ref)
-        if known is None:
-            added[ref] = taken.document
-        elif not _same(known.document, taken.document):
-            changed[ref] = taken.document
-    return Difference(tuple(ref for ref in before if ref not in now), added, changed)
+    for ref in now.things:
+        if ref not in before.things:
+            added[ref] = now.document(ref)
+        elif before.tags != now.tags or not _same(before.things[ref], now.things[ref]):
+            changed[ref] = now.document(ref)
+    return Difference(tuple(ref for ref in before.things if ref not in now.things), added, changed)
 
 
-def _same(one: Document, other: Document) -> bool:
-    if one.tags != other.tags:
-        return False
+def _same(one: Thing, other: Thing) -> bool:
+    if one is other:
+        return True
+    tags = [thing.tags if isinstance(thing, Document) else () for thing in (one, other)]
+    raws = [thing.raw if isinstance(thing, Document) else thing.view.raw for thing in (one, other)]
     try:
-        return one.raw is other.raw or one.raw == other.raw
+        return tags[0] == tags[1] and (raws[0] is raws[1] or raws[0] == raws[1])
     except RecursionError:  # nested too deeply to tell
         return False

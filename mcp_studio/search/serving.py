@@ -8,13 +8,11 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from mcp_studio.catalog.listing import Entry
 from mcp_studio.search import auto
 from mcp_studio.search.answering import Answering
-from mcp_studio.search.document import Document
 from mcp_studio.search.found import Found
 from mcp_studio.search.intake import CLOSED, Intake
-from mcp_studio.search.known import Group, Known, Taken, taken_of
+from mcp_studio.search.known import Group, Known, Listed, Things
 from mcp_studio.search.meaning import Meaning
 from mcp_studio.search.method import LONGEST, Query, SearchProblem
 from mcp_studio.search.methods import OWN as OWN
@@ -23,15 +21,16 @@ from mcp_studio.search.plugins import MethodFailed
 from mcp_studio.search.threads import Desk, Lane
 from mcp_studio.search.usage import Usage
 
-_GO_FIRST = 0.05
+_GO_FIRST = 0.02
 """Seconds for which what is being taken up lets questions go first, before each batch."""
+_MOMENT = 0.003
+"""Seconds of CPU for which short lists are compared one after the other."""
 _FOREIGN = 5.0
 """Seconds that a plug-in may take for an answer."""
 _PATIENCE, _TYPING = 30.0, 0.2
 """Seconds for which a question waits until its methods have everything; while somebody types, until they have begun."""
 _ANSWERING = 2
 """Questions to our own methods that are answered at a time."""
-Listed = Sequence[Entry] | Sequence[Document]
 Steps = Generator[tuple["Future[Any]", "float | None"], None, Found]
 """What has to be waited for and how long at most, one after the other; then the answer."""
 
@@ -56,7 +55,7 @@ class Serving:
         self.meaning = Meaning(self.methods, semantic)
         self._answering = Answering(self._known, self.methods.made, self.meaning, usage, servers)
         self._turn = threading.Lock()
-        self._waiting: dict[Group, tuple[Listed, tuple[str, ...]]] = {}
+        self._waiting: dict[Group, tuple[Things, tuple[str, ...]]] = {}
         self._compared: list[Future[None]] = []
         self._closed = False
         self._begun = False
@@ -67,25 +66,22 @@ class Serving:
 
     # -------------------------------------------------------------- taking up
 
-    def put(self, group: Group, listed: Listed, tags: tuple[str, ...]) -> None:
+    def put(self, group: Group, listed: Things, tags: tuple[str, ...]) -> None:
         """Take up a list, soon."""
         with self._turn:
             self._waiting[group] = listed, tags
         self._lane.wake()
 
     def _step(self) -> bool:
-        """Compare one list, or give each method a batch."""
-        with self._turn:
-            group = next(iter(self._waiting), None)
-            waiting = self._waiting[group] if group is not None else None
-            compared, self._compared = ([], self._compared) if waiting else (self._compared, [])
-        if group is not None and waiting is not None:
-            self._compare(group, *waiting)
-            with self._turn:
-                if self._waiting.get(group) is waiting:
-                    del self._waiting[group]
+        """Compare lists for a moment, or give each method a batch."""
+        if self._waiting:
+            end = time.thread_time() + _MOMENT
+            while self._compare_one() and time.thread_time() < end:
+                pass
             return True
         self._begun = True
+        with self._turn:
+            compared, self._compared = ([], self._compared) if self._waiting else (self._compared, [])
         for future in compared:
             if future.set_running_or_notify_cancel():
                 future.set_result(None)
@@ -94,12 +90,21 @@ class Serving:
             self._told()
         return busy
 
-    def _compare(self, group: Group, listed: Listed, tags: tuple[str, ...]) -> None:
-        now = taken_of((one for one in listed if isinstance(one, Entry)), tags)
-        for one in listed:
-            if isinstance(one, Document) and one.ref.name:
-                now.setdefault(one.ref, Taken(one))
-        if self._known.put(group, now, self.methods.tell):
+    def _compare_one(self) -> bool:
+        """Compare the list that waits longest; False where there is none."""
+        with self._turn:
+            group = next(iter(self._waiting), None)
+            waiting = self._waiting[group] if group is not None else None
+        if group is None or waiting is None:
+            return False
+        self._compare(group, *waiting)
+        with self._turn:
+            if self._waiting.get(group) is waiting:
+                del self._waiting[group]
+        return True
+
+    def _compare(self, group: Group, listed: Things, tags: tuple[str, ...]) -> None:
+        if self._known.put(group, Listed(listed, tags), self.methods.tell):
             self._told()
 
     def _let_go_first(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 
 import pytest
@@ -112,6 +113,27 @@ def test_a_question_that_cannot_be_asked_is_told_and_the_next_one_is_answered(in
     with pytest.raises(SearchProblem):
         index.ask_now("re(ad", method="regex")
     assert len(names(index.ask_now("re.d_", method="regex"))) == 1
+
+
+def test_a_problem_is_told_once_and_to_nobody_else(indexes: Make) -> None:
+    async def work() -> None:
+        index = indexes()
+        index.put("disk", "tool", FILES)
+        elsewhere: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: elsewhere.append(what))
+        with pytest.raises(SearchProblem):
+            await index.ask("re(ad", method="regex")
+        gc.collect()
+        await asyncio.sleep(0)
+        assert elsewhere == []
+
+    run(work())
+
+
+def test_documents_of_others_are_not_taken_for_those_of_a_server(indexes: Make) -> None:
+    index = indexes()
+    index.put("disk", "tool", [*FILES, document("mail", "read_mail"), document("disk", "read_me", kind="prompt")])
+    assert names(index.ask_now("read")) == ["disk.read_file"]
 
 
 def test_every_hit_says_why_and_carries_the_entry_of_the_catalog(indexes: Make) -> None:
