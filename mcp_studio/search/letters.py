@@ -14,7 +14,19 @@ from mcp_studio.search.document import Document
 from mcp_studio.search.grades import INSIDE, Graded, Pool, everything, graded, in_order
 from mcp_studio.search.literal import in_name
 from mcp_studio.search.method import LONGEST
-from mcp_studio.search.names import END, LONGEST_NAME, PART, TITLE, Row, encoded, fold, of_name, parts, parts_of
+from mcp_studio.search.names import (
+    END,
+    LETTERS,
+    LONGEST_NAME,
+    PART,
+    TITLE,
+    Row,
+    encoded,
+    fold,
+    of_name,
+    parts,
+    parts_of,
+)
 from mcp_studio.search.stems import stem
 from mcp_studio.search.substring import MOST_WORDS
 
@@ -57,8 +69,12 @@ class Letters:
         self._read = {id(entry): known[id(entry)] for entry in entries if id(entry) in known}
         self._unread = [entry for entry in entries if id(entry) not in known]
         self._pool: Pool | None = None
+        self._heads: list[str] = []
+        """The names' part of texts."""
         self._servers: dict[str, str] = {}
         self._before: tuple[list[str], _Found] | None = None
+        """All words but the last of what was asked, and what has them; then that word, and what has it too."""
+        self._last: tuple[str, Sequence[int]] | None = None
 
     def read(self, most: int) -> bool:
         """Read so many rows ahead of the first question, which reads the rest; whether there are more."""
@@ -73,6 +89,7 @@ class Letters:
             self.read(len(self._unread))
             rows = [self._read[id(entry)][1] for entry in self._entries]
             self._pool = Pool(rows, [row.text for row in rows])
+            self._heads = [row.text[: row.text.index(LETTERS)] for row in rows]
             self._servers = {row.server: encoded(fold(row.server)) for row in rows}
         return self._pool
 
@@ -83,55 +100,67 @@ class Letters:
             return Narrowed(range(len(self.pool.rows)), True)
         if self._before is None or self._before[0] != words[:-1]:
             self._before = words[:-1], self._having(words[:-1])
-        found = self._with(self._before[1], words[-1], first=len(words) == 1)
+            self._last = None
+        before = self._before[1]
+        found = self._with(before, words[-1], self._within(before, words[-1]))
+        self._last = words[-1], found.graded.places
         ordered = in_order(self.pool, found.graded, words)
         return Narrowed(self._sorted(ordered), max(found.least, default=0) >= _TITLE)
 
+    def _within(self, before: _Found, word: str) -> Sequence[int]:
+        """Where a word can stand by its letters: only where the one before stood, if that has grown by letters."""
+        plain = (
+            word.isascii() and word.isalnum() and word == word.lower()
+        )  # others fall into parts, any of which may do
+        if plain and self._last is not None and word.startswith(self._last[0]):
+            return self._last[1]
+        return before.graded.places
+
     def _having(self, words: Sequence[str]) -> _Found:
         found = _Found(everything(self.pool), ())
-        for number, word in enumerate(words):
-            found = self._with(found, word, first=not number)
+        for word in words:
+            found = self._with(found, word, found.graded.places)
         return found
 
-    def _with(self, found: _Found, word: str, *, first: bool) -> _Found:
-        """Those that have a word too."""
+    def _with(self, found: _Found, word: str, within: Sequence[int]) -> _Found:
+        """Those that have a word too; those `within` are looked through for its letters."""
         places = found.graded.places
-        now = self._graded(Graded(places, [0] * len(places)), word)
-        if first:
+        now = self._graded(places, within, word)
+        if not found.least:
             return _Found(now, now.grades)
         before = dict(zip(places, zip(found.graded.grades, found.least, strict=True), strict=True))
         sums = [before[place][0] + grade for place, grade in zip(now.places, now.grades, strict=True)]
         least = [min(before[place][1], grade) for place, grade in zip(now.places, now.grades, strict=True)]
         return _Found(Graded(now.places, sums), least)
 
-    def _graded(self, rows: Graded, word: str) -> Graded:
+    def _graded(self, places: Sequence[int], within: Sequence[int], word: str) -> Graded:
         """How well each has a word; those that have it in no form are left out."""
-        found = graded(self.pool, rows, [word])
-        form, texts, plain = form_of(word), self.pool.texts, encoded(fold(word))
+        found = graded(self.pool, Graded(within, [0] * len(within)), [word])
+        form, plain = form_of(word), encoded(fold(word))
         servers = {server for server, text in self._servers.items() if plain in text}
         if not form and not servers and "." not in word:
             return found
         grades = dict(zip(found.places, found.grades, strict=True))
         if "." in word:  # of a name's beginning behind its server only names were found
-            grades = {place: _ELSEWHERE for place in rows.places if plain in texts[place]} | grades
-            grades = self._of_server(rows, word) | grades
+            grades = {place: _ELSEWHERE for place in places if plain in self.pool.texts[place]} | grades
+            grades = self._of_server(places, word) | grades
         for place, grade in grades.items() if servers else ():
             if grade < _SERVER and self.pool.rows[place].server in servers:
                 grades[place] = _SERVER
-        begins = PART + form.rstrip("i")
-        for place in rows.places if form else ():
-            if begins in texts[place] and grades.get(place, 0) < _FORM and self._has_form(place, form):
-                grades[place] = _FORM
-        places = sorted(grades)
-        return Graded(places, [grades[place] for place in places])
+        for place in self._with_form(places, form) if form else ():
+            grades[place] = max(grades.get(place, 0), _FORM)
+        ordered = sorted(grades)
+        return Graded(ordered, [grades[place] for place in ordered])
 
-    def _has_form(self, place: int, form: str) -> bool:
-        return any(stem(part) == form for part in parts_of(self.pool.rows[place]))
+    def _with_form(self, places: Sequence[int], form: str) -> list[int]:
+        begins, heads = PART + form.rstrip("i"), self._heads
+        likely = [place for place in places if begins in heads[place]]
+        return [place for place in likely if any(stem(part) == form for part in parts_of(self.pool.rows[place]))]
 
-    def _of_server(self, rows: Graded, word: str) -> dict[int, int]:
+    def _of_server(self, among: Sequence[int], word: str) -> dict[int, int]:
         """`server.word`: the rows of a server that have a word."""
         server, _, rest = word.partition(".")
-        places = [place for place in rows.places if self.pool.rows[place].server.lower() == server.lower()]
+        places = [place for place in among if self.pool.rows[place].server.lower() == server.lower()]
         if not server or not rest:
             return {}
         found = graded(self.pool, Graded(places, [0] * len(places)), [rest])

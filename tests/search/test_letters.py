@@ -94,7 +94,10 @@ def test_the_pieces_of_a_name_that_were_asked_for_are_told() -> None:
     assert words_of("a  a b") == ["a", "b"]
 
 
-@given(st.lists(st.tuples(st.text("abcs d_", max_size=6), st.text("abcs d", max_size=6))), st.text("abcs ", max_size=6))
+TYPED = "abAB1s_."
+
+
+@given(st.lists(st.tuples(st.text(TYPED, max_size=6), st.text("abs 1.", max_size=6))), st.text(TYPED + " ", max_size=6))
 def test_typing_finds_what_asking_at_once_finds_and_all_that_has_the_words(
     texts: list[tuple[str, str]], asked: str
 ) -> None:
@@ -102,7 +105,8 @@ def test_typing_finds_what_asking_at_once_finds_and_all_that_has_the_words(
     typed = Letters(entries)
     places = [list(typed.find(asked[:end]).places) for end in range(len(asked) + 1)][-1]
     assert places == list(Letters(entries).find(asked).places) and len(set(places)) == len(places)
-    has = {at for at, (name, text) in enumerate(texts) if all(word in f"{name}\n{text}" for word in words_of(asked))}
+    words = words_of(asked.lower())
+    has = {at for at, (name, text) in enumerate(texts) if all(word in f"{name}\n{text}".lower() for word in words)}
     assert has <= set(places)
 
 

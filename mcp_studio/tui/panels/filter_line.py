@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from textual.content import Content
 from textual.events import Click, Key
+from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.widget import Widget
 from textual.widgets import Input
+
+
+class _Typed(Input):
+    """It is as wide as it is: nothing has to be laid out anew for a letter."""
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0))
 
 
 class FilterLine(Widget):
@@ -41,7 +49,7 @@ class FilterLine(Widget):
     async def open(self) -> None:
         """Show the input and focus it; its text is kept from before, and what is typed replaces it."""
         if self._input is None:
-            self._input = Input(self.text, compact=True, select_on_focus=False, placeholder=self._hint)
+            self._input = _Typed(self.text, compact=True, select_on_focus=False, placeholder=self._hint)
             await self.mount(self._input)
         if not self._input.has_focus:
             self._input.select_all()
