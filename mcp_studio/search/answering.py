@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.search import auto, why
+from mcp_studio.search import auto, cjk, why
 from mcp_studio.search.found import Found, Hit, Used
 from mcp_studio.search.intake import Intake
 from mcp_studio.search.known import Known
@@ -48,6 +48,7 @@ class Answering:
         self._meaning = meaning
         self._usage = usage
         self._servers = servers
+        self._said: set[str] = set()
 
     def answer(self, query: Query, method: str, intakes: Sequence[Intake], pending: int) -> Found:
         """Ask these methods.
@@ -72,7 +73,14 @@ class Answering:
         answer = served.answer
         shown = (self._hit(one, uses, query if at < _TOLD else None) for at, one in enumerate(answer.hits))
         hits = tuple(hit for hit in shown if hit is not None)
-        return Found(query, hits, answer.total, of, _ms(began), served.method, answer.note, pending)
+        return Found(query, hits, answer.total, of, _ms(began), served.method, self._once(answer.note), pending)
+
+    def _once(self, note: str) -> str:
+        """A note without what was said before and is no news: which extra is missing."""
+        if cjk.MISSING not in note:
+            return note
+        said, self._said = cjk.MISSING in self._said, self._said | {cjk.MISSING}
+        return note.replace(cjk.MISSING, "").strip() if said else note
 
     def _auto(self, query: Query, intakes: Sequence[Intake], uses: Mapping[Ref, Uses]) -> auto.Served:
         if all(intake.problem is not None for intake in intakes):

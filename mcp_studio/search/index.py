@@ -13,6 +13,7 @@ from typing import Any
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.config.model import Cjk
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.search.document import Document
 from mcp_studio.search.found import Found, MethodInfo
@@ -42,6 +43,7 @@ class SearchIndex:
         usage: what was run and opened; without it nothing is known of that.
         cache: the folder where vectors are kept; without one they are computed anew.
         semantic: mix in meaning, where the extra for it is installed, when nobody chose a method.
+        cjk: how Chinese is taken apart.
     """
 
     def __init__(
@@ -54,13 +56,14 @@ class SearchIndex:
         cache: Path | None = None,
         limits: Limits = DEFAULT,
         semantic: bool = True,
+        cjk: Cjk = "characters",
     ) -> None:
         self.changed: Signal[None] = Signal()
         """It has taken up something: an answer that is shown may be another now."""
         self._catalog = catalog
         self._tags = tags
         self._usage = usage or Usage(None)
-        self._serving = Serving(Kit(cache, limits), self._tell_soon, self._usage, servers, semantic=semantic)
+        self._serving = Serving(Kit(cache, limits, cjk), self._tell_soon, self._usage, servers, semantic=semantic)
         self._loop = _running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._told = 0.0
@@ -190,12 +193,6 @@ class SearchIndex:
 
 def _heard(future: asyncio.Future[Any]) -> None:
     """Its failure is raised by what comes next; the loop need not complain that nobody asked."""
-    if not future.cancelled():
-        future.exception()
-
-
-def _seen(future: asyncio.Future[Any]) -> None:
-    """Its problem is told by the one in the thread, if anybody still wants to know."""
     if not future.cancelled():
         future.exception()
 

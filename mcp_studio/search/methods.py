@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Cjk
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.search import auto
 from mcp_studio.search.document import Document
@@ -39,6 +40,7 @@ class Kit(NamedTuple):
     cache: Path | None = None
     """Where vectors are kept; None keeps none."""
     limits: Limits = DEFAULT
+    cjk: Cjk = "characters"
 
 
 class Shared:
@@ -189,6 +191,8 @@ class Methods:
             meaning = kind(self._kit.cache, self._kit.limits)
             meaning.changed.connect(lambda _: self._told())
             return meaning
+        if name == "bm25":
+            return kind(self._kit.cjk)
         if name == "hybrid":
             meant = self.want("semantic")
             while meant.method is None:  # both are made in this thread

@@ -154,3 +154,16 @@ def test_what_is_missing_is_said_once(indexes: Make, monkeypatch: pytest.MonkeyP
     unwished = indexes(semantic=False)
     unwished.put("github", "tool", TOOLS[:3])
     assert unwished.ask_now("open an issue").note == ""
+
+
+def test_chinese_is_taken_apart_as_wished_and_what_is_missing_for_that_is_said_once(
+    indexes: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_studio.search.bm25.dictionary", lambda: None)
+    index = indexes(cjk="jieba")
+    index.put("notes", "tool", TOOLS[-1:])
+    assert index.ask_now("搜索笔记").note.count("mcp-studio[cjk]") == 1
+    assert index.ask_now("搜索笔记").note == "" and names(index.ask_now("搜索笔记")) == ["notes.搜索笔记"]
+    plain = indexes()
+    plain.put("notes", "tool", TOOLS[-1:])
+    assert plain.ask_now("搜索笔记").note == ""
