@@ -8,13 +8,15 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
+import numpy as np
+
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import fields
 from mcp_studio.search.matrix import packed
 from mcp_studio.search.method import SearchProblem
-from mcp_studio.search.model import Model, identity
-from mcp_studio.search.texts import TOKENS, text_of
+from mcp_studio.search.model import Model, Vector, identity
+from mcp_studio.search.texts import TOKENS, Said, texts_of
 from mcp_studio.search.threads import Lane
 from mcp_studio.search.vectors import Kept, VectorCache, key_of
 
@@ -183,12 +185,12 @@ class Embedder:
             document = next(iter(self._unknown.values()), None)
         if document is None:
             return
-        text = text_of(fields(document))
-        key = key_of(identity(), text)
+        said = texts_of(fields(document))
+        key = _key_of(said)
         with self._files:
             vector = self._cache.get((key,)).get(key)
         if vector is None:
-            vector = packed(self.model().embed(text, TOKENS))
+            vector = packed(_mean(self.model(), said))
             with self._files:
                 self._cache.put({key: vector})
         with self._turn:
@@ -225,4 +227,17 @@ class Embedder:
 
 
 def _key(document: Document) -> bytes:
-    return key_of(identity(), text_of(fields(document)))
+    return _key_of(texts_of(fields(document)))
+
+
+def _key_of(said: Sequence[Said]) -> bytes:
+    return key_of(identity(), "\n".join(f"{share} {TOKENS} {text}" for text, share in said))
+
+
+def _mean(model: Model, said: Sequence[Said]) -> Vector:
+    """One vector for all texts of an entry: how near a question is to it is the mean of how near it is to each."""
+    vector = sum(
+        (share * model.embed(text, TOKENS) for text, share in said[1:]),
+        said[0].share * model.embed(said[0].text, TOKENS),
+    )
+    return vector / max(float(np.linalg.norm(vector)), 1e-9)

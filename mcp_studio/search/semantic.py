@@ -20,7 +20,7 @@ from mcp_studio.search.matrix import Matrix
 from mcp_studio.search.method import LONGEST, Answer, Query, Reason, Scored
 from mcp_studio.search.model import Model, Vector
 from mcp_studio.search.slots import Slots
-from mcp_studio.search.texts import questions_of, understood
+from mcp_studio.search.texts import questions_of, translated, understood
 from mcp_studio.search.vectors import Kept, VectorCache
 from mcp_studio.signal import Signal
 
@@ -102,7 +102,8 @@ class Semantic:
         """
         near = self.near(query, self._embedder.model(), query.limit)
         hits = [Scored(ref, score, _REASONS) for ref, score in near.best]
-        note = self.note() if understood(query.text) else f"{FOREIGN[0].upper()}{FOREIGN[1:]} {self.note()}".rstrip()
+        known = understood(query.text) or translated(query.text)
+        note = self.note() if known else f"{FOREIGN[0].upper()}{FOREIGN[1:]} {self.note()}".rstrip()
         return Answer(hits, near.total, note)
 
     # -------------------------------------------------------------- for the hybrid

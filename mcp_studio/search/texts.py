@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import NamedTuple
 
-from mcp_studio.search.cjk import is_dense
+from mcp_studio.search.cjk import DENSE, is_dense
 from mcp_studio.search.fields import Fields
+from mcp_studio.search.glossary import english
 from mcp_studio.search.tokens import CHUNK, parts
 
-TOKENS = 40
-"""Tokens of an entry's text that are looked at."""
-_HEAD = 24
+TOKENS = 32
+"""Tokens of each text of an entry that are looked at."""
+_GIVEN = 0.25
+"""What counts of an entry that takes something: what it takes; the rest is what it does."""
+_HEAD = 32
 """Words of the first sentence of a description."""
 _PARAMETERS = 12
 _PARTS = 6
@@ -18,19 +23,35 @@ _PARTS = 6
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _FEWEST = 3
 """Words of a sentence that says something by itself."""
+_LIKELIEST = 2
+"""English words that are taken for a Chinese one."""
+_STRETCH = re.compile(f"([{DENSE}]+)")
+_WORD = re.compile(r"[A-Za-z]{3,}")
 _LATIN = "\u0250"
 """Latin letters, also those with accents, come before it."""
 _DENSE = 3
 """So many letters say as much as one character of a script without spaces."""
 
 
-def text_of(read: Fields) -> str:
-    """The text whose meaning stands for an entry."""
+class Said(NamedTuple):
+    """One of the texts that stand for an entry."""
+
+    text: str
+    share: float
+    """What it counts of 1."""
+
+
+def texts_of(read: Fields) -> tuple[Said, ...]:
+    """The texts whose meanings together stand for an entry: what it is and does, and what it takes."""
+    name = spoken(read.name)
     title = "" if read.title == read.name else " ".join(read.title.split())
     head = " ".join(read.head.split()[:_HEAD])
+    said = (f"{spoken(read.server)}: {name}", title, head if understood(head) else "")
+    does = ". ".join(part for part in said if part)
     given = ", ".join(spoken(one.name) for one in read.parameters[:_PARAMETERS])
-    said = ". ".join(part for part in (f"{spoken(read.server)}: {spoken(read.name)}", title, head) if part)
-    return f"{said} ({given})" if given else said
+    if not given:
+        return (Said(does, 1.0),)
+    return Said(does, 1 - _GIVEN), Said(f"{name} ({given})", _GIVEN)
 
 
 def spoken(name: str) -> str:
@@ -47,9 +68,28 @@ def spoken(name: str) -> str:
 
 def questions_of(text: str) -> list[str]:
     """A question, then its sentences where it has several: one of them may ask for something by itself."""
+    if translated(text):
+        return [in_english(text)]
     whole = " ".join(text.split())
     sentences = [part.strip() for part in _SENTENCE.split(text) if len(part.split()) >= _FEWEST]
     return [whole, *sentences[:_PARTS]] if len(sentences) > 1 else [whole]
+
+
+def translated(text: str) -> bool:
+    """Whether a question is asked by the English words for what is Chinese in it."""
+    return bool(_STRETCH.search(text)) and bool(in_english(text))
+
+
+@lru_cache(64)
+def in_english(text: str) -> str:
+    """The English words of a question, and those that the glossary has for its Chinese ones; empty without any."""
+    found: list[str] = []
+    for stretch in _STRETCH.split(text):
+        if _STRETCH.match(stretch):
+            found += [word.replace("_", " ") for words in english(stretch) for word in words[:_LIKELIEST]]
+        else:
+            found += _WORD.findall(stretch)
+    return " ".join(dict.fromkeys(found))
 
 
 def understood(text: str) -> bool:

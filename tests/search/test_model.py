@@ -64,8 +64,14 @@ def test_what_has_nothing_to_do_with_a_question_is_not_found(meaning: Semantic) 
     assert answer.total == len(answer.hits) < len(DOCUMENTS)
 
 
+def test_a_chinese_question_is_compared_by_the_english_words_for_it(meaning: Semantic) -> None:
+    answer = meaning.search(Query("删除一个文件"))
+    assert (answer.hits[0].ref.name, answer.note) == ("delete_document", "")
+
+
 def test_a_question_in_letters_that_the_model_does_not_know_is_answered_and_that_is_said(meaning: Semantic) -> None:
-    assert "made of English" in meaning.search(Query("删除一个文件")).note
+    assert "made of English" in meaning.search(Query("удалить файл")).note
+    assert "made of English" in meaning.search(Query("문서 삭제")).note
     assert "made of English" not in meaning.search(Query("supprimer un fichier à côté")).note
 
 
