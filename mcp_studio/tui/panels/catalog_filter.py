@@ -125,7 +125,11 @@ class CatalogFilter(Pane):
         rows = self._rows[self.kind]
         if self._query.strip():
             rows = self._narrowed.rows(self._rows, self.kind, self._query)
+        at_top = self._filtered is not None and not self.list.top
         self.list.set_rows(rows, keep=keep)
+        if at_top:  # what is better than the row under the cursor is not to be hidden above it
+            self.list.scroll_rows(0)
+            self.list.show_cursor()
         self._seek_more()
         self._teach()
         self._draw_note()

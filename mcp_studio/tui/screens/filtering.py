@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.search.found import Hit
 from mcp_studio.tui.screens.search_asking import Answer, Asker
 from mcp_studio.tui.screens.search_question import Question
 from mcp_studio.tui.screens.search_rows import words_in
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST = 60
 """Entries that are shown of what is similar."""
+METHODS = ("substring", "auto")
+"""Names that are nearly right are what somebody means who types a name; what words and meaning find comes below."""
 _NAMED = ("name", "title", "uri")
 
 
@@ -22,24 +26,39 @@ class Filtering:
 
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
-        self._asker: Asker | None = None
+        self._askers: dict[str, Asker] = {}
+        self._answers: dict[str, Answer] = {}
 
     def ask(self, kind: EntryKind, text: str) -> None:
         """Ask for entries of a kind; with an empty text nothing is wanted any more."""
-        if self._asker is None and text:
-            screen = self._screen
-            self._asker = Asker(screen.studio, lambda work: screen.run_worker(work, group="filter"), self._show)
-        if self._asker is not None and text:
-            self._asker.ask(Question(text, kind=kind), MOST)
-        elif self._asker is not None:
-            self._asker.close()
-            self._asker = None
+        if not text:
+            for asker in self._askers.values():
+                asker.close()
+            self._askers, self._answers = {}, {}
+            return
+        screen = self._screen
+        for method in METHODS:
+            if method not in self._askers:
+                self._askers[method] = Asker(
+                    screen.studio, lambda work: screen.run_worker(work, group="filter"), self._show
+                )
+            self._askers[method].ask(Question(text, method, kind=kind), MOST)
 
     def _show(self, answer: Answer) -> None:
-        question, found = answer.question, answer.found
-        if question.kind is None or not self._screen.is_attached:
+        """Show what is known by now: names do not wait for the rest, and the rest comes below them."""
+        question, kind = answer.question, answer.question.kind
+        self._answers[question.method] = answer
+        known = [self._answers.get(method) for method in METHODS]
+        asked = (question.text, kind)
+        same = [one for one in known if one is not None and (one.question.text, one.question.kind) == asked]
+        if kind is None or not self._screen.is_attached or known[0] not in same:
             return
-        hits = found.hits if found is not None else ()
-        pieces = {hit.ref: words_in(hit.reasons, _NAMED) for hit in hits}
-        whole = found is None or not found.pending
-        self._screen.catalog.show_also(question.kind, question.text, pieces, whole=whole)
+        whole = len(same) == len(METHODS) and not any(one.found is not None and one.found.pending for one in same)
+        pieces: dict[Ref, tuple[str, ...]] = {}
+        for hit in (hit for one in same for hit in _hits(one)):
+            pieces.setdefault(hit.ref, words_in(hit.reasons, _NAMED))
+        self._screen.catalog.show_also(kind, question.text, pieces, whole=whole)
+
+
+def _hits(answer: Answer) -> Iterator[Hit]:
+    return iter(answer.found.hits if answer.found is not None else ())
