@@ -163,7 +163,8 @@ class _Reader:
         found: dict[str, Asked] = {}
         ordinary = [term for term in terms if not term.english and not cjk.is_dense(term.word[0])]
         for term in terms:
-            _put(found, term.word, term.weight, self._alike(term))
+            if term.word not in found or found[term.word].weight < term.weight:
+                _put(found, term.word, term.weight, self._alike(term))
         for term in ordinary:
             if term.weight > BESIDE:
                 for half in self._halves(term.word):

@@ -1,7 +1,7 @@
-"""What the forms of an English word have in common.
+"""What the forms of a word have in common.
 
-Not a dictionary's stem: the same few letters for `file`, `files`, `filing`, `filed`. Words of other languages pass
-unharmed but for a plural's s.
+Not a dictionary's stem: the same few letters for `file`, `files`, `filing`, `filed`. Russian words lose the endings
+of their cases. Those of other languages pass unharmed but for what looks like an English ending.
 """
 
 from __future__ import annotations
@@ -40,6 +40,14 @@ _ODD = {
     "bought": "buy",
     "ran": "run",
     "paid": "pay",
+    "tries": "try",
+    "tried": "try",
+    "uses": "use",
+    "used": "use",
+    "using": "use",
+    "conversion": "convert",
+    "conversions": "convert",
+    "installation": "install",
     "news": "news",
     "status": "status",
     "statuses": "status",
@@ -49,6 +57,9 @@ _ODD = {
     "sms": "sms",
 }
 _ENDINGS = (
+    ("ifications", "ifi"),
+    ("ification", "ifi"),
+    ("izations", "iz"),
     ("ization", "iz"),
     ("isation", "iz"),
     ("ational", "at"),
@@ -62,6 +73,8 @@ _ENDINGS = (
     ("ated", "at"),
     ("ates", "at"),
     ("ate", "at"),
+    ("ements", "e"),
+    ("ement", "e"),
     ("ments", "ment"),
     ("izing", "iz"),
     ("ising", "iz"),
@@ -85,6 +98,9 @@ _ENDINGS = (
     ("es", ""),
     ("s", ""),
 )
+_RUSSIAN = re.compile(
+    "(?<=[а-я]{3})(?:ами|ями|ого|его|ому|ему|ыми|ими|ах|ях|ых|их|ов|ев|ей|ой|ый|ий|ая|яя|ое|ее|ые|ие|ам|ям|ом|ем|ую|юю|ть|[аяыиуюеоьй])$"
+)
 _SHORTEST = 3
 """Letters that have to remain."""
 
@@ -94,13 +110,17 @@ def stem(word: str) -> str:
     """The part of a lower-case word that its forms share; the word itself where there is nothing to take away."""
     if word in _ODD:
         return _ODD[word]
-    if len(word) <= _SHORTEST or len(word) > 30 or not word.isascii() or not word.isalpha():
+    if len(word) <= _SHORTEST or len(word) > 30 or not word.isalpha():
         return word
+    if not word.isascii():
+        return _RUSSIAN.sub("", word)
     if word.endswith(("ss", "us", "is")):
         return word
     for ending, instead in _ENDINGS:
         if word.endswith(ending):
             rest = word[: -len(ending)] + instead
+            if ending.startswith("ement") and len(rest) < 5:
+                continue
             if len(rest) >= _SHORTEST and _VOWEL.search(rest):
                 return _tidy(rest)
             if ending == "s":
@@ -113,6 +133,6 @@ def _tidy(rest: str) -> str:
         rest = rest[:-1]
     if len(rest) > _SHORTEST and rest[-1] == "e":
         rest = rest[:-1]
-    if len(rest) > _SHORTEST - 1 and rest[-1] == "y":
+    if len(rest) >= _SHORTEST and rest[-1] == "y" and rest[-2] not in "aeiou":
         rest = rest[:-1] + "i"
     return rest

@@ -27,9 +27,11 @@ CHUNK = re.compile(
 )
 """Finds the chunks of a text: words, identifiers, stretches without spaces, single pictures."""
 _PART = re.compile(
-    r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[0-9]+[A-Za-z]{1,2}(?![A-Za-z0-9])"
-    r"|(?:[A-Z]?[a-z]+|[A-Z]+)[0-9]+(?:[a-z](?![a-z0-9]))?|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+|\w[#+]+"
+    r"[A-Za-z](?:#|\+\+)$|[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[0-9]+[A-Za-z]{1,2}(?![A-Za-z0-9])"
+    r"|(?:[A-Z]?[a-z]+|[A-Z]+)[0-9]+(?:[a-z](?![a-z0-9]))?|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+|[^\w\s'’\-]"
 )
+_LETTERS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "æ": "ae", "Æ": "Ae", "œ": "oe"})
+_ACCENT = re.compile("(?<![иИ])[\u0300-\u036f]|[\u0591-\u05bd\u064b-\u065f]")
 _ENDING = re.compile(r"['’](?:s|t|re|ve|ll|d|m)$", re.IGNORECASE)
 _NUMBERED = re.compile(r"([a-z]{3,})[0-9]+[a-z]?")
 _NAMES = (
@@ -38,7 +40,7 @@ _NAMES = (
     " EventHub FaceBook FireBase FireStore FreshDesk GitHub GitLab GraphQL HubSpot InfluxDB IPv4 IPv6 iOS iPad iPhone"
     " JavaScript JetBrains LangChain LinkedIn macOS MailChimp MariaDB MongoDB MySQL NoSQL NumPy OAuth OneDrive OneNote"
     " OpenAI OpenAPI OpenStreetMap PagerDuty PayPal PostgreSQL PostHog PowerPoint PowerShell PubMed PyPI PyTorch"
-    " QuickBooks RabbitMQ SalesForce SendGrid ServiceNow SharePoint ShopStyle SoundCloud SQLite SnowFlake"
+    " QuickBooks RabbitMQ SalesForce SendGrid ServiceNow SharePoint SoundCloud SQLite SnowFlake"
     " StackOverflow SupaBase TensorFlow TickTick TikTok TypeScript VMware VSCode WebHook WebSocket WeChat WhatsApp"
     " WikiData WikiPedia WooCommerce WordPress YouTube ZenDesk ZeroMQ"
 ).split()
@@ -61,6 +63,8 @@ def words(text: str, segment: cjk.Segment | None = None) -> list[str]:
         text: any text in any script.
         segment: finds words in scripts without spaces, besides their characters and pairs.
     """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
     found: list[str] = []
     extend = found.extend
     for chunk in CHUNK.findall(text):
@@ -104,8 +108,7 @@ def fold(text: str) -> str:
     """The text without accents, wide and narrow forms made plain; capitals stay."""
     if text.isascii():
         return text
-    flat = unicodedata.normalize("NFKD", text)
-    return "".join(char for char in flat if unicodedata.category(char) != "Mn").replace("ß", "ss")
+    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFKD", text.translate(_LETTERS))))
 
 
 def matching(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
