@@ -11,18 +11,13 @@ from mcp_studio.search import auto, cjk, why
 from mcp_studio.search.found import Found, Hit, Used
 from mcp_studio.search.intake import Intake
 from mcp_studio.search.known import Known
-from mcp_studio.search.meaning import MEANT, Meaning
+from mcp_studio.search.meaning import Meaning
 from mcp_studio.search.method import Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import checked
 from mcp_studio.search.usage import Usage, Uses
 
 RECENT = 8
 """For an empty question: so many of what was used last come before what was used most."""
-
-
-_MEANING, _MEANING_WANTED = 2.0, 5.0
-"""Seconds for which the first question of somebody who does not type waits for vectors; where meaning is asked for."""
-
 _TOLD = 60
 """The best so many hits say why they are there; to say it takes longer than to find them."""
 
@@ -67,8 +62,6 @@ class Answering:
         if method == auto.NAME:
             served = self._auto(query, intakes, uses)
         else:
-            if method in MEANT and not query.typing:
-                self._meaning.wait(_MEANING_WANTED)
             served = auto.Served(self._ask(intakes[0], query), method)
         answer = served.answer
         shown = (self._hit(one, uses, query if at < _TOLD else None) for at, one in enumerate(answer.hits))
@@ -98,8 +91,6 @@ class Answering:
 
         def meant() -> bool:
             notes.append(meaning.note())
-            if not query.typing:
-                meaning.wait(_MEANING)
             return meaning.serves()
 
         def strength(ref: Ref) -> float:

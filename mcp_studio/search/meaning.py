@@ -15,6 +15,8 @@ MEANT = ("semantic", "hybrid")
 """The methods that need it."""
 _ENOUGH = 0.8
 """The share of entries whose meaning has to be known."""
+_LOOK = 0.25
+"""Seconds after which it is looked whether waiting is worth while."""
 
 
 class Meaning:
@@ -44,8 +46,12 @@ class Meaning:
         done, everything = meant.progress
         return meant.ready() is not None and done >= _ENOUGH * everything > 0
 
-    def wait(self, seconds: float) -> None:
-        """Wait until the meaning of all is known, once, bounded; blocks."""
+    def wait(self, seconds: float, *, whole: bool) -> None:
+        """Wait until the meaning of all is known, once, bounded; blocks.
+
+        Args:
+            whole: go on also where there is too much to do for it to be known in time.
+        """
         made = [one for name in MEANT if (one := self._methods.made(name)) is not None]
         if self._waited or not made:
             return
@@ -53,9 +59,13 @@ class Meaning:
         end = time.monotonic() + seconds
         futures.wait([one.whenever() for one in made], seconds)
         meant = self._semantic()
-        if meant is not None:
-            meant.ready()
-            meant.wait(max(0.0, end - time.monotonic()))
+        while meant is not None and (left := end - time.monotonic()) > 0:
+            before = meant.progress[0] if meant.ready() is not None else None
+            if meant.wait(min(_LOOK, left)):
+                return
+            done, everything = meant.progress
+            if before is not None and not whole and done + (done - before) * left / _LOOK < _ENOUGH * everything:
+                return
 
     def note(self) -> str:
         """How to get it where it is missing, said once."""

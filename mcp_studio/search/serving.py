@@ -13,7 +13,7 @@ from mcp_studio.search.answering import Answering
 from mcp_studio.search.found import Found
 from mcp_studio.search.intake import CLOSED, Intake
 from mcp_studio.search.known import Group, Known, Listed, Things
-from mcp_studio.search.meaning import Meaning
+from mcp_studio.search.meaning import MEANT, Meaning
 from mcp_studio.search.method import LONGEST, Query, SearchProblem
 from mcp_studio.search.methods import OWN as OWN
 from mcp_studio.search.methods import Kit, Methods
@@ -29,6 +29,8 @@ _FOREIGN = 5.0
 """Seconds that a plug-in may take for an answer."""
 _PATIENCE, _TYPING = 30.0, 0.2
 """Seconds for which a question waits until its methods have everything; while somebody types, until they have begun."""
+_MIXED, _MEANT = 2.0, 5.0
+"""Seconds for which the first question of somebody who does not type waits for meaning; who asks for it by name."""
 _ANSWERING = 2
 """Questions to our own methods that are answered at a time."""
 Steps = Generator[tuple["Future[Any]", "float | None"], None, Found]
@@ -127,6 +129,11 @@ class Serving:
             yield self._all_compared(), max(0.0, end - time.monotonic())
             for intake in intakes if text.strip() else ():
                 yield intake.whenever(), max(0.0, end - time.monotonic())
+        if text.strip() and not query.typing:
+            if method in MEANT:
+                yield self._desk.ask(lambda: self.meaning.wait(_MEANT, whole=True)), None
+            elif method == auto.NAME and auto.several(auto.pieces(query.text), query.text):
+                yield self._desk.ask(self._wait_for_meaning), None
         desk = self.methods.desk(method) if text.strip() else None
         self._count(1)
         try:
@@ -147,6 +154,10 @@ class Serving:
     def _answer(self, query: Query, method: str, intakes: list[Intake]) -> Found:
         pending = sum(len(listed) for listed, _ in tuple(self._waiting.values()))
         return self._answering.answer(query, method, intakes, pending)
+
+    def _wait_for_meaning(self) -> None:
+        self.meaning.want()
+        self.meaning.wait(_MIXED, whole=False)
 
     def _ready(self, intakes: Sequence[Intake]) -> bool:
         """Whether something can be answered at once."""
