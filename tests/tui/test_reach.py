@@ -75,7 +75,7 @@ def test_rows_that_belong_to_another_are_passed_and_a_click_on_them_is_one_on_th
 def test_the_keys_of_every_dialog_fit_into_its_border(scope: Scope) -> None:
     shown = [action for action in scoped(scope) if action.show]
     words = "   ".join(f"{spell(action.keys.split(',')[0])} {action.short}" for action in shown)
-    wide = scope in ("log", "console", "servers", "main", "trace", "trace detail", "difference", "sign in")
+    wide = scope in ("log", "console", "servers", "main", "trace", "trace detail", "difference", "sign in", "search")
     assert len(shown) <= 7 and cell_len(words) <= (68 if wide else 56), words
 
 

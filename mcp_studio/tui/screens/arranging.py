@@ -108,7 +108,7 @@ class Arranging:
             own = (BY_ID["server-add"],)
         useless = set[str]() if self._screen.calling.opened else {"call"}
         if pane is self._screen.call and self._screen.call.acts:
-            useless |= {"focus-trace", "jump"}  # what acts on the row is worth more
+            useless |= {"focus-trace", "jump", "search"}  # what acts on the row is worth more
         if pane is None or not pane.has_tabs:
             useless.add("tab-next")
         general = (a for a in scoped("main", "app") if a.show and a.id not in useless)
