@@ -154,9 +154,12 @@ class Intake:
         except SearchProblem as problem:
             self._break(problem)
             return
-        with self._known.turn, self._guard:
-            self._todo = {document.ref: (False, document) for document in self._known.documents()}
-            self.method = method
+        with self._known.turn:
+            todo: dict[Ref, tuple[bool, Document | None]] = {
+                document.ref: (False, document) for document in self._known.documents()
+            }
+            with self._guard:  # the loop waits for this one
+                self._todo, self.method = todo, method
 
     def _break(self, problem: SearchProblem) -> None:
         with self._guard:
