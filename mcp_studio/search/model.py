@@ -47,7 +47,7 @@ def available() -> tuple[bool, str]:
 
 
 class Model:
-    """The loaded model, 0.3 s and 110 MB. Any threads may use it at once.
+    """The loaded model, 0.3 s and 140 MB. Any threads may use it at once.
 
     Raises:
         SearchProblem: it is not installed, or what is installed does not work.

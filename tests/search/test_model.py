@@ -166,3 +166,17 @@ def test_a_damaged_model_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, 
         model.Model()
     assert str(told.value).startswith("Searching by meaning does not work (")
     assert "\n" not in str(told.value)
+
+
+def test_a_program_that_ends_while_meanings_are_computed_ends() -> None:
+    code = (
+        "import threading\n"
+        "from mcp_studio.search.semantic import Semantic\n"
+        "from tests.search.meaning_kit import many\n"
+        "meaning, told = Semantic(), threading.Event()\n"
+        "meaning.changed.connect(lambda _: told.set() if meaning.progress[0] else None)\n"
+        "meaning.add(many(500))\n"
+        "assert told.wait(50)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,151 @@
+"""Words and meaning as one order, and words alone where nothing is known of the meaning."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+
+import pytest
+
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.search import embedder
+from mcp_studio.search.bm25 import Bm25
+from mcp_studio.search.hybrid import Hybrid, mix
+from mcp_studio.search.method import Query, Reason, Scored, SearchProblem
+from mcp_studio.search.semantic import Near, Semantic
+from tests.search.meaning_kit import DOCUMENTS, Letters, many, stand_in
+
+
+@pytest.fixture
+def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
+    return stand_in(monkeypatch)
+
+
+@pytest.fixture
+def hybrid(letters: Letters) -> Generator[tuple[Hybrid, Semantic]]:
+    meaning = Semantic()
+    yield Hybrid(Bm25(), meaning), meaning
+    letters.gate.set()
+    meaning.close()
+
+
+def by_words(**scores: float) -> list[Scored]:
+    return [Scored(Ref("tool", "s", name), score, (Reason("name", (name,)),)) for name, score in scores.items()]
+
+
+def near(**cosines: float) -> Near:
+    found = {Ref("tool", "s", name): cosine for name, cosine in cosines.items()}
+    return Near(found, sorted(found.items(), key=lambda one: -one[1]), len(found))
+
+
+def names(hits: list[Scored]) -> list[str]:
+    return [hit.ref.name for hit in hits]
+
+
+def test_what_is_best_by_both_is_first_and_each_side_adds_what_it_alone_finds() -> None:
+    hits = mix(by_words(a=4, b=3, c=0.5), near(b=0.7, d=0.68, a=0.4))
+    assert names(hits) == ["b", "a", "d", "c"]
+    assert [hit.reasons[0].field for hit in hits] == ["name", "name", "meaning", "name"]
+    assert hits[0].score <= 1
+
+
+def test_without_vectors_the_order_is_that_of_the_words() -> None:
+    words = by_words(b=4, a=3, c=3)
+    hits = mix(words, Near({}, [], 0))
+    assert [(hit.ref, hit.score) for hit in hits] == [(hit.ref, hit.score / 4) for hit in words]
+    assert mix([], Near({}, [], 0)) == []
+
+
+def test_what_has_no_vector_yet_keeps_its_place_among_what_has_one() -> None:
+    words = by_words(a=10, b=9, c=8, d=7, e=1)
+    all_known = near(a=0.6, b=0.59, c=0.57, d=0.56, e=0.1)
+    for unknown in "abcde":
+        some = {name: cosine for (_, _, name), cosine in all_known.known.items() if name != unknown}
+        assert names(mix(words, near(**some))) == names(mix(words, all_known)), unknown
+
+
+def test_equal_ones_come_by_server_name_and_kind() -> None:
+    refs = [Ref("tool", "b", "x"), Ref("prompt", "a", "y"), Ref("tool", "a", "x"), Ref("tool", "a", "y")]
+    hits = mix([Scored(ref, 1.0) for ref in refs], Near({}, [], 0))
+    assert [hit.ref for hit in hits] == [refs[2], refs[1], refs[3], refs[0]]
+
+
+def test_an_answer_never_waits_for_the_model(
+    hybrid: tuple[Hybrid, Semantic], monkeypatch: pytest.MonkeyPatch, letters: Letters
+) -> None:
+    gate = threading.Event()
+
+    def slow() -> Letters:
+        assert gate.wait(20)
+        return letters
+
+    monkeypatch.setattr(embedder, "Model", slow)
+    both, meaning = hybrid
+    both.add(DOCUMENTS)
+    answer = both.search(Query("delete a document"))
+    assert answer.hits[0].ref.name == "delete_document"
+    assert answer.note == "The meaning of 5 of 5 entries is not known yet."
+    gate.set()
+    assert meaning.wait(20)
+    assert both.search(Query("delete a document")).note == ""
+
+
+def test_while_meanings_are_computed_words_serve_and_that_is_said(
+    hybrid: tuple[Hybrid, Semantic], letters: Letters
+) -> None:
+    both, meaning = hybrid
+    both.add(DOCUMENTS[:4])
+    assert meaning.wait(20)
+    both.search(Query("delete a document"))
+    letters.gate.clear()
+    letters.begun.clear()
+    both.add(DOCUMENTS[4:])
+    assert letters.begun.wait(20)
+    letters.gate.set()
+    letters.gate.clear()
+    answer = both.search(Query("delete a document", limit=1))
+    assert [hit.ref.name for hit in answer.hits] == ["delete_document"]
+    letters.gate.set()
+    assert meaning.wait(20)
+
+
+def test_a_question_goes_first(
+    hybrid: tuple[Hybrid, Semantic], letters: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedder, "_POLITE", 20.0)
+    _, meaning = hybrid
+    worker = meaning._embedder  # pyright: ignore[reportPrivateUsage]
+    worker.asking(1)
+    meaning.add(many(10))
+    assert not meaning.wait(0.1)
+    assert letters.embedded.total() == 0
+    worker.asking(-1)
+    assert meaning.wait(20)
+    assert letters.embedded.total() == 10
+
+
+def test_where_the_model_is_broken_words_serve_and_the_sentence_is_said(
+    letters: Letters, hybrid: tuple[Hybrid, Semantic], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, meaning = hybrid
+
+    def broken(text: str, most: int = 0) -> None:
+        raise SearchProblem("It is broken.")
+
+    monkeypatch.setattr(letters, "embed", broken)
+    both.add(DOCUMENTS)
+    assert meaning.wait(20)
+    for _ in range(2):
+        answer = both.search(Query("delete a document"))
+        assert (answer.hits[0].ref.name, answer.note) == ("delete_document", "It is broken.")
+
+
+def test_a_question_in_other_letters_is_answered_by_words(hybrid: tuple[Hybrid, Semantic], letters: Letters) -> None:
+    both, meaning = hybrid
+    both.add(DOCUMENTS)
+    assert meaning.wait(20)
+    assert "by words alone" in both.search(Query("удалить старый document")).note
+    letters.embedded.clear()
+    answer = both.search(Query("删除文件"))
+    assert answer.hits[0].ref.name == "delete_document" and answer.note == ""
+    assert "delete" in next(iter(letters.embedded))
