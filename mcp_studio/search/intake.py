@@ -82,27 +82,31 @@ class Intake:
 
     def step(self) -> bool:
         """Make the method, or give it one batch; False where there is nothing to do."""
+        method = self.method
         if self.problem is not None:
             return False
-        if self.method is None:
+        if method is None:
             self._make()
             return True
+        try:
+            with self._turn:  # from here on: who asks has to wait until what is taken off is in
+                batch = self._batch()
+                if batch:
+                    self._give(method, batch)
+        except SearchProblem as problem:
+            self._break(problem)
+            return True
+        if not self._todo:
+            self._tell()
+        return bool(batch)
+
+    def _batch(self) -> dict[Ref, tuple[bool, Document | None]]:
+        """What comes next, taken off."""
         with self._guard:
-            # Taken off before they are in: a change that comes meanwhile is one of what the method then has.
             batch = dict(islice(self._todo.items(), self._size))
             for ref in batch:
                 del self._todo[ref]
-        if not batch:
-            self._tell()
-            return False
-        try:
-            with self._turn:
-                self._give(self.method, batch)
-        except SearchProblem as problem:
-            self._break(problem)
-        if not self._todo:
-            self._tell()
-        return True
+            return batch
 
     def ask(self, query: Query) -> Answer:
         """Its answer, as it gives it.

@@ -243,7 +243,8 @@ def test_closing_while_much_is_taken_up_ends_questions_and_threads(indexes: Make
         index.close()
         assert searching() == []
         for answer in await asyncio.gather(*asking, return_exceptions=True):
-            assert isinstance(answer, SearchProblem) and "closed" in str(answer)
+            told = isinstance(answer, SearchProblem) and "closed" in str(answer)
+            assert told or (isinstance(answer, Found) and answer.total == 5_000)
         with pytest.raises(SearchProblem, match="closed"):
             await index.ask("read")
         index.put("s", "tool", [])
