@@ -92,7 +92,8 @@ _SHAPES = re.compile(
     # Not inside a word; but an escaped line end or tab of a JSON string may stand before it.
     rb"(?:(?<![\w-])|(?<=\\[nrt]))(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
     rb"|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
-    rb"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]+)"
+    # A key ends where its text does: at the quote of a JSON string, which may stand in another one.
+    rb"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^-\"\\]|\\++(?:[nrt/]|u[0-9a-fA-F]{4}))+)"
 )
 
 

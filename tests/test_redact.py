@@ -306,3 +306,28 @@ def test_what_follows_a_long_token_in_json_or_a_url_stays_as_it_is(levels: int) 
         return text
 
     assert redactor.text(wrapped(LONG)) == wrapped("MARK").replace("MARK", MARK)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a key beginning with `-----BEGIN RSA PRIVATE KEY-----`",
+        "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\r\nhkiG9w0B/AQ==\n-----END PRIVATE KEY-----\n",
+        '"-----BEGIN PRIVATE KEY-----" and \\ more',
+        "-----BEGIN PRIVATE KEY-----\\",
+    ],
+)
+def test_a_private_key_in_json_ends_with_its_string(text: str, levels: int) -> None:
+    def wrapped(text: str) -> str:
+        found: object = text
+        for _ in range(levels):
+            found = json.dumps([{"description": found}, {"name": "next_tool"}])
+        return str(found)
+
+    redacted = PLAIN.text(wrapped(text))
+    assert "MIIEvQ" not in redacted and "hkiG9w0B" not in redacted
+    for _ in range(levels):
+        first, second = json.loads(redacted)
+        assert second == {"name": "next_tool"}
+        redacted = first["description"]
