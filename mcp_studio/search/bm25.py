@@ -14,7 +14,7 @@ from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.inverted import Inverted, Weighed
 from mcp_studio.search.method import Answer, Query, Scope, Scored
-from mcp_studio.search.question import Asked, analyse, read
+from mcp_studio.search.question import Asked, read
 from mcp_studio.search.slots import Scores
 from mcp_studio.search.stems import stem
 from mcp_studio.search.tokens import words
@@ -79,7 +79,9 @@ class Bm25:
 
     def marks(self, query: Query) -> frozenset[str]:
         """The words a question looks for, for `tokens.matching`."""
-        return frozenset(word for one in analyse(query.text, self, query.typing) for word in one.words)
+        return frozenset(
+            word for one in read(query.text, self, query.typing, self._segment).whole for word in one.words
+        )
 
     def frequency(self, word: str) -> int:
         """How many documents have a word."""

@@ -14,6 +14,8 @@ from mcp_studio.search.wordlists import ASIDE, CIRCUMSTANCE, FRAME, LOOKING, SAM
 
 BESIDE = 0.3
 """What quoted text, paths, addresses and numbers count."""
+ENDING = 0.7
+"""What the ending of a file's name counts, which tells what kind of file it is."""
 LOOK = 0.45
 """What a verb of looking counts."""
 LATER = 0.7
@@ -135,11 +137,14 @@ def _terms(text: str, segment: cjk.Segment | None) -> Iterator[_Term]:
         if chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0]):
             yield from _dense(chunk, part, inside, segment)
             continue
+        ending = inside and text[match.start() - 1 : match.start()] == "." and chunk in SAME
         for word in chunk_words(chunk):
             if word in CIRCUMSTANCE:
                 weight = LATER if told else weight
             told = told or (word not in STOP and word not in LOOKING)
-            yield _Term(part, BESIDE if inside else min(weight, LOOK) if word in LOOKING else weight, word)
+            yield _Term(
+                part, ENDING if ending else BESIDE if inside else min(weight, LOOK) if word in LOOKING else weight, word
+            )
 
 
 def _dense(chunk: str, part: int, inside: bool, segment: cjk.Segment | None) -> Iterator[_Term]:

@@ -28,7 +28,7 @@ CIRCUMSTANCE = frozenset("with in using named called where".split())
 """What comes after one of these tells less about what to do than what comes before."""
 _SAME = """
     delete remove | create add new | get retrieve fetch | list show | update modify edit change | search find lookup
-    send post | run execute
+    send post | run execute | save write | rename move | start begin | stop end
     picture image photo | movie film | car vehicle automobile | company organization business | person people user
     email mail | website site webpage | cost price | job task | schedule calendar | song track music | buy purchase
     book reserve booking | translate translation | weather forecast | chart graph plot | location place address
@@ -42,7 +42,7 @@ _SAME = """
     min minimum | avg average | id identifier | ad advertisement | pic picture | lab laboratory | exam examination
     photo photograph | hr human | pr pull
     ppt pptx powerpoint presentation slides | docx word document | xls xlsx excel spreadsheet | md markdown
-    csv spreadsheet | png image | jpg image | mp3 audio | wav audio | mp4 video
+    txt text file | py python | js javascript | ts typescript | csv spreadsheet | png image | jpg image | mp3 audio | wav audio | mp4 video
 """
 
 

@@ -89,7 +89,9 @@ def test_forms_of_a_word_have_one_stem(forms: str) -> None:
     assert len({stem(form) for form in forms.split()}) == 1
 
 
-@pytest.mark.parametrize("pair", ["new news", "status state", "access accept", "process product", "user use", "bus but"])
+@pytest.mark.parametrize(
+    "pair", ["new news", "status state", "access accept", "process product", "user use", "bus but"]
+)
 def test_other_words_have_another_stem(pair: str) -> None:
     one, other = pair.split()
     assert stem(one) != stem(other)
