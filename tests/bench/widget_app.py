@@ -22,13 +22,16 @@ from textual.filter import LineFilter
 from textual.widget import Widget
 from textual.widgets import Footer, Input, Static
 
+from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.limits import Limits
+from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
+from mcp_studio.search.letters import Letters, pieces_of, words_of
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.driver import prompt_driver
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, mark_matches
-from mcp_studio.tui.views.matcher import Matcher, words_of
 from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.trace_table import TraceTable
 from mcp_studio.tui.views.virtual_list import VirtualList
@@ -57,8 +60,9 @@ class Bench(App[None]):
             (f"{verbs[n % 4]}_issue_{n:05}", f"{verbs[n % 4].title()} one issue (generated tool {n})")
             for n in range(options.count)
         ]
-        self.matcher = Matcher(self.tools)
-        self.words: tuple[str, ...] = ()
+        entries = [Entry(Ref("tool", "bench", name), ToolView({"description": text})) for name, text in self.tools]
+        self.letters = Letters(entries)
+        self.words: list[str] = []
 
     def compose(self) -> ComposeResult:
         """A screen as the studio's."""
@@ -89,7 +93,11 @@ class Bench(App[None]):
 
     def draw(self, tool: tuple[str, str], width: int, selected: bool) -> Line:
         """One tool."""
-        return [(" r ", "ok"), *mark_matches(tool[0], self.words, "strong"), ("  " + tool[1], "dim")]
+        return [
+            (" r ", "ok"),
+            *mark_matches(tool[0], pieces_of(tool[0], self.words), "strong"),
+            ("  " + tool[1], "dim"),
+        ]
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """As the studio has it."""
@@ -174,8 +182,8 @@ class Bench(App[None]):
         """Filter as one types."""
         self.words = words_of(event.value)
         for view in self.query(VirtualList):
-            hits = self.matcher.find(event.value)
-            view.set_rows([self.tools[place] for place in hits], keep=False)
+            hits = self.letters.find(event.value)
+            view.set_rows([self.tools[place] for place in hits.places], keep=False)
         self.filtered += 1
         self.say()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
 
 from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.catalog.skills import SkillState
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
@@ -29,14 +31,17 @@ class Row(NamedTuple):
     """It is no entry, but this above the one that it has."""
 
 
-def rows_of(entries: Iterable[Entry]) -> list[Row]:
+def rows_of(entries: Sequence[Entry]) -> list[Row]:
     """Rows of entries, duplicates numbered."""
+    count = Counter([entry.ref for entry in entries])
+    if len(count) == len(entries):
+        return [Row(entry, 0) for entry in entries]
     rows: list[Row] = []
-    seen: dict[object, int] = {}
+    seen: Counter[Ref] = Counter()
     for entry in entries:
-        number = seen[entry.ref] = seen.get(entry.ref, 0) + 1
-        rows.append(Row(entry, number))
-    return [row if seen[row.entry.ref] > 1 else Row(row.entry, 0) for row in rows]
+        seen[entry.ref] += 1
+        rows.append(Row(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
+    return rows
 
 
 def key(row: Row) -> Hashable:
