@@ -42,7 +42,8 @@ _SAME = """
     min minimum | avg average | id identifier | ad advertisement | pic picture | lab laboratory | exam examination
     photo photograph | hr human | pr pull
     ppt pptx powerpoint presentation slides | docx word document | xls xlsx excel spreadsheet | md markdown
-    txt text file | py python | js javascript | ts typescript | csv spreadsheet | png image | jpg image | mp3 audio | wav audio | mp4 video
+    txt text file | py python | js javascript | ts typescript
+    csv spreadsheet | png image | jpg image | mp3 audio | wav audio | mp4 video
 """
 
 
