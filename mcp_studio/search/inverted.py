@@ -27,6 +27,12 @@ FEW = 1_000
 """So many documents that are gone do not make anything slower."""
 
 
+TOGETHER = 50_000
+"""Entries of lists that are looked at in one go: each go costs, and takes 40 bytes for each."""
+_Part = list[tuple["array[int]", float]]
+"""The words for one thing that is asked for: their documents, and what they are worth."""
+
+
 class Weighed(NamedTuple):
     """A document as it is taken up."""
 
@@ -145,21 +151,16 @@ class Inverted:
         """
         total = np.zeros(self._slots.size)
         best = np.zeros(self._slots.size)
+        some: list[_Part] = []
+        size = 0
         for words in asked:
-            found = [
-                (*_unpacked(self._postings[word]), words[word] * self.idf(word))
-                for word in words
-                if word in self._postings
-            ]
-            if len(found) == 1:
-                slots, weights, worth = found[0]
-                total[slots] += np.multiply(weights, worth, dtype=np.float64)
-                continue
-            for slots, weights, worth in found:
-                best[slots] = np.maximum(best[slots], np.multiply(weights, worth, dtype=np.float64))
-            for slots, _, _ in found:  # a document of several words is at 0 from its second on
-                total[slots] += best[slots]
-                best[slots] = 0
+            part = [(self._postings[word], words[word] * self.idf(word)) for word in words if self.frequency(word)]
+            some.append(part)
+            size += sum(len(postings) for postings, _ in part)
+            if size > TOGETHER:
+                _sum_up(some, total, best)
+                some, size = [], 0
+        _sum_up(some, total, best)
         total[~self._slots.within(scope)] = 0
         return total
 
@@ -227,3 +228,24 @@ def _unpacked(postings: array[int]) -> tuple[Slot, NDArray[np.float32]]:
     """The numbers of the documents, and the weights."""
     pairs = np.frombuffer(postings, np.int32)
     return pairs[0::2].astype(np.intp), pairs[1::2].view(np.float32)
+
+
+def _sum_up(parts: list[_Part], total: Scores, best: Scores) -> None:
+    """Add for each part the best of its words to the total; what is in `best` is 0 before and after."""
+    words = [word for part in parts for word in part]
+    if not words:
+        return
+    pairs = np.frombuffer(b"".join(postings for postings, _ in words), np.int32)
+    slots = pairs[0::2].astype(np.intp)
+    worths = np.repeat([worth for _, worth in words], [len(postings) for postings, _ in words])
+    gives = worths * pairs[1::2].view(np.float32)
+    end = 0
+    for part in parts:
+        start, end = end, end + sum(len(postings) for postings, _ in part)
+        own = slots[start:end]
+        if len(part) == 1:
+            total[own] += gives[start:end]
+        elif part:
+            np.maximum.at(best, own, gives[start:end])
+            total[own] += best[own]  # a document that is there twice is set twice, to the same
+            best[own] = 0
