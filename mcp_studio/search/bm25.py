@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
 
 import numpy as np
 
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Cjk
 from mcp_studio.search.cjk import MISSING, Segment, dictionary
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
@@ -32,7 +32,7 @@ SATURATION = 0.9
 class Bm25:
     """A `Method`: fielded BM25 with a bonus for names."""
 
-    def __init__(self, cjk: Literal["characters", "jieba"] = "characters") -> None:
+    def __init__(self, cjk: Cjk = "characters") -> None:
         self._wanted = cjk
         self._segment = dictionary() if cjk == "jieba" else None
         self._store = Inverted()

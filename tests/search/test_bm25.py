@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Cjk
 from mcp_studio.search import cjk
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.document import Document
@@ -16,7 +17,7 @@ from mcp_studio.search.method import Query, Scope
 from tests.search.recall import questions, tools
 
 
-def filled(documents: list[Document], *, cjk: str = "characters") -> Bm25:
+def filled(documents: list[Document], *, cjk: Cjk = "characters") -> Bm25:
     method = Bm25(cjk)
     method.add(documents)
     return method
@@ -28,7 +29,7 @@ def names(method: Bm25, text: str, **query: object) -> list[str]:
 
 def test_most_questions_find_their_tool_first_and_nearly_all_among_five() -> None:
     method = filled(tools())
-    missed = {question: names(method, question)[:5] for question, name in questions()}
+    missed = {question: names(method, question)[:5] for question, _ in questions()}
     first = sum(missed[question][:1] == [name] for question, name in questions())
     among = [question for question, name in questions() if name not in missed[question]]
     assert not among, {question: missed[question] for question in among}

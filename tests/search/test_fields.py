@@ -65,7 +65,10 @@ def test_schemas_within_schemas_and_references_are_read() -> None:
 
 
 def test_a_schema_that_holds_itself_ends() -> None:
-    schema = {"$defs": {"node": {"properties": {"next": {"$ref": "#/$defs/node"}}}}, "$ref": "#/$defs/node"}
+    schema: dict[str, Any] = {
+        "$defs": {"node": {"properties": {"next": {"$ref": "#/$defs/node"}}}},
+        "$ref": "#/$defs/node",
+    }
     schema["properties"] = {"root": {"$ref": "#/$defs/node"}}
     assert [one.name for one in fields(tool(inputSchema=schema)).parameters] == ["root", "next", "next", "next"]
 
