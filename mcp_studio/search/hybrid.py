@@ -13,8 +13,6 @@ from mcp_studio.search.texts import translated, understood
 
 MEANING = 0.4
 """What the meaning counts of 1."""
-TRANSLATED = 0.5
-"""What of that is left where a question's English words were looked up one by one."""
 STEEP = 0.2
 """What is less near than the nearest by so much counts a third of it."""
 POOL = 200
@@ -59,8 +57,7 @@ class Hybrid:
     def mixed(self, query: Query, found: Answer) -> Answer:
         """An answer by words with the meaning mixed in."""
         meaning = self._meaning
-        by_glossary = translated(query.text)
-        if not by_glossary and not understood(query.text):
+        if not translated(query.text) and not understood(query.text):
             return _by_words(query, found, f"Searched by words alone: {FOREIGN}")
         try:
             model = meaning.ready()
@@ -69,12 +66,12 @@ class Hybrid:
             near = None  # its sentence is the note
         if near is None:
             return _by_words(query, found, meaning.note() or "Searched by words alone: the model is being loaded.")
-        hits = mix(found.hits, near, MEANING * (TRANSLATED if by_glossary else 1))
+        hits = mix(found.hits, meaning.strange(near) if translated(query.text) else near)
         total = max(found.total, len(hits))
         return Answer(hits[: query.limit], total, _notes(found.note, meaning.note()))
 
 
-def mix(words: Sequence[Scored], near: Near, share: float = MEANING) -> list[Scored]:
+def mix(words: Sequence[Scored], near: Near) -> list[Scored]:
     """Both orders as one.
 
     By words, what is best counts 1 and the rest in proportion; by meaning, what is nearest counts 1 and the rest less
@@ -89,7 +86,7 @@ def mix(words: Sequence[Scored], near: Near, share: float = MEANING) -> list[Sco
     for ref in {*by_words, *cosines}:
         word = by_words.get(ref, 0.0)
         meant = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
-        found.append(Scored(ref, (1 - share) * word + share * meant, reasons.get(ref, _MEANING)))
+        found.append(Scored(ref, (1 - MEANING) * word + MEANING * meant, reasons.get(ref, _MEANING)))
     return sorted(found, key=lambda hit: (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind))
 
 

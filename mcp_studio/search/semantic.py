@@ -20,7 +20,7 @@ from mcp_studio.search.matrix import Matrix
 from mcp_studio.search.method import LONGEST, Answer, Query, Reason, Scored
 from mcp_studio.search.model import Model, Vector
 from mcp_studio.search.slots import Slots
-from mcp_studio.search.texts import questions_of, translated, understood
+from mcp_studio.search.texts import own_letters, questions_of, translated, understood
 from mcp_studio.search.vectors import Kept, VectorCache
 from mcp_studio.signal import Signal
 
@@ -62,6 +62,8 @@ class Semantic:
         self._slots = Slots()
         self._matrix = Matrix()
         self._turn = threading.Lock()
+        self._own: set[Ref] = set()
+        """Described in Chinese, or the like."""
         self._vectors: dict[str, Vector] = {}
         self._known = 0
         self._told = 0.0
@@ -81,6 +83,7 @@ class Semantic:
                     slot = self._slots.add(document.ref)
                     self._matrix.grow(self._slots.size)
                 self._clear(slot)
+                (self._own.add if own_letters(document) else self._own.discard)(document.ref)
         self._embedder.want(documents)
 
     def remove(self, refs: Collection[Ref]) -> None:
@@ -91,6 +94,7 @@ class Semantic:
                 slot = self._slots.at(ref)
                 if slot is not None:
                     self._clear(slot)
+            self._own.difference_update(refs)
             self._slots.remove(refs)
             self._slots.reuse(self._slots.dying())
 
@@ -134,6 +138,12 @@ class Semantic:
         scores = cosines.max(axis=0)
         found = {ref: float(scores[at]) for ref in of if (at := slots.at(ref)) is not None and known[at]}
         return Near(found, *slots.best(np.where(inside & (scores > _FAR), scores, 0).astype(np.float64), most))
+
+    def strange(self, near: Near) -> Near:
+        """Without what is described in Chinese: of a Chinese question its own words say more than those looked up."""
+        with self._turn:
+            best = [(ref, cosine) for ref, cosine in near.best if ref not in self._own]
+            return near._replace(known={k: v for k, v in near.known.items() if k not in self._own}, best=best)
 
     def ready(self) -> Model | None:
         """The model if it is loaded; otherwise loading it begins, and `changed` tells of its end."""

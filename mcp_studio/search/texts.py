@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mcp_studio.search.cjk import DENSE, is_dense
-from mcp_studio.search.fields import Fields
+from mcp_studio.search.document import Document
+from mcp_studio.search.fields import LONGEST_HEAD, Fields
 from mcp_studio.search.glossary import english
 from mcp_studio.search.tokens import CHUNK, parts
 
@@ -78,6 +79,12 @@ def questions_of(text: str) -> list[str]:
 def translated(text: str) -> bool:
     """Whether a question is asked by the English words for what is Chinese in it."""
     return bool(_STRETCH.search(text)) and bool(in_english(text))
+
+
+def own_letters(document: Document) -> bool:
+    """Whether an entry is described in letters such as those of a question that is translated."""
+    said = document.raw.get("description")
+    return isinstance(said, str) and bool(_STRETCH.search(said[:LONGEST_HEAD]))
 
 
 @lru_cache(64)

@@ -13,6 +13,7 @@ from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.hybrid import Hybrid, mix
 from mcp_studio.search.method import Query, Reason, Scored, SearchProblem
 from mcp_studio.search.semantic import Near, Semantic
+from tests.search.index_kit import document
 from tests.search.meaning_kit import DOCUMENTS, Letters, many, stand_in
 
 
@@ -149,3 +150,17 @@ def test_a_question_in_other_letters_is_answered_by_words(hybrid: tuple[Hybrid, 
     answer = both.search(Query("删除文件"))
     assert answer.hits[0].ref.name == "delete_document" and answer.note == ""
     assert "delete" in next(iter(letters.embedded))
+
+
+def test_what_is_described_in_the_letters_of_a_chinese_question_is_ranked_by_words(
+    hybrid: tuple[Hybrid, Semantic],
+) -> None:
+    both, meaning = hybrid
+    both.add([document("s", "remove_thing", "删除一个文件"), document("s", "delete", "Gone for good.")])
+    assert meaning.wait(20)
+    words = Bm25()
+    words.add([document("s", "remove_thing", "删除一个文件"), document("s", "delete", "Gone for good.")])
+    hits = both.search(Query("请删除文件")).hits
+    assert hits[0].ref.name == words.search(Query("请删除文件")).hits[0].ref.name == "remove_thing"
+    assert hits[0].score == 1
+    assert hits[1].ref.name == "delete"

@@ -129,8 +129,8 @@ def test_vectors_of_another_model_are_not_taken(monkeypatch: pytest.MonkeyPatch,
         assert letters.embedded.total() == 5
 
 
-def test_the_same_text_is_embedded_once(letters: Letters, semantics: Make) -> None:
-    meaning = semantics()
+def test_the_same_text_is_embedded_once(letters: Letters, semantics: Make, tmp_path: Path) -> None:
+    meaning = semantics(tmp_path)
     meaning.add([document("s", "same", "The same"), document("S", "same", "The same")])
     meaning.add([document("s", "same", "The same", kind="prompt")])
     assert meaning.wait(20)
