@@ -191,7 +191,7 @@ def test_questions_are_answered_while_thousands_of_entries_are_taken_up(indexes:
             assert all(hit.entry is not None for hit in found.hits)
             seen = len(told)
             await wait_until(lambda seen=seen, found=found: len(told) > seen or not found.pending)
-        assert len(answers) > 2, "answers came meanwhile"
+        assert answers[0].pending, "an answer came meanwhile"
         assert (time.thread_time() - began) / len(answers) < 0.01, "an answer is found elsewhere"
         found = answers[-1]
         assert names(found)[0] == "s37.tool_77" and found.of == 4_000
