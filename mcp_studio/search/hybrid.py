@@ -13,7 +13,7 @@ from mcp_studio.search.texts import translated, understood
 
 MEANING = 0.4
 """What the meaning counts of 1."""
-STEEP = 0.2
+STEEP = 0.25
 """What is less near than the nearest by so much counts a third of it."""
 POOL = 200
 """So many of the best by words, and of the nearest, are looked at."""
