@@ -88,17 +88,18 @@ class Intake:
         if method is None:
             self._make()
             return True
+        if not self._todo:
+            self._tell()
+            return False
         try:
             with self._turn:  # from here on: who asks has to wait until what is taken off is in
-                batch = self._batch()
-                if batch:
-                    self._give(method, batch)
+                self._give(method, self._batch())
         except SearchProblem as problem:
             self._break(problem)
             return True
         if not self._todo:
             self._tell()
-        return bool(batch)
+        return True
 
     def _batch(self) -> dict[Ref, tuple[bool, Document | None]]:
         """What comes next, taken off."""
