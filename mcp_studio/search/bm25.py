@@ -50,14 +50,17 @@ class Bm25:
         self._store.remove(refs)
 
     def search(self, query: Query) -> Answer:
-        """Answer a question; the total counts the documents with any of its words."""
+        """Answer a question; the total counts the documents with any of its words but those of looking."""
         asked = read(query.text, self, query.typing, self._segment)
         store = self._store
-        scores = store.scores(self._worth(asked.whole), query.scope)
-        best = float(scores.max(initial=0.0))
+        scores = store.scores(self._worth(one for one in asked.whole if one.tells), query.scope)
+        found = scores > 0
+        if looking := [one for one in asked.whole if not one.tells]:
+            scores += store.scores(self._worth(looking), query.scope)
+            found = found if found.any() else scores > 0
+        best = float(scores.max(initial=0.0, where=found))
         if best <= 0:
             return Answer((), 0)
-        found = scores > 0
         total = scores / best
         if asked.parts:
             total += PARTS * (self._parts(asked.parts, query.scope, best) - total)
@@ -125,6 +128,7 @@ def _named(asked: Iterable[Asked]) -> dict[str, float]:
 _FIELDS = (
     (3.0, 4, 0.3),
     (3.0, 2, 0.0),
+    (1.0, 8, 0.5),
     (1.5, 14, 0.4),
     (0.6, 35, 0.6),
     (0.7, 8, 0.5),
@@ -139,7 +143,8 @@ def weights(read: Fields, segment: Segment | None = None) -> dict[str, float]:
     given = read.parameters
     texts = (
         " ".join((read.name, read.title)),
-        read.server,
+        " ".join((read.server, *read.tags)),
+        read.uri,
         read.head,
         read.description[len(read.head) :],
         " ".join(one.name for one in given),

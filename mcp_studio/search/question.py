@@ -66,6 +66,8 @@ class Asked(NamedTuple):
     weight: float
     words: dict[str, float]
     """What may stand for it, and how well."""
+    tells: bool = True
+    """Whether an entry answers at all that has nothing else: not where it is a verb of looking."""
 
 
 class Question(NamedTuple):
@@ -169,7 +171,7 @@ class _Reader:
         ordinary = [term for term in terms if not term.english and not cjk.is_dense(term.word[0])]
         for term in terms:
             if term.word not in found or found[term.word].weight < term.weight:
-                _put(found, term.word, term.weight, self._alike(term))
+                _put(found, term.word, term.weight, self._alike(term), term.word not in LOOKING)
         for term in ordinary:
             if term.weight > BESIDE:
                 for half in self._halves(term.word):
@@ -222,6 +224,6 @@ class _Reader:
         return (word[:-at], word[-at:]) if most >= COMMON else ()
 
 
-def _put(found: dict[str, Asked], word: str, weight: float, words: dict[str, float]) -> None:
+def _put(found: dict[str, Asked], word: str, weight: float, words: dict[str, float], tells: bool = True) -> None:
     if words and (word not in found or found[word].weight < weight):
-        found[word] = Asked(weight, words)
+        found[word] = Asked(weight, words, tells)

@@ -49,6 +49,21 @@ def test_what_is_found_is_counted_and_cut_to_the_limit() -> None:
     assert [hit.score for hit in answer.hits] == sorted((hit.score for hit in answer.hits), reverse=True)
 
 
+def test_a_verb_of_looking_alone_answers_nothing_else() -> None:
+    method = filled(tools())
+    answer = method.search(Query("list the pods"))
+    assert {hit.ref.server for hit in answer.hits} == {"k8s"}
+    assert answer.total == len(answer.hits) < method.search(Query("list")).total
+
+
+def test_tags_and_addresses_are_searched() -> None:
+    tagged = Document(Ref("tool", "db", "run"), {}, ("payroll",))
+    resource = Document(Ref("resource", "db", "file:///reports/salaries.csv"), {"name": "r"})
+    method = filled([tagged, resource])
+    assert names(method, "payroll") == ["run"]
+    assert names(method, "salaries") == ["file:///reports/salaries.csv"]
+
+
 def test_only_the_scope_is_searched() -> None:
     assert names(filled(tools()), "list", scope=Scope(frozenset(["slack"]))) == ["list_channels"]
     assert names(filled(tools()), "list", scope=Scope(kinds=frozenset(["prompt"]))) == []
