@@ -22,7 +22,8 @@ from mcp_studio.search.threads import Desk, Lane
 from mcp_studio.search.usage import Usage
 
 _GO_FIRST = 0.02
-"""Seconds for which what is being taken up lets questions go first, before each batch."""
+"""Seconds for which what is being taken up lets a question go first; once, or those who ask without a pause would
+hold it up for good."""
 _MOMENT = 0.003
 """Seconds of CPU for which short lists are compared one after the other."""
 _FOREIGN = 5.0
@@ -62,7 +63,8 @@ class Serving:
         self._closed = False
         self._begun = False
         """Whether what there was at first has been compared."""
-        self._asked = 0
+        self._asked = self._number = self._let = 0
+        """Questions that are being answered, that there were, and the one that was let go first last."""
         self._calm = threading.Event()
         self._calm.set()
 
@@ -110,7 +112,8 @@ class Serving:
             self._told()
 
     def _let_go_first(self) -> None:
-        if self._asked:
+        if self._asked and self._let != self._number:
+            self._let = self._number
             self._calm.wait(_GO_FIRST)
 
     # -------------------------------------------------------------- questions
@@ -177,6 +180,7 @@ class Serving:
     def _count(self, change: int) -> None:
         with self._turn:
             self._asked += change
+            self._number += change > 0
             if self._asked:
                 self._calm.clear()
             else:
