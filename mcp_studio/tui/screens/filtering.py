@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Iterator
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio.catalog.ref import EntryKind, Ref
 from mcp_studio.search.found import Hit
@@ -36,13 +36,16 @@ class Filtering:
                 asker.close()
             self._askers, self._answers = {}, {}
             return
-        screen = self._screen
         for method in METHODS:
             if method not in self._askers:
-                self._askers[method] = Asker(
-                    screen.studio, lambda work: screen.run_worker(work, group="filter"), self._show
-                )
+                self._askers[method] = Asker(self._screen.studio, self._work, self._show)
             self._askers[method].ask(Question(text, method, kind=kind), MOST)
+
+    def _work(self, work: Coroutine[Any, Any, None]) -> None:
+        if self._screen.is_attached:
+            self._screen.run_worker(work, group="filter")
+        else:  # the index had something to tell after the screen had gone
+            work.close()
 
     def _show(self, answer: Answer) -> None:
         """Show what is known by now: names do not wait for the rest, and the rest comes below them."""
