@@ -12,21 +12,18 @@ from typing import NamedTuple
 
 from mcp_studio.search import cjk, glossary
 from mcp_studio.search.document import Document
-from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.method import LONGEST, Query, Reason
 from mcp_studio.search.question import Asked, analyse
+from mcp_studio.search.reading import Reading, own_words, reading
 from mcp_studio.search.stems import stem
 from mcp_studio.search.stretch import LONGEST as LONGEST_STRETCH
 from mcp_studio.search.stretch import stretch
-from mcp_studio.search.tokens import CHUNK, chunk_words, matching, words
+from mcp_studio.search.tokens import matching, words
 
 MOST = 3
 """Fields that are named."""
 MOST_PIECES = 8
 """Pieces of one field."""
-_LOOKED_AT = 1_500
-"""Characters of a text in which pieces are looked for."""
-_MOST_PARAMETERS = 25
 _BEGINNING = 400
 _WEIGHTS = {"name": 4.0, "title": 3.0, "description": 1.0, "uri": 0.95, "server": 0.95, "tag": 0.95, "parameter": 0.9}
 _SHORTEST_BEGINNING = 2
@@ -65,7 +62,7 @@ class Looked:
         self._known: dict[str, tuple[frozenset[int], str]] = {}
         self._exact: dict[str, list[tuple[int, str]]] = {}
         self._stems: dict[str, list[tuple[int, str]]] = {}
-        self._chunks: dict[str, list[str]] = {}
+        self._chunks: dict[str, list[_Piece]] = {}
         self._beginning = own[-1] if typing and own and text[-1:].isalnum() else ""
         for group, asked in enumerate(analyse(text, _Words(known))):
             for word, instead in _forms(asked, text, frozenset(own)):
@@ -73,28 +70,30 @@ class Looked:
                 if not cjk.is_dense(word[0]):
                     self._stems.setdefault(stem(word), []).append((group, instead))
 
-    def pieces(self, text: str) -> list[_Piece]:
-        """The pieces of a text that were looked for, in their order."""
-        found: list[_Piece] = []
-        known = self._chunks
-        for chunk in CHUNK.finditer(text, 0, _LOOKED_AT):
-            hits = known.get(chunk[0])
-            if hits is None:
-                hits = known[chunk[0]] = self._hits(chunk[0])
-            if hits:
-                found += self._within(chunk[0], chunk.start(), hits)
-                if len(found) >= MOST_PIECES:
-                    break
-        return found[:MOST_PIECES]
+    def pieces(self, read: Reading) -> dict[int, list[_Piece]]:
+        """The pieces of a document's texts that were looked for, by text, in their order, at most `MOST_PIECES`."""
+        places = [(place, chunk) for chunk in self._chunks_of(read) for place in read.chunks[chunk]]
+        found: dict[int, list[_Piece]] = {}
+        for place, chunk in sorted(places):
+            before = found.setdefault(place.text, [])
+            if len(before) < MOST_PIECES:
+                start = place.start
+                before += [one._replace(start=start + one.start, end=start + one.end) for one in self._within(chunk)]
+                del before[MOST_PIECES:]
+        return found
 
-    def _hits(self, chunk: str) -> list[str]:
-        """The words of a chunk that were looked for."""
-        dense = chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0])
-        own = cjk.grams(chunk) if dense else chunk_words(chunk)
-        hits = [word for word in own if self.of(word)[0]]
-        if len(hits) > 1 and not dense and hits[-1] == own[-1]:
-            hits.pop()  # all of the identifier as one word; its parts tell more
-        return hits
+    def _chunks_of(self, read: Reading) -> set[str]:
+        """The chunks of a document with words that were looked for."""
+        exact, stems, beginning = self._exact, self._stems, self._beginning
+        if len(beginning) < _SHORTEST_BEGINNING:
+            likely = [one for word, one in read.words.items() if word in exact or one.stem in stems]
+        else:
+            likely = [
+                one
+                for word, one in read.words.items()
+                if word in exact or one.stem in stems or word.startswith(beginning)
+            ]
+        return {chunk for one in likely for chunk in one.chunks if self._within(chunk)}
 
     def of(self, word: str) -> tuple[frozenset[int], str]:
         """Which of the things asked for a word answers, and what was asked where it is another word for that."""
@@ -108,14 +107,25 @@ class Looked:
             known = self._known[word] = groups, instead
         return known
 
-    def _within(self, chunk: str, start: int, hits: list[str]) -> Iterator[_Piece]:
-        """Where in a chunk they stand."""
-        for begin, end in matching(chunk, hits):
-            inside = chunk[begin:end]
-            meant = [self.of(word) for word in hits if word in inside.casefold()] or [self.of(word) for word in hits]
+    def _within(self, chunk: str) -> list[_Piece]:
+        """The pieces of a chunk that were looked for."""
+        known = self._chunks.get(chunk)
+        if known is None:
+            known = self._chunks[chunk] = self._pieces_of(chunk)
+        return known
+
+    def _pieces_of(self, chunk: str) -> list[_Piece]:
+        own = own_words(chunk)
+        hits = [word for word in own if self.of(word)[0]]
+        if len(hits) > 1 and not cjk.is_dense(chunk[0]) and hits[-1] == own[-1]:
+            hits.pop()  # all of the identifier as one word; its parts tell more
+        found: list[_Piece] = []
+        for begin, end in matching(chunk, hits) if hits else ():
+            inside = chunk[begin:end].casefold()
+            meant = [self.of(word) for word in hits if word in inside] or [self.of(word) for word in hits]
             groups = frozenset(group for groups, _ in meant for group in groups)
-            asked = "" if any(not instead for _, instead in meant) else meant[0][1]
-            yield _Piece(start + begin, start + end, groups, asked)
+            found.append(_Piece(begin, end, groups, "" if any(not one for _, one in meant) else meant[0][1]))
+        return found
 
 
 def reasons(document: Document, query: Query, otherwise: tuple[Reason, ...] = ()) -> tuple[Reason, ...]:
@@ -126,26 +136,24 @@ def reasons(document: Document, query: Query, otherwise: tuple[Reason, ...] = ()
         query: what was asked.
         otherwise: what it is where no word did it.
     """
-    text, read = query.text[:LONGEST], fields(document)
+    text, read = query.text[:LONGEST], reading(document)
     found = _found(read, _looked(text, query.typing))
     if not found:  # then by words that only make sense with those of the document: `onedrive` for `one`, `drive`
-        known = frozenset(words(f"{read.name} {read.title} {read.server} {read.head}"[:_BEGINNING]))
-        found = _found(read, Looked(text[:_BEGINNING], query.typing, known))
+        found = _found(read, Looked(text[:_BEGINNING], query.typing, read.vocabulary))
+    if not found and not query.typing:  # what begins so is found too where there is no such word
+        found = _found(read, _looked(text, True))
     return found or otherwise
 
 
-def _found(read: Fields, looked: Looked) -> tuple[Reason, ...]:
-    found: dict[str, tuple[float, Reason]] = {}
-    for field, text in _texts(read):
-        pieces = looked.pieces(text) if text else []
-        if not pieces:
-            continue
-        groups = {group for piece in pieces for group in piece.groups}
-        worth = _WEIGHTS[field] * len(groups)
+def _found(read: Reading, looked: Looked) -> tuple[Reason, ...]:
+    found: dict[str, tuple[float, str, list[_Piece]]] = {}
+    for number, pieces in looked.pieces(read).items():
+        field, text = read.texts[number]
+        worth = _WEIGHTS[field] * len({group for piece in pieces for group in piece.groups})
         if field not in found or found[field][0] < worth:
-            found[field] = worth, _reason(field, text, pieces)
-    best = sorted(found.values(), key=lambda one: -one[0])[:MOST]
-    return tuple(reason for _, reason in best)
+            found[field] = worth, text, pieces
+    best = sorted(found.items(), key=lambda one: -one[1][0])[:MOST]
+    return tuple(_reason(field, text, pieces) for field, (_, text, pieces) in best)
 
 
 @lru_cache(maxsize=8)
@@ -166,20 +174,6 @@ def _translated(word: str, text: str) -> str:
     whole = "_".join(word.split())
     known = glossary.entries().items()
     return next((key for key, english in known if key in text and any(whole in one.split("_") for one in english)), "")
-
-
-def _texts(read: Fields) -> Iterator[tuple[str, str]]:
-    yield "name", read.name
-    yield "title", read.title
-    yield "server", read.server
-    yield "uri", read.uri
-    for tag in read.tags:
-        yield "tag", tag
-    yield "description", read.description
-    for parameter in read.parameters[:_MOST_PARAMETERS]:
-        yield "parameter", parameter.name
-    for parameter in read.parameters[:_MOST_PARAMETERS]:
-        yield "parameter", parameter.description
 
 
 def _reason(field: str, text: str, pieces: list[_Piece]) -> Reason:

@@ -46,7 +46,12 @@ def test_pieces_of_its_own_text_are_named(question: str, found: Document, expect
 def test_while_typing_the_last_word_is_a_beginning() -> None:
     found = document("get_forecast")
     assert why("forec", found, typing=True) == {"name": ("forecast",)}
-    assert why("forec", found) == {}
+    assert why("forec ", found, typing=True) == {}
+
+
+def test_where_there_is_no_such_word_a_beginning_is_said_as_well() -> None:
+    assert why("forec", document("get_forecast")) == {"name": ("forecast",)}
+    assert why("forec", document("forec", "The forecast.")) == {"name": ("forec",)}
 
 
 def test_another_word_for_the_same_is_said_as_such() -> None:

@@ -1,0 +1,114 @@
+"""A document as reasons are looked for in it: its texts, and which words stand where.
+
+Somebody who types meets the same documents with each letter; those of the last questions are kept as they were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from mcp_studio.search import cjk
+from mcp_studio.search.document import Document
+from mcp_studio.search.fields import Fields, fields
+from mcp_studio.search.stems import stem
+from mcp_studio.search.tokens import CHUNK, chunk_words, words
+
+LOOKED_AT = 1_500
+"""Characters of a text in which pieces are looked for."""
+KEPT = 256
+"""Documents that are kept as they were read: what is on the screen, and what was before it."""
+_MOST_PARAMETERS = 25
+_BEGINNING = 400
+
+
+class Place(NamedTuple):
+    """Where a chunk stands: in which text, and at which character."""
+
+    text: int
+    start: int
+
+
+class Word(NamedTuple):
+    """A word of a document."""
+
+    stem: str
+    """Empty where it has none: it is a single letter, or of a script without spaces."""
+    chunks: list[str]
+    """The chunks that it stands in, or is made of."""
+
+
+class Reading(NamedTuple):
+    """A document that was read."""
+
+    texts: tuple[tuple[str, str], ...]
+    """Each text with its field, in the order in which they count."""
+    chunks: dict[str, list[Place]]
+    words: dict[str, Word]
+    vocabulary: frozenset[str]
+    """Words of its name, title and server, and of the beginning of what it says of itself."""
+
+
+class _Same:
+    """A document that is equal to itself as long as nothing of it was listed anew."""
+
+    __slots__ = ("document",)
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    def __hash__(self) -> int:
+        return hash(self.document.ref)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Same):
+            return NotImplemented
+        one, two = self.document, other.document
+        return one.raw is two.raw and one.ref == two.ref and one.tags == two.tags
+
+
+def reading(document: Document) -> Reading:
+    """A document as it was read, or is read now."""
+    return _read(_Same(document))
+
+
+def own_words(chunk: str) -> tuple[str, ...]:
+    """The words of a chunk, whatever script it is in."""
+    return tuple(cjk.grams(chunk)) if _is_dense(chunk) else chunk_words(chunk)
+
+
+def _is_dense(chunk: str) -> bool:
+    return chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0])
+
+
+@lru_cache(maxsize=KEPT)
+def _read(same: _Same) -> Reading:
+    read = fields(same.document)
+    texts = tuple((field, text) for field, text in _texts(read) if text)
+    chunks: dict[str, list[Place]] = {}
+    for number, (_, text) in enumerate(texts):
+        for match in CHUNK.finditer(text, 0, LOOKED_AT):
+            chunks.setdefault(match[0], []).append(Place(number, match.start()))
+    known: dict[str, Word] = {}
+    for chunk in chunks:
+        for word in own_words(chunk):
+            if word not in known:
+                known[word] = Word(stem(word) if len(word) > 1 else "", [])
+            known[word].chunks.append(chunk)
+    vocabulary = words(f"{read.name} {read.title} {read.server} {read.head}"[:_BEGINNING])
+    return Reading(texts, chunks, known, frozenset(vocabulary))
+
+
+def _texts(read: Fields) -> Iterator[tuple[str, str]]:
+    yield "name", read.name
+    yield "title", read.title
+    yield "server", read.server
+    yield "uri", read.uri
+    for tag in read.tags:
+        yield "tag", tag
+    yield "description", read.description
+    for parameter in read.parameters[:_MOST_PARAMETERS]:
+        yield "parameter", parameter.name
+    for parameter in read.parameters[:_MOST_PARAMETERS]:
+        yield "parameter", parameter.description
