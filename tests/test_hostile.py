@@ -41,12 +41,15 @@ def to(walker: Walker, key: str) -> None:
 def turn(walker: Walker, key: str, wanted: str) -> None:
     """Turn the tabs of the focused pane until one shows something."""
     for _ in range(5):
+        before = walker.text()
         walker.go(key)
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            if re.search(wanted, walker.text()):
-                return
-            walker.pump(0.05)
+        end = time.monotonic() + 10
+        while not re.search(wanted, walker.text()):
+            # It shows another tab, and has had nothing to add to it for a while.
+            if time.monotonic() > end or (not walker.pump(1) and walker.text() != before):
+                break
+        else:
+            return
     walker.shows(wanted, limit=0)
 
 
@@ -176,15 +179,12 @@ def wire(walker: Walker, modern: bool) -> None:
     walker.go("/", "│ filter")
     walker.paste("gnp.exe", r"\d+ of \d+")
     walker.go("enter", "tools/call|notifications")
-    walker.go("end enter")
+    walker.go("end")
+    walker.go("enter", r"\] Next tab|\^pgdn Tab")
     for _ in range(5):
         walker.go("]")
-    for _ in range(6):
-        # On a busy machine two of them may arrive as one key.
-        if "enter Detail" in walker.text():
-            walker.go("esc")
-    walker.shows("enter Detail", gone=True)
-    to(walker, "f8")
+    walker.go("esc", "enter Detail", gone=r"\] Next tab|\^pgdn Tab")
+    walker.go("esc", gone=r"│ gnp\.exe  +│")
     walker.go("M", "─ Comment")
     walker.paste("[@click=app.quit]my\x1b[31m words")
     walker.go("^j", gone="─ Comment")

@@ -33,11 +33,11 @@ async def _conversation(era: str, target: Any) -> None:
 
 
 def test_the_sdk_client_gets_along_with_it_over_stdio(era: str) -> None:
-    run(_conversation(era, sdk.process()), timeout=20)
+    run(_conversation(era, sdk.process()))
 
 
 def test_the_sdk_client_gets_along_with_it_over_http(era: str, url: str) -> None:
-    run(_conversation(era, url), timeout=20)
+    run(_conversation(era, url))
 
 
 def test_http_clients_hear_of_a_sale(url: str) -> None:
@@ -51,7 +51,7 @@ def test_http_clients_hear_of_a_sale(url: str) -> None:
             kinds = [type(await anext(heard)).__name__ for _ in range(2)]
             assert kinds == ["ResourceUpdated", "ToolsListChanged"]
 
-    run(go(), timeout=20)
+    run(go())
 
 
 @MODERN
@@ -67,7 +67,7 @@ def test_a_cancelled_call_stops_at_once_and_is_never_answered(modern: bool) -> N
             await wire.ask("tools/list")
             assert call not in [frame.get("id") for frame in wire.seen]
 
-    run(go(), timeout=20)
+    run(go())
 
 
 def test_older_subscribers_hear_what_they_subscribed_to_until_they_stop() -> None:
@@ -83,7 +83,7 @@ def test_older_subscribers_hear_what_they_subscribed_to_until_they_stop() -> Non
             await wire.ask("tools/call", **sell)
             assert [frame.get("method") for frame in wire.seen] == [None]
 
-    run(go(), timeout=20)
+    run(go())
 
 
 def test_listen_streams_carry_their_id_and_only_what_was_asked_for() -> None:
@@ -103,7 +103,7 @@ def test_listen_streams_carry_their_id_and_only_what_was_asked_for() -> None:
             ]
             assert {frame["params"]["_meta"][SUBSCRIPTION] for frame in heard} == {stream}
 
-    run(go(), timeout=20)
+    run(go())
 
 
 @MODERN
@@ -118,7 +118,7 @@ def test_the_clock_ticks_while_somebody_watches(modern: bool) -> None:
             read = await wire.ask("resources/read", uri="shop://clock")
             assert read["result"]["contents"][0]["text"].startswith("The clock has ticked 1 times.")
 
-    run(go(), timeout=20)
+    run(go())
 
 
 @MODERN
@@ -128,7 +128,7 @@ def test_leaving_ends_the_process_with_its_exit_code(modern: bool) -> None:
             await wire.request("tools/call", name="fail_by_leaving", arguments={"exit_code": 9})
             assert await wire.process.wait() == 9
 
-    run(go(), timeout=20)
+    run(go())
 
 
 @MODERN
@@ -141,7 +141,7 @@ def test_it_leaves_when_its_client_does(modern: bool) -> None:
             wire.process.stdin.close()
             assert await wire.process.wait() == 0
 
-    run(go(), timeout=20)
+    run(go())
 
 
 def test_noise_on_stderr_stays_off_stdout() -> None:
@@ -151,7 +151,7 @@ def test_noise_on_stderr_stays_off_stdout() -> None:
             assert await wire.stderr_until("hush") == "1: hush\n"
             assert len(wire.seen) == 1
 
-    run(go(), timeout=20)
+    run(go())
 
 
 def test_importing_the_package_of_servers_imports_no_sdk() -> None:
