@@ -35,6 +35,7 @@ from mcp_studio.config.model import Config, ServerConfig, Settings  # noqa: E402
 from mcp_studio.errors import SignInNeeded  # noqa: E402
 from mcp_studio.limits import DEFAULT  # noqa: E402
 from mcp_studio.paths import Paths  # noqa: E402
+from mcp_studio.search import answering  # noqa: E402
 from mcp_studio.session import connection  # noqa: E402
 from mcp_studio.session.signing import Signing  # noqa: E402
 from mcp_studio.session.state import TestReport  # noqa: E402
@@ -215,10 +216,17 @@ async def failed(scene: Scene) -> None:
     await scene.shows("stderr")
 
 
-async def search(scene: Scene) -> None:
+async def filtered(scene: Scene) -> None:
     """The catalog, filtered."""
     await scene.press("f6", "slash", *"show")
     await scene.shows("show_image")
+
+
+async def search(scene: Scene) -> None:
+    """Everything, searched by words."""
+    await scene.press("ctrl+f", *"delete a book")
+    await scene.shows("remove_book")
+    await scene.shows("asked: delete")
 
 
 async def trace(scene: Scene) -> None:
@@ -303,7 +311,8 @@ PICTURES: tuple[Picture, ...] = (
     Picture("question", (120, 36), (DEMO,), question),
     Picture("add-server", (120, 36), (DEMO,), add_server),
     Picture("failed-server", (120, 36), (DEMO, BROKEN), failed),
-    Picture("filter", (120, 36), (DEMO,), search),
+    Picture("filter", (120, 36), (DEMO,), filtered),
+    Picture("search", (120, 36), (DEMO,), search),
     Picture("trace", (120, 36), (DEMO,), trace),
     Picture("statistics", (120, 36), (DEMO,), statistics),
     Picture("post-mortem", (100, 28), (DEMO,), mortem),
@@ -316,7 +325,8 @@ PICTURES: tuple[Picture, ...] = (
 async def on_stage(picture: Picture, clock: Clock) -> AsyncGenerator[Scene]:
     """The app on a studio whose servers have settled, and whose trace has calls that come in the same order always."""
     # On a busy machine a second greeting would be sent meanwhile, and all requests had another number.
-    settings = Settings(limits=replace(DEFAULT, probe=PATIENCE))
+    # What things mean would be mixed in when it is known, on machines where that is installed.
+    settings = Settings(limits=replace(DEFAULT, probe=PATIENCE), search_semantic=False)
     config = Config(settings, {server.name: server for server in picture.servers})
     async with Studio.open(config, Paths.default(), can_ask=True) as studio:
         for name in studio.manager.names():
@@ -338,7 +348,7 @@ async def draw(picture: Picture) -> str:
     """Play a scene and give its picture."""
     with ExitStack() as fixed:
         clock = Clock()
-        for module in (store, calls, connection):
+        for module in (store, calls, connection, answering):
             fixed.enter_context(patch.object(module, "time", clock))
         home = fixed.enter_context(tempfile.TemporaryDirectory())
         fixed.enter_context(patch.dict(os.environ, {"MCP_STUDIO_HOME": home}))
