@@ -80,12 +80,6 @@ class Bm25:
             found = np.maximum(found, scores) if len(found) else scores
         return found
 
-    def marks(self, query: Query) -> frozenset[str]:
-        """The words a question looks for, for `tokens.matching`."""
-        return frozenset(
-            word for one in read(query.text, self, query.typing, self._segment).whole for word in one.words
-        )
-
     def frequency(self, word: str) -> int:
         """How many documents have a word."""
         return self._store.frequency(word)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.jsontext import Json
 
@@ -20,12 +18,3 @@ class Document(NamedTuple):
     raw: dict[str, Json]
     tags: tuple[str, ...] = ()
     """Words of the person or the studio about it: the server's group, what it is marked with."""
-
-
-def documents_of(entries: Iterable[Entry], tags: tuple[str, ...] = ()) -> list[Document]:
-    """One document for each name; of a careless server's duplicates the first one counts, and nameless ones do not."""
-    found: dict[Ref, Document] = {}
-    for entry in entries:
-        if entry.ref.name and entry.ref not in found:
-            found[entry.ref] = Document(entry.ref, entry.view.raw, tags)
-    return list(found.values())

@@ -116,7 +116,7 @@ class Intake:
             SearchProblem: it cannot be asked so, or has failed.
         """
         if self.problem is not None:
-            raise self.problem
+            raise self.problem.with_traceback(None)  # or each question would add to the one that it holds
         method = self.method
         if method is None:
             return Answer((), 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from itertools import islice
+from math import isfinite
 from typing import Any, NamedTuple, TypeVar
 
 from mcp_studio.catalog.ref import Ref
@@ -57,9 +58,9 @@ def entry_points(taken: Iterable[str]) -> dict[str, Offer]:
     found: dict[str, Offer] = {}
     known = set(taken)
     for point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
-        package = point.dist.name if point.dist is not None else point.value.partition(":")[0]
+        package = (point.dist and point.dist.name) or point.module
         if point.name in known or len(found) >= _MOST:
-            log.warning("search method %s of %s is left out: there is one of that name", point.name, package)
+            log.warning("search method %s of %s is left out: its name is taken, or there are many", point.name, package)
             continue
         known.add(point.name)
         found[point.name] = Offer(point.name, point.name, lambda point=point: point.load()(), package)
@@ -77,7 +78,7 @@ def guarded(offer: Offer, doing: str, work: Callable[[], T]) -> T:
         return work()
     except SearchProblem:
         raise
-    except Exception as problem:  # foreign code: the one place where anything is caught
+    except (Exception, SystemExit) as problem:  # foreign code: the one place where anything is caught
         log.warning("%s failed while %s", offer.words, doing, exc_info=problem)
         said = safe(f"{type(problem).__name__}: {problem}", 200)
         raise MethodFailed(f"{offer.words} failed while {doing}: {said}.") from None
@@ -100,7 +101,7 @@ def _checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], boo
             ref, score, reasons = hit
             kind, server, name = ref
             ref, score = Ref(kind, server, name), float(score)
-            if score != score or not known(ref) or not query.scope.has(ref):
+            if not isfinite(score) or not known(ref) or not query.scope.has(ref):
                 continue
             if ref not in best or score > best[ref].score:
                 best[ref] = Scored(ref, score, tuple(_reason(one) for one in reasons))

@@ -92,18 +92,14 @@ def test_two_things_that_are_asked_for_are_both_near_the_top() -> None:
     assert set(found[:2]) == {"get_forecast", "translate_text"}
 
 
-def test_what_is_looked_for_can_be_told() -> None:
-    marks = filled(tools()).marks(Query("delete messages"))
-    assert {"delete", "message"} <= marks
-
-
 def test_words_of_a_dictionary_are_found() -> None:
     if cjk.dictionary() is None:
         pytest.skip("the extra cjk is not installed")
     raw = {"name": "a", "description": "管理数据库连接"}
     method = filled([Document(Ref("tool", "db", "a"), raw)], cjk="jieba")
-    assert "数据库" in method.marks(Query("数据库"))
-    assert method.search(Query("数据库")).note == ""
+    answer = method.search(Query("数据库"))
+    assert [hit.ref.name for hit in answer.hits] == ["a"]
+    assert answer.note == ""
 
 
 def test_without_the_dictionary_characters_do_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,8 @@ class Ungiven(Fine):
     def add(self, documents): raise KeyError("add")
 class Unasked(Fine):
     def search(self, query): raise SystemError("search")
+class Exiting(Fine):
+    def add(self, documents): raise SystemExit(3)
 class Refusing(Fine):
     def search(self, query):
         from mcp_studio.search.method import SearchProblem
@@ -53,7 +55,7 @@ class Less:
 class Leaving(Fine):
     def close(self): raise ValueError("not yet")
 """
-KINDS = "Fine Unmade Ungiven Unasked Refusing Nonsense Slow SlowlyGiven Less Leaving".split()
+KINDS = "Fine Unmade Ungiven Unasked Exiting Refusing Nonsense Slow SlowlyGiven Less Leaving".split()
 NAMED = [f"{kind.lower()} = manners:{kind}" for kind in KINDS]
 
 
@@ -105,6 +107,7 @@ def test_methods_are_listed_with_their_package_and_our_names_stay_ours(manners: 
         ("missing", "'missing' of manners failed while it was loaded: AttributeError"),
         ("ungiven", "'ungiven' of manners failed while it was given what there is: KeyError: 'add'."),
         ("unasked", "'unasked' of manners failed while it searched: SystemError: search."),
+        ("exiting", "'exiting' of manners failed while it was given what there is: SystemExit: 3."),
         ("nonsense", "'nonsense' of manners gave an answer that is none."),
         ("less", "'less' of manners is none: it has no remove()."),
     ],
@@ -193,6 +196,7 @@ def test_an_answer_is_sorted_and_without_what_is_not_there() -> None:
         Scored(Ref("tool", "a", "y"), 1), Scored(Ref("tool", "a", "y"), 2), Scored(Ref("tool", "a", "x"), 3),
         Scored(Ref("tool", "b", "x"), 9), Scored(Ref("tool", "a", "gone"), 9),
         Scored(Ref("tool", "a", "x"), float("nan")),
+        Scored(Ref("tool", "a", "x"), float("inf")),
     ]  # fmt: skip
     answer = checked(OFFER, Answer(hits, 1, "note"), ALL, HERE.__contains__)
     assert [(hit.ref.name, hit.score) for hit in answer.hits] == [("x", 3.0), ("y", 2.0)]
