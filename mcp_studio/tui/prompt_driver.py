@@ -63,6 +63,13 @@ class PromptDriver(LinuxDriver):
         self._frame_stands = skeleton.give_back()
         super().start_application_mode()
 
+    def resume_application_mode(self) -> None:
+        """Take the terminal again; also when no word came of stopping, as with SIGSTOP: not a second time then."""
+        if self._wake is not None:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        super().resume_application_mode()
+
     def write(self, data: str) -> None:
         """Write to the terminal; the first frame stays until it is painted over."""
         if self._frame_stands and data == _ALTERNATE:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -58,6 +60,7 @@ class Terminal:
 
     def __init__(self, source: str) -> None:
         self.master, slave = pty.openpty()
+        self.before = termios.tcgetattr(self.master)
         env = os.environ | {"TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "ESCDELAY": "25"}
         command = [sys.executable, "-c", source]
         self.process = subprocess.Popen(
@@ -134,6 +137,19 @@ def test_the_terminal_can_be_given_away_and_taken_back(terminal: Terminal) -> No
         assert b"AWAY" in terminal.drawn
         terminal.type(b"k", "<key k>")
     terminal.type(b"\x11", "LEFT PromptDriver ['MainThread']")
+
+
+def test_who_is_stopped_without_a_word_reads_the_terminal_once_and_leaves_it_as_it_was(terminal: Terminal) -> None:
+    terminal.wait("<READY>")
+    terminal.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, terminal.process.pid, os.WSTOPPED)
+    terminal.drawn = b""
+    terminal.process.send_signal(signal.SIGCONT)
+    terminal.wait("\x1b[?1049h")
+    terminal.wait("<READY>")
+    terminal.type(b"k", "<key k>")
+    terminal.type(b"\x11", "LEFT PromptDriver ['MainThread']")
+    assert termios.tcgetattr(terminal.master) == terminal.before
 
 
 def test_a_terminal_that_goes_away_ends_the_app() -> None:
