@@ -65,14 +65,13 @@ def search(
         strength: how much something is used, from 0 to 1.
     """
     asked, text = pieces(query.text), query.text.strip()
-    if "." in text or "__" in text:
-        names = ask("substring", query)
-        if names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
-            return Served(names, "substring")  # an address in full
+    names = ask("substring", query) if "." in text or "__" in text else None
+    if names is not None and names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
+        return Served(names, "substring")  # an address in full
     found, by_words = _by_words(query, ask, several(asked, query.text) and meaning())
     if len(asked) > MOST_WORDS and len(found.hits) >= ENOUGH:
         names = Answer((), 0)
-    else:
+    elif names is None:
         names = ask("substring", query)
     return _merged(query, asked, Served(found, by_words), names, strength)
 
