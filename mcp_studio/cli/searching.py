@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import unicodedata
+from collections.abc import Coroutine
 from dataclasses import replace
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio.catalog.ref import KINDS
 from mcp_studio.cli.options import Options
@@ -12,7 +16,7 @@ from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.targets import select
 from mcp_studio.config.model import Config
 from mcp_studio.config.nearest import nearest
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.safetext import safe
 from mcp_studio.search import auto
 from mcp_studio.search.method import SearchProblem
@@ -20,12 +24,20 @@ from mcp_studio.search.methods import OWN
 from mcp_studio.search.plugins import entry_points
 from mcp_studio.search.regex import compiled
 
+if TYPE_CHECKING:
+    from mcp_studio.cli.output import Output
+    from mcp_studio.search.found import Found
+    from mcp_studio.studio import Studio
+
 MOST = 1_000
 """Hits that can be asked for."""
 USUAL = 20
 _SHOWN = 60
 """Characters of a pattern that are shown before the place where it is wrong."""
-_MEANING = ("semantic", "hybrid")
+MEANT = ("semantic", "hybrid")
+"""Methods for which it has to be known what entries mean; that takes long, the first time."""
+_TOLD, _NEWS = 1.0, 0.5
+"""Seconds after which waiting is told of; between one telling and the next, on a terminal."""
 
 
 def planned(options: Options, config: Config) -> Plan:
@@ -53,6 +65,36 @@ def method_of(options: Options, config: Config) -> str:
     return options.value("--method") or config.settings.search_method
 
 
+async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, seconds: float | None) -> Found:
+    """Wait for an answer that takes as long as finding out what entries mean, and tell how far that is.
+
+    Args:
+        seconds: it may take; None for as long as it takes.
+
+    Raises:
+        StudioError: it took longer.
+    """
+    task = asyncio.ensure_future(asked)
+    try:
+        async with asyncio.timeout(seconds):
+            await asyncio.wait((task,), timeout=_TOLD)
+            if not task.done():
+                gc.enable()  # it is off while small verbs run
+                out.note("What entries mean is being found out. It is kept: the next search need not wait for it.")
+            while not task.done():
+                done, all = studio.index.vectors
+                out.passing(f"{done:,} of {all:,}")
+                await asyncio.wait((task,), timeout=_NEWS)
+            return task.result()
+    except TimeoutError:
+        done, all = studio.index.vectors
+        said = f"What {all:,} entries mean was not found out within {seconds:g} seconds, but of {done:,}."
+        raise StudioError(said, hint="These are kept: the next search goes on from there.") from None
+    finally:
+        task.cancel()
+        out.passing("")
+
+
 def _check(method: str, text: str) -> None:
     known = [auto.NAME, *(name for name, _, _ in OWN)]
     if method not in known:
@@ -60,7 +102,7 @@ def _check(method: str, text: str) -> None:
     if method not in known:
         hint = " ".join(filter(None, (nearest(method, known), f"There are {', '.join(known)}.")))
         raise UsageError(f"There is no search method `{method}`.", hint=hint)
-    if method in _MEANING:
+    if method in MEANT:
         fine, why = import_module("mcp_studio.search.model").available()
         if not fine:
             raise UsageError(why)

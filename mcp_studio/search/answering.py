@@ -52,8 +52,6 @@ class Answering:
             SearchProblem: it cannot be asked so, or nothing serves.
         """
         began = time.perf_counter()
-        if method == auto.NAME and all(intake.settled for intake in intakes):
-            self._meaning.want()  # what words need comes first
         of, uses = self._known.count(query.scope), self._usage.all()
         if not query.text.strip():
             hits = self._used(query, uses)

@@ -120,13 +120,20 @@ class SearchIndex:
         scope: Scope = EVERYWHERE,
         limit: int = 50,
         typing: bool = False,
+        once: bool = False,
     ) -> Found:
         """Answer a question; an empty one is answered with what was used last and most. Cancel it to give it up.
+
+        Args:
+            typing: the last word may go on, and what can be said at once is better than what is complete.
+            once: nobody will ask again. Meaning asked for by name is waited for, however long that takes, with
+                `vectors` telling how far it is; without a method it serves only where it is kept from before, and
+                nothing is begun that nobody would wait for.
 
         Raises:
             SearchProblem: it cannot be asked in this way.
         """
-        steps = self._steps(text, method, scope, limit, typing)
+        steps = self._steps(text, method, scope, limit, typing, once)
         waited: Future[Any] | None = None
         try:
             while True:
@@ -149,23 +156,30 @@ class SearchIndex:
         scope: Scope = EVERYWHERE,
         limit: int = 50,
         typing: bool = False,
+        once: bool = False,
     ) -> Found:
         """The same, blocking.
 
         Raises:
             SearchProblem: it cannot be asked in this way.
         """
-        steps = self._steps(text, method, scope, limit, typing)
+        steps = self._steps(text, method, scope, limit, typing, once)
+        waited: Future[Any] | None = None
         try:
             while True:
                 waited, within = next(steps)
-                futures.wait((waited,), within)
+                with suppress(futures.CancelledError, TimeoutError):
+                    waited.exception(within)
         except StopIteration as done:
             return done.value
+        finally:
+            if waited is not None:
+                waited.cancel()
+            steps.close()
 
-    def _steps(self, text: str, method: str, scope: Scope, limit: int, typing: bool) -> Steps:
+    def _steps(self, text: str, method: str, scope: Scope, limit: int, typing: bool, once: bool) -> Steps:
         query = Query(text[:LONGEST], max(1, min(limit, _MOST)), scope, typing)
-        return self._serving.steps(text, query, method)
+        return self._serving.steps(text, query, method, once)
 
     # -------------------------------------------------------------- the end
 

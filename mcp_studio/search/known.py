@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Entry
@@ -80,6 +81,12 @@ class Known:
     def documents(self) -> Iterator[Document]:
         """All of them; with `turn` held."""
         return (listed.document(ref) for listed in self._groups.values() for ref in listed.things)
+
+    def some(self, most: int) -> list[Document]:
+        """A few of them from all over, always the same ones of the same lists."""
+        with self.turn:
+            every = max(1, -(-self.count(EVERYWHERE) // most))
+            return list(islice(self.documents(), 0, None, every))
 
     def count(self, scope: Scope) -> int:
         """How many lie in a scope."""

@@ -57,6 +57,7 @@ class Searches:
         servers: Collection[str] | None = None,
         limit: int = 50,
         typing: bool = False,
+        once: bool = False,
     ) -> Found:
         """Find tools, resources, templates and prompts of all servers, or of some; see `SearchIndex.ask`.
 
@@ -66,7 +67,7 @@ class Searches:
         from mcp_studio.search.method import Scope
 
         scope = Scope(None if servers is None else frozenset(servers), None if kinds is None else frozenset(kinds))
-        return await self.index.ask(text, method=method, scope=scope, limit=limit, typing=typing)
+        return await self.index.ask(text, method=method, scope=scope, limit=limit, typing=typing, once=once)
 
     async def end_search(self) -> None:
         """End what was begun, bounded."""

@@ -15,8 +15,6 @@ MEANT = ("semantic", "hybrid")
 """The methods that need it."""
 _ENOUGH = 0.8
 """The share of entries whose meaning has to be known."""
-_LOOK = 0.25
-"""Seconds after which it is looked whether waiting is worth while."""
 
 
 class Meaning:
@@ -30,7 +28,6 @@ class Meaning:
         self._methods = methods
         self._wished = wished
         self._said = False
-        self._waited = False
 
     def want(self) -> None:
         """Have it made, soon, where it can be."""
@@ -46,26 +43,26 @@ class Meaning:
         done, everything = meant.progress
         return meant.ready() is not None and done >= _ENOUGH * everything > 0
 
-    def wait(self, seconds: float, *, whole: bool) -> None:
-        """Wait until the meaning of all is known, once, bounded; blocks.
-
-        Args:
-            whole: go on also where there is too much to do for it to be known in time.
-        """
-        made = [one for name in MEANT if (one := self._methods.made(name)) is not None]
-        if self._waited or not made:
-            return
-        self._waited = True
+    def learn(self, seconds: float) -> bool:
+        """Wait until the meaning of all is known, bounded; True where there is nothing more to wait for. Blocks."""
         end = time.monotonic() + seconds
-        futures.wait([one.whenever() for one in made], seconds)
+        if self._lack(seconds):
+            return False
         meant = self._semantic()
-        while meant is not None and (left := end - time.monotonic()) > 0:
-            before = meant.progress[0] if meant.ready() is not None else None
-            if meant.wait(min(_LOOK, left)):
-                return
-            done, everything = meant.progress
-            if before is not None and not whole and done + (done - before) * left / _LOOK < _ENOUGH * everything:
-                return
+        return meant is None or meant.wait(max(0.0, end - time.monotonic()))
+
+    def recall(self, seconds: float) -> None:
+        """Read what is kept of earlier searches, where that is nearly everything; else nothing is begun. Blocks."""
+        if self._wished and self._methods.kept() >= _ENOUGH:
+            end = time.monotonic() + seconds
+            self.want()
+            if not self._lack(seconds) and (meant := self._semantic()) is not None:
+                meant.recall(end - time.monotonic())
+
+    def _lack(self, seconds: float) -> bool:
+        """Wait until the methods have been given everything; whether they lack something by then."""
+        made = [one for name in MEANT if (one := self._methods.made(name)) is not None]
+        return bool(futures.wait([one.whenever() for one in made], seconds).not_done)
 
     def note(self) -> str:
         """How to get it where it is missing, said once."""

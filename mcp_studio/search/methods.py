@@ -31,6 +31,8 @@ OWN: tuple[tuple[str, str, str], ...] = (
     ("hybrid", "words and meaning", "mcp_studio.search.hybrid:Hybrid"),
 )
 """Name, a few words for a person, and where it is."""
+_SOME = 32
+"""Entries whose vectors are looked for to know whether those of all are kept."""
 AUTO = MethodInfo(auto.NAME, "names, then words, then meaning")
 
 
@@ -178,6 +180,12 @@ class Methods:
         if offer.name in ("semantic", "hybrid") and not problem:
             problem = self.__dict__.get("meaningless", "")
         return MethodInfo(offer.name, offer.title, not problem, problem, offer.package)
+
+    def kept(self) -> float:
+        """The share of entries whose vectors are kept from before, by a few of them; slow, but loads no model."""
+        if self._kit.cache is None or self.meaningless:
+            return 0.0
+        return importlib.import_module("mcp_studio.search.embedder").kept(self._kit.cache, self._known.some(_SOME))
 
     @cached_property
     def meaningless(self) -> str:

@@ -6,6 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.search.document import Document
 from mcp_studio.search.embedder import Embedder
 from mcp_studio.search.matrix import Matrix
-from mcp_studio.search.method import LONGEST, Answer, Query, Reason, Scored
+from mcp_studio.search.method import LONGEST, Answer, Query, Reason, Scored, SearchProblem
 from mcp_studio.search.model import Model, Vector
 from mcp_studio.search.slots import Slots
 from mcp_studio.search.texts import own_letters, questions_of, translated, understood
@@ -33,6 +34,8 @@ _QUESTIONS = 64
 """Questions whose vectors are remembered."""
 _TELL = 0.5
 """Seconds between one telling of progress and the next."""
+_LOOK = 0.02
+"""Seconds between two looks at how far it is."""
 _CLOSE = 1.0
 _REASONS = (Reason("meaning"),)
 
@@ -148,6 +151,15 @@ class Semantic:
     def ready(self) -> Model | None:
         """The model if it is loaded; otherwise loading it begins, and `changed` tells of its end."""
         return self._embedder.ready()
+
+    def recall(self, seconds: float) -> None:
+        """Load the model here and now, then wait until all is looked up that was kept, bounded; computes nothing."""
+        end = time.monotonic() + seconds
+        with suppress(SearchProblem):  # it is told to who asks
+            self._embedder.model()
+        while sum((self.progress[0], self._embedder.unknown)) < self.progress[1] and time.monotonic() < end:
+            if self._embedder.wait(_LOOK):
+                return
 
     def note(self) -> str:
         """What a person should know about an answer of now; empty where there is nothing."""

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
+from math import inf
 from typing import Any
 
 from mcp_studio.search import auto
@@ -30,11 +31,19 @@ _FOREIGN = 5.0
 """Seconds that a plug-in may take for an answer."""
 _PATIENCE, _TYPING = 30.0, 0.2
 """Seconds for which a question waits until its methods have everything; while somebody types, until they have begun."""
-_MIXED, _MEANT = 2.0, 5.0
-"""Seconds for which the first question of somebody who does not type waits for meaning; who asks for it by name."""
+_MEANT = 5.0
+"""Seconds for which a question that asks for meaning by name waits until that of all is known, unless asked `once`."""
+_RECALLED = 1.0
+"""Seconds that it may take to read what is kept of meaning, and to load the model, for a question asked `once`."""
+_LOOK = 0.25
+"""Seconds after which it is looked whether somebody still waits."""
+_NEEDED = {auto.NAME: auto.LEXICAL, "hybrid": ("hybrid", "bm25")}
+"""The methods that have to have everything for others."""
 _ANSWERING = 2
 """Questions to our own methods that are answered at a time."""
-Steps = Generator[tuple["Future[Any]", "float | None"], None, Found]
+_Wait = tuple["Future[Any]", "float | None"]
+Waits = Generator[_Wait, None, None]
+Steps = Generator[_Wait, None, Found]
 """What has to be waited for and how long at most, one after the other; then the answer."""
 
 
@@ -118,29 +127,29 @@ class Serving:
 
     # -------------------------------------------------------------- questions
 
-    def steps(self, text: str, query: Query, method: str) -> Steps:
+    def steps(self, text: str, query: Query, method: str, once: bool = False) -> Steps:
         """The way to an answer.
+
+        Args:
+            once: see `SearchIndex.ask`.
 
         Raises:
             SearchProblem: it cannot be asked so, or the index was closed.
         """
         if not self.methods.has(method):
             yield self._desk.ask(self.methods.search_plugins), None
-        intakes = [self.methods.want(name) for name in (auto.LEXICAL if method == auto.NAME else (method,))]
+        intakes = [self.methods.want(name) for name in _NEEDED.get(method, (method,))]
         if not (query.typing and self._ready(intakes)):
             end = time.monotonic() + (_TYPING if query.typing else _PATIENCE)
             yield self._all_compared(), max(0.0, end - time.monotonic())
             for intake in intakes if text.strip() else ():
                 yield intake.whenever(), max(0.0, end - time.monotonic())
         if text.strip() and not query.typing:
-            if method in MEANT:
-                yield self._desk.ask(lambda: self.meaning.wait(_MEANT, whole=True)), None
-            elif method == auto.NAME and auto.several(auto.pieces(query.text), query.text):
-                yield self._desk.ask(self._wait_for_meaning), None
+            yield from self._meant(query, method, once)
         desk = self.methods.desk(method) if text.strip() else None
         self._count(1)
         try:
-            answered = (desk or self._desk).ask(lambda: self._answer(query, method, intakes))
+            answered = (desk or self._desk).ask(lambda: self._answer(query, method, intakes, once))
             yield answered, _FOREIGN if desk else None
             if answered.cancelled():
                 raise SearchProblem(CLOSED)
@@ -154,13 +163,24 @@ class Serving:
             return found._replace(note=f"{note} {found.note}".rstrip())
         return found
 
-    def _answer(self, query: Query, method: str, intakes: list[Intake]) -> Found:
-        pending = sum(len(listed) for listed, _ in tuple(self._waiting.values()))
-        return self._answering.answer(query, method, intakes, pending)
+    def _meant(self, query: Query, method: str, once: bool) -> Waits:
+        """Wait for meaning where it was asked for by name; where nobody did, only for what is kept to be read."""
+        if method == auto.NAME:
+            if once and auto.several(auto.pieces(query.text), query.text):
+                yield self._desk.ask(lambda: self.meaning.recall(_RECALLED)), _RECALLED
+            return
+        end = inf if once else time.monotonic() + _MEANT
+        while method in MEANT and time.monotonic() < end:
+            learnt = self._desk.ask(lambda: self.meaning.learn(_LOOK))
+            yield learnt, None
+            if learnt.cancelled() or learnt.result():
+                return
 
-    def _wait_for_meaning(self) -> None:
-        self.meaning.want()
-        self.meaning.wait(_MIXED, whole=False)
+    def _answer(self, query: Query, method: str, intakes: list[Intake], once: bool) -> Found:
+        pending = sum(len(listed) for listed, _ in tuple(self._waiting.values()))
+        if method == auto.NAME and not once and all(intake.settled for intake in intakes):
+            self.meaning.want()  # what words need comes first
+        return self._answering.answer(query, method, intakes, pending)
 
     def _ready(self, intakes: Sequence[Intake]) -> bool:
         """Whether something can be answered at once."""

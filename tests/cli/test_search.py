@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from mcp_studio.cli import searching
 from mcp_studio.cli.help_search import METHODS
+from mcp_studio.cli.output import Output
 from mcp_studio.cli.rows import RISKS
+from mcp_studio.errors import StudioError
 from mcp_studio.search.methods import AUTO, OWN
 from tests.cli.kit import RAW, Done, cli, environment, raw
-from tests.support import ROOT
+from tests.support import ROOT, run
 
 
 def configured(folder: Path, **more: dict[str, Any]) -> Path:
@@ -146,3 +151,22 @@ def test_other_verbs_import_next_to_nothing_of_it(words: list[str]) -> None:
     loaded = {name for name in done.stderr.split("'") if name.startswith("mcp_studio.search.")}
     assert "mcp_studio.studio" in done.stderr, done.stderr[-500:]
     assert loaded <= {"mcp_studio.search.late", "mcp_studio.search.usage"}
+
+
+def test_waiting_for_meaning_is_told_and_ends_when_time_is_up(capsys: pytest.CaptureFixture[str]) -> None:
+    vectors = SimpleNamespace(index=SimpleNamespace(vectors=(3, 9_000)))
+
+    async def answer(after: float) -> Any:
+        await asyncio.sleep(after)
+        return "found"
+
+    async def ask(after: float, seconds: float | None) -> Any:
+        return await searching.meant(answer(after), cast(Any, vectors), Output(), seconds)
+
+    assert run(ask(0, None)) == "found" and capsys.readouterr().err == ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searching, "_TOLD", 0.01)
+        assert run(ask(0.05, None)) == "found"
+        assert capsys.readouterr().err.startswith("What entries mean is being found out. It is kept")
+        with pytest.raises(StudioError, match="9,000 entries mean was not found out within"):
+            run(ask(30, 0.03))

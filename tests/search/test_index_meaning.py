@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
+from mcp_studio.search.bm25 import Bm25
+from mcp_studio.search.document import Document
 from mcp_studio.search.index import SearchIndex
+from mcp_studio.search.semantic import Semantic
 from tests.search.index_kit import Make, document, names
-from tests.search.meaning_kit import DOCUMENTS, stand_in
+from tests.search.meaning_kit import DOCUMENTS, many, stand_in
 from tests.support import run, wait_until
 
 QUESTION = "delete a document for good"
@@ -17,18 +23,70 @@ def fill(index: SearchIndex) -> None:
         index.put(server, "tool", [one for one in DOCUMENTS if one.ref.server == server])
 
 
-def test_a_first_question_waits_for_the_meaning_of_a_few_entries(
+def test_an_answer_never_waits_for_meaning_that_nobody_asked_for(
     indexes: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    letters = stand_in(monkeypatch)
+    letters.gate.clear()
+
+    async def work() -> None:
+        index = indexes(semantic=True)
+        fill(index)
+        assert index.vectors == (0, 0), "nothing is computed before somebody asks"
+        found = await index.ask(QUESTION)
+        assert "hybrid" not in found.method and names(found)[0] == "store.delete_document" and found.note == ""
+        await wait_until(letters.begun.is_set)
+        letters.gate.set()
+        await wait_until(lambda: index.vectors == (5, 5))
+        assert "hybrid" in (await index.ask(QUESTION)).method
+        index.forget("store")
+        assert "store.delete_document" not in names(await index.ask(QUESTION))
+        await wait_until(lambda: index.vectors == (3, 3))
+
+    run(work())
+
+
+def test_asked_once_only_what_is_kept_serves_and_nothing_else_is_begun(
+    indexes: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    letters = stand_in(monkeypatch)
+    folder = tmp_path / "cache"
+
+    def made(more: int = 0) -> SearchIndex:
+        index = indexes(semantic=True, cache=folder)
+        fill(index)
+        index.put("many", "tool", many(more))
+        return index
+
+    found = made().ask_now(QUESTION, once=True)
+    assert "hybrid" not in found.method and names(found)[0] == "store.delete_document"
+    assert letters.loaded == 0 and not folder.exists()
+    learnt = made()
+    assert learnt.ask_now(QUESTION, method="semantic", once=True).method == "semantic" and learnt.vectors == (5, 5)
+    learnt.close()
+    letters.embedded.clear()
+    kept = made()
+    assert "hybrid" in kept.ask_now(QUESTION, once=True).method and kept.vectors == (5, 5)
+    assert list(letters.embedded) == [QUESTION]
+    before = letters.loaded
+    assert "hybrid" not in made(5).ask_now(QUESTION, once=True).method, "the meaning of half of it is not known"
+    assert letters.loaded == before
+
+
+def test_the_words_of_the_hybrid_are_complete_when_it_answers(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch)
-    index = indexes(semantic=True)
-    fill(index)
-    assert index.vectors == (0, 0), "nothing is computed before somebody asks"
-    found = index.ask_now(QUESTION)
-    assert "hybrid" in found.method and names(found)[0] == "store.delete_document" and found.note == ""
-    assert index.vectors == (5, 5)
-    index.forget("store")
-    assert "store.delete_document" not in names(index.ask_now(QUESTION)) and index.vectors == (3, 3)
+    index = indexes(semantic=False)
+    index.put("many", "tool", many(200))
+    given, add = list[int](), Bm25.add
+
+    def slowly(own: Bm25, documents: Sequence[Document]) -> None:
+        given.append(sum(range(150_000)) and len(documents))
+        add(own, documents)
+
+    monkeypatch.setattr(Bm25, "add", slowly)
+    monkeypatch.setattr(Semantic, "wait", lambda *_: True)  # its own part is quick
+    found = index.ask_now("number 199", method="hybrid", once=True)
+    assert found.pending == 0 and sum(given) == 200 and names(found)[0] == "many.tool_199"
 
 
 def test_who_types_is_answered_by_words_until_meaning_is_known(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.rows import RISKS, table
-from mcp_studio.cli.searching import USUAL, method_of
+from mcp_studio.cli.searching import MEANT, USUAL, meant, method_of
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ToolView
@@ -40,7 +40,8 @@ async def _search(studio: Studio, plan: Plan, options: Options, out: Output) -> 
         await _listed(studio, plan, out)
     kinds = cast("list[EntryKind]", [kind for kind in KINDS if kind in options.values("--kind")])
     method, limit = method_of(options, plan.config), options.count("--limit", 1_000) or USUAL
-    found = await studio.search(plan.name, method=method, kinds=kinds or None, limit=limit)
+    asked = studio.search(plan.name, method=method, kinds=kinds or None, limit=limit, once=True)
+    found = await (meant(asked, studio, out, options.seconds) if method in MEANT else asked)
     result = _json(found)
     if not found.hits:
         return out.fail(await _nothing(studio, plan, method, kinds, found), {"result": result})
