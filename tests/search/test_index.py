@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -251,6 +252,13 @@ def test_closing_while_much_is_taken_up_ends_questions_and_threads(indexes: Make
         assert searching() == []
 
     run(work())
+
+
+def test_who_waits_without_a_loop_is_told_of_the_end(indexes: Make) -> None:
+    index = indexes()
+    index.close()
+    with ThreadPoolExecutor(1) as asking, pytest.raises(SearchProblem, match="no search method"):
+        asking.submit(index.ask_now, "read", method="of-a-package").result(5)
 
 
 def test_two_indexes_have_nothing_to_do_with_each_other(indexes: Make) -> None:
