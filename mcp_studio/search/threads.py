@@ -5,12 +5,18 @@ They are daemons: what hangs in foreign code holds up neither the closing of a s
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from mcp_studio.errors import StudioError
+from mcp_studio.safetext import safe
+from mcp_studio.search.method import SearchProblem
+
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 _PAUSE = 0.0005
 """Seconds between two steps, in which other threads have their turn."""
@@ -56,6 +62,12 @@ class Lane:
             while not self._ending.is_set() and self._step():
                 self._ending.wait(_PAUSE)
                 self._wait()
+
+
+class SearchFailed(SearchProblem):
+    """Something of the studio's own went wrong while it searched."""
+
+    exit_code = 1
 
 
 class Desk:
@@ -104,7 +116,7 @@ class Desk:
             try:
                 future.set_result(work())
             except BaseException as problem:
-                future.set_exception(problem)
+                future.set_exception(_told(problem))
             del future, work, taken  # or an answer would be held until the next question
 
     def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
@@ -114,3 +126,12 @@ class Desk:
                 self._open.wait()
             self._idle -= 1
             return self._waiting.popleft() if self._waiting else None
+
+
+def _told(problem: BaseException) -> BaseException:
+    """A mistake of our own as a sentence, for who asked: it must not end what else is going on. The log has it all."""
+    if isinstance(problem, StudioError):
+        return problem
+    log.error("searching failed", exc_info=problem)
+    said = safe(f"{type(problem).__name__}: {problem}", 200)
+    return SearchFailed(f"Searching failed inside the studio: {said}.", hint="The log has more.")

@@ -53,6 +53,10 @@ class _Piece(NamedTuple):
     asked: str
     """What was asked where this is another word for it."""
 
+    def at(self, start: int) -> _Piece:
+        """The same in the text in which its chunk begins there."""
+        return _Piece(start + self.start, start + self.end, self.groups, self.asked)
+
 
 class Looked:
     """What a question looks for. What is learned on the way is kept: entries of one answer have the same words."""
@@ -70,15 +74,18 @@ class Looked:
                 if not cjk.is_dense(word[0]):
                     self._stems.setdefault(stem(word), []).append((group, instead))
 
-    def pieces(self, read: Reading) -> dict[int, list[_Piece]]:
-        """The pieces of a document's texts that were looked for, by text, in their order, at most `MOST_PIECES`."""
+    def pieces(self, read: Reading) -> dict[int, list[tuple[int, _Piece]]]:
+        """The pieces of a document's texts that were looked for, by text, in their order, at most `MOST_PIECES`.
+
+        Each comes with the place of its chunk; it says where in that it stands.
+        """
         places = [(place, chunk) for chunk in self._chunks_of(read) for place in read.chunks[chunk]]
-        found: dict[int, list[_Piece]] = {}
-        for place, chunk in sorted(places):
-            before = found.setdefault(place.text, [])
+        places.sort()
+        found: dict[int, list[tuple[int, _Piece]]] = {}
+        for (text, start), chunk in places:
+            before = found.setdefault(text, [])
             if len(before) < MOST_PIECES:
-                start = place.start
-                before += [one._replace(start=start + one.start, end=start + one.end) for one in self._within(chunk)]
+                before += [(start, piece) for piece in self._chunks[chunk]]
                 del before[MOST_PIECES:]
         return found
 
@@ -146,14 +153,16 @@ def reasons(document: Document, query: Query, otherwise: tuple[Reason, ...] = ()
 
 
 def _found(read: Reading, looked: Looked) -> tuple[Reason, ...]:
-    found: dict[str, tuple[float, str, list[_Piece]]] = {}
+    found: dict[str, tuple[float, str, list[tuple[int, _Piece]]]] = {}
     for number, pieces in looked.pieces(read).items():
         field, text = read.texts[number]
-        worth = _WEIGHTS[field] * len({group for piece in pieces for group in piece.groups})
+        worth = _WEIGHTS[field] * len({group for _, piece in pieces for group in piece.groups})
         if field not in found or found[field][0] < worth:
             found[field] = worth, text, pieces
     best = sorted(found.items(), key=lambda one: -one[1][0])[:MOST]
-    return tuple(_reason(field, text, pieces) for field, (_, text, pieces) in best)
+    return tuple(
+        _reason(field, text, [piece.at(start) for start, piece in pieces]) for field, (_, text, pieces) in best
+    )
 
 
 @lru_cache(maxsize=8)

@@ -67,6 +67,7 @@ class SearchBox(Dialog[Chosen], scope="search"):
         self._line = SearchLine()
         self._hits = HitList(self.seen)
         self._preview = Static(classes="preview")
+        self._previewed: Hit | None = None
         self._note = Static(classes="note")
 
     def heading(self) -> Content:
@@ -123,7 +124,10 @@ class SearchBox(Dialog[Chosen], scope="search"):
         self._note.update(Content(note), layout=False)
 
     def _draw_preview(self) -> None:
-        self._preview.update(preview(self._hits.hit), layout=False)
+        hit = self._hits.hit
+        if hit is not self._previewed:
+            self._previewed = hit
+            self._preview.update(preview(hit), layout=False)
 
     def keys_line(self) -> Content:
         """As many keys as fit beside what was found."""

@@ -80,6 +80,7 @@ class SearchPalette(SearchBox):
         before, self._answer = self._answer, answer
         found = answer.found
         if answer.problem is not None:
+            self._hits.empty = ""  # what is wrong stands above
             self._hits.show_stale(True)
         elif found is not None:
             self._hits.show_stale(False)
@@ -172,7 +173,7 @@ class SearchPalette(SearchBox):
         """Search in the next way, or in the one before; those that cannot be used are passed."""
         found = self._ways
         ring = [way.method for way in found]
-        at = ring.index(self._question.method) if self._question.method in ring else 0
+        at = ring.index(self._question.method) if self._question.method in ring else min(-step, 0)
         for _ in ring:
             at = (at + step) % len(ring)
             if not found[at].why_not:
