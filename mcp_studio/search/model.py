@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import logging
+import os
 import sys
 from contextlib import suppress
 from functools import cache
@@ -58,6 +59,8 @@ class Model:
         if not fine:
             raise SearchProblem(why)
         files = _file(*_MODEL), _file(*_TOKENS)
+        # Without this the library makes an id of the machine and reports events to its maker; a call comes too late.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         try:
             import onnxruntime
             from tokenizers import Tokenizer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Generator
@@ -180,3 +181,14 @@ def test_a_program_that_ends_while_meanings_are_computed_ends() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_library_below_makes_no_id_of_the_machine_and_reports_nothing(tmp_path: Path) -> None:
+    code = "from mcp_studio.search.model import Model; Model().embed('where is my parcel')"
+    keep = {"PATH", "SYSTEMROOT", "TMPDIR", "TEMP"}
+    environ = {name: value for name, value in os.environ.items() if name in keep} | {"HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT, env=environ
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.rglob("*")) == []
