@@ -19,7 +19,7 @@ from mcp_studio.tui import actions, clipboard, late, late_auth, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.driver import prompt_driver
 from mcp_studio.tui.gate import Gate
-from mcp_studio.tui.key_order import KeyOrder
+from mcp_studio.tui.key_order import KeyOrder, waits_for
 from mcp_studio.tui.screens.main import MainScreen
 from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.walls import WALL
@@ -111,7 +111,7 @@ class StudioApp(App[int]):
             await super().on_event(event)
 
     async def _act_on(self, event: Event) -> None:
-        if not isinstance(event, Key | Paste):
+        if not waits_for(event):
             await super().on_event(event)
             return
         if isinstance(event, Key):
@@ -120,7 +120,7 @@ class StudioApp(App[int]):
                 event.character = None
             self._letter_at = time.monotonic() if event.is_printable else 0.0
         # Where it goes: an action of its own may move the focus.
-        target = self.focused or self.screen
+        target = self._key_order.target(event)
         try:
             await super().on_event(event)
         finally:

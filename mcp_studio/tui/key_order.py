@@ -3,8 +3,8 @@
 Textual looks at bindings with priority before the focused widget has worked off the keys that came earlier, so that
 text and `^j` typed at once would call before the text is there; and it runs other bindings when a key has risen to the
 app, so that what is pasted after `end` would arrive before the cursor has moved. Here the next thing is held back until
-the key or paste before has been handled by the widget it went to, and everything that came of it has come to pass:
-another focus, another screen.
+the key, paste or click before has been handled by the widget it went to, and everything that came of it has come to
+pass: another focus, another screen.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 
 from textual.app import App
-from textual.events import Event, Key, Paste
+from textual.errors import NoWidget
+from textual.events import Event, Key, MouseDown, MouseEvent, MouseUp, Paste
 from textual.widget import Widget
 
 _TICK = 0.01
@@ -24,22 +26,25 @@ _PATIENCE = 25
 
 Where the whole program stands still, because a machine has much else to do, a tick is late and still is one.
 """
-_MOST = 4_096
-"""Held back; a paste without brackets may be long."""
+
+
+def waits_for(event: Event) -> bool:
+    """Whether what comes next has to wait until this is done: not for the mouse's way nor for its wheel."""
+    return isinstance(event, Key | Paste | MouseDown | MouseUp)
 
 
 class KeyOrder:
-    """Lets one key or paste act at a time.
+    """Lets one key, paste or click act at a time; none is lost, however many wait.
 
     Args:
         app: the last to hear of a key.
-        act: does what a key, a paste or the mouse does, and tells `follow` where a key or paste went.
+        act: does what a key, a paste or the mouse does, and tells `follow` where it went.
     """
 
     def __init__(self, app: App[int], act: Callable[[Event], Awaitable[None]]) -> None:
         self._app = app
         self._act = act
-        self._held: deque[Event] = deque(maxlen=_MOST)
+        self._held: deque[Event] = deque()
         self._busy = False
         self._number = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -50,8 +55,16 @@ class KeyOrder:
         if not self._busy:
             await self._go_on()
 
+    def target(self, event: Event) -> Widget:
+        """Where it goes: to what has the focus, or is under the mouse."""
+        if isinstance(event, MouseEvent):
+            with suppress(NoWidget):
+                return self._app.mouse_captured or self._app.get_widget_at(event.x, event.y)[0]
+            return self._app.screen
+        return self._app.focused or self._app.screen
+
     def follow(self, target: Widget) -> None:
-        """A key or paste was handed to this widget.
+        """A key, paste or click was handed to this widget.
 
         It is done when word of it has been through every queue above, twice: by then also what they told each other
         about it has been heard, and a screen that was opened by it is there.
@@ -87,8 +100,7 @@ class KeyOrder:
         self._busy = False
         while self._held and not self._busy:
             event = self._held.popleft()
-            # What the mouse does goes to what is under it: nothing has to be waited for.
-            self._busy = isinstance(event, Key | Paste)
+            self._busy = waits_for(event)
             await self._act(event)
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.events import Event, Key, MouseDown, Paste
+from textual.events import Event, Key, MouseDown, MouseUp, Paste
 from textual.geometry import Offset
 from textual.message import Message
 from textual.widget import Widget
@@ -33,6 +33,11 @@ def at_once(app: App[Any], *done: str | Event) -> None:
         else:
             for letter in one:
                 app.post_message(Key({"/": "slash"}.get(letter, letter), letter))
+
+
+def clicked(x: int, y: int) -> tuple[Event, ...]:
+    """A click at this place of the screen."""
+    return tuple(kind(None, x, y, 0, 0, 1, False, False, False, x, y) for kind in (MouseDown, MouseUp))
 
 
 def staged(do: Callable[[Stage], Coroutine[Any, Any, None]]) -> None:
@@ -126,10 +131,21 @@ def test_a_click_does_not_take_the_focus_from_keys_that_were_typed_before_it() -
     async def do(stage: Stage) -> None:
         await stage.open("echo")
         where = stage.main.trace.region.offset + Offset(3, 2)
-        click = MouseDown(None, where.x, where.y, 0, 0, 1, False, False, False, where.x, where.y)
-        at_once(stage.app, "abc", click)
+        at_once(stage.app, "abc", *clicked(where.x, where.y))
         await stage.until(lambda: stage.main.trace.has_focus_within, "the focus is where the click was")
         await stage.until(lambda: stage.main.calling.opened.value == {"text": "abc"}, "what was typed")
+
+    staged(do)
+
+
+def test_what_is_typed_after_a_click_is_typed_into_what_it_opens() -> None:
+    async def do(stage: Stage) -> None:
+        stage.main.go_to(stage.main.trace)
+        await stage.shows("r echo")
+        row = next(row for row, line in enumerate(stage.screen_text().split("\n")) if "r echo" in line)
+        at_once(stage.app, *clicked(4, row), *clicked(4, row), "hello", Paste(" you"))
+        await stage.until(lambda: stage.main.calling.opened is not None, "it is open")
+        await stage.until(lambda: stage.main.calling.opened.value == {"text": "hello you"}, "what was typed")
 
     staged(do)
 
@@ -220,5 +236,19 @@ def test_a_slow_machine_does_not_change_the_order_and_a_widget_that_hangs_does_n
             assert app.heard == heard
             for worker in app.query(Slow):
                 worker._task.cancel()  # type: ignore[union-attr]
+
+    run(main())
+
+
+def test_none_of_many_keys_is_lost() -> None:
+    many = 5_000
+
+    async def main() -> None:
+        app = Ordered()
+        async with app.run_test() as pilot:
+            await pilot.pause()
+            at_once(app, "x" * many, "^ctrl+j")
+            await wait_until(lambda: "note" in app.heard, 60, "the last key")
+            assert app.heard == ["told"] * many + ["note"]
 
     run(main())
