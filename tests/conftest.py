@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -68,8 +67,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where several processes share the work, programs that import much are started by forking."""
-    if config.getoption("numprocesses", None) and hasattr(socket, "send_fds"):
+    """Where several processes share the work, programs that import much are started by forking.
+
+    Elsewhere than on Linux libraries of the system do not work in a process that was only forked.
+    """
+    if config.getoption("numprocesses", None) and sys.platform == "linux":
         ended = ExitStack()
         ended.enter_context(forking())
         config.add_cleanup(ended.close)

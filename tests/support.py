@@ -70,7 +70,8 @@ def forking() -> Generator[None]:
         listening.listen(64)
         argv = [sys.executable, str(SERVERS / "forker.py"), str(listening.fileno())]
         environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-        with subprocess.Popen(argv, env=environ, pass_fds=[listening.fileno()]) as process:
+        # It ends when its input does: also after a run of tests that was killed.
+        with subprocess.Popen(argv, env=environ, pass_fds=[listening.fileno()], stdin=subprocess.PIPE) as process:
             os.environ[FORKER] = place
             try:
                 yield

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
+import socket
 import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from tests.support import FORKER, forking, npm_server, python_program, run, wait_until
+from tests.support import FORKER, SERVERS, forking, npm_server, python_program, run, wait_until
 
 TOLD = """
 import os, sys
@@ -52,6 +55,9 @@ def test_a_missing_npm_server_skips_by_name(monkeypatch: pytest.MonkeyPatch) -> 
         npm_server("everything")
 
 
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="programs are forked on Linux only")
+
+
 @pytest.fixture
 def forker() -> Generator[None]:
     """The process that forks programs: that of this run of tests, where there is one."""
@@ -69,6 +75,7 @@ def program(folder: Path, text: str, *args: str) -> list[str]:
     return argv
 
 
+@on_linux
 @pytest.mark.usefixtures("forker")
 def test_a_forked_program_has_its_streams_its_environment_its_folder_and_its_exit_code(tmp_path: Path) -> None:
     def ended(*args: str) -> subprocess.CompletedProcess[str]:
@@ -81,6 +88,7 @@ def test_a_forked_program_has_its_streams_its_environment_its_folder_and_its_exi
     assert "['-x']" in refusing.stdout
 
 
+@on_linux
 @pytest.mark.usefixtures("forker")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_forked_program_ends_with_whom_it_was_started_by(tmp_path: Path, how: signal.Signals) -> None:
@@ -90,3 +98,28 @@ def test_a_forked_program_ends_with_whom_it_was_started_by(tmp_path: Path, how: 
         assert own.exists() and own.name != str(process.pid)
         process.send_signal(how)
         run(wait_until(lambda: not own.exists(), what="its end"))
+
+
+@on_linux
+@pytest.mark.usefixtures("forker")
+def test_nothing_is_left_of_a_program_whose_starter_is_gone_before_it_has_said_what_to_run() -> None:
+    heard, told = os.pipe()
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(os.environ[FORKER])
+        socket.send_fds(line, [b"{"], [0, told, told])
+    os.close(told)
+    assert select.select([heard], [], [], 30)[0], "it has let go of its streams"
+    assert os.read(heard, 1) == b""
+    os.close(heard)
+
+
+@on_linux
+def test_the_process_that_forks_ends_with_whom_it_was_started_by(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        listening.listen()
+        argv = [sys.executable, str(SERVERS / "forker.py"), str(listening.fileno())]
+        with subprocess.Popen(argv, pass_fds=[listening.fileno()], stdin=subprocess.PIPE) as process:
+            assert process.stdin is not None
+            process.stdin.close()
+            assert process.wait(60) == 0

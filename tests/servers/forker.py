@@ -4,7 +4,8 @@
 
 NUMBER is the file descriptor of a socket that listens already. Whoever connects sends its three streams and, as one
 line of JSON, what is to be run: `argv`, `env` and `cwd` (forked.py does that). The program ends when the line is
-closed; otherwise its exit code is the last thing sent. Ends itself with SIGTERM.
+closed; otherwise its exit code is the last thing sent. What a program registers with `atexit` is not run. Ends itself
+with SIGTERM, and when its standard input ends: whoever started it is gone then, in whatever way.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import importlib
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import sys
@@ -41,7 +43,7 @@ def main(listens: int) -> None:
         gc.enable()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        while True:
+        while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
             line, _ = listening.accept()
             if os.fork() == 0:
                 listening.close()
@@ -78,7 +80,9 @@ def _take(line: socket.socket) -> list[str]:
     """Take over streams, environment, folder and arguments."""
     data, streams, _, _ = socket.recv_fds(line, 1 << 16, 3)
     while not data.endswith(b"\n"):
-        data += line.recv(1 << 16)
+        if not (more := line.recv(1 << 16)):
+            os._exit(1)  # killed while it asked
+        data += more
     wanted = json.loads(data)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
