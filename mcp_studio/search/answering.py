@@ -18,6 +18,8 @@ from mcp_studio.search.usage import Usage, Uses
 
 RECENT = 8
 """For an empty question: so many of what was used last come before what was used most."""
+_FEW = 3
+"""Who does not type, and found fewer, is told what is missing; who found more was served."""
 _TOLD = 60
 """The best so many hits say why they are there; to say it takes longer than to find them."""
 
@@ -63,7 +65,7 @@ class Answering:
             served = auto.Served(self._ask(intakes[0], query), method)
         answer = served.answer
         shown = (self._hit(one, uses, query if at < _TOLD else None) for at, one in enumerate(answer.hits))
-        hits = tuple(hit for hit in shown if hit is not None)
+        hits = tuple(sorted((hit for hit in shown if hit is not None), key=_first))
         return Found(query, hits, answer.total, of, _ms(began), served.method, self._once(answer.note), pending)
 
     def _once(self, note: str) -> str:
@@ -77,7 +79,7 @@ class Answering:
         if all(intake.problem is not None for intake in intakes):
             raise intakes[-1].problem or SearchProblem("No search method serves.")
         now, meaning = time.time(), self._meaning
-        notes: list[str] = []
+        wanted = False
 
         def ask(name: str, asked: Query) -> Answer:
             intake = self._made(name)
@@ -85,18 +87,21 @@ class Answering:
                 return Answer((), 0)
             answer = self._ask(intake, asked)
             # How far meaning is known is told elsewhere, and not on every key.
-            return answer._replace(note="") if name == "hybrid" else answer
+            told = cjk.MISSING if cjk.MISSING in answer.note else ""
+            return answer._replace(note=told) if name == "hybrid" else answer
 
         def meant() -> bool:
-            notes.append(meaning.note())
+            nonlocal wanted
+            wanted = True
             return meaning.serves()
 
         def strength(ref: Ref) -> float:
             return uses[ref].strength(now) if ref in uses else 0.0
 
         served = auto.search(query, ask, meaning=meant, strength=strength)
-        note = " ".join(note for note in (*notes, served.answer.note) if note)
-        return served._replace(answer=served.answer._replace(note=note))
+        answer = served.answer
+        lacks = meaning.note() if wanted and (query.typing or len(answer.hits) < _FEW) else ""
+        return served._replace(answer=answer._replace(note=f"{lacks} {answer.note}".strip()))
 
     def _ask(self, intake: Intake, query: Query) -> Answer:
         return checked(intake.offer, intake.ask(query), query, self._known.has)
@@ -120,6 +125,11 @@ class Answering:
         rest = self._known.ordered(query.scope, self._servers())
         refs = islice(dict.fromkeys(chain(last, most, islice(rest, query.limit + len(here)))), query.limit)
         return tuple(hit for ref in refs if (hit := self._hit(Scored(ref, 0.0), uses)))
+
+
+def _first(hit: Hit) -> tuple[float, bool]:
+    """Among equal ones what can be run comes before what is only remembered."""
+    return -hit.score, hit.entry is not None and hit.entry.remembered
 
 
 def _used(uses: Uses | None) -> Used | None:

@@ -150,6 +150,13 @@ def test_every_hit_says_why_and_carries_the_entry_of_the_catalog(indexes: Make) 
     assert hit.entry is not None and not hit.entry.remembered
 
 
+def test_among_equal_hits_what_is_connected_comes_before_what_is_remembered(indexes: Make) -> None:
+    catalog = Catalog()
+    catalog.put(listing("off", {"greet": "Greet."}, remembered=True))
+    catalog.put(listing("raw", {"greet": "Greet."}))
+    assert names(indexes(catalog).ask_now("greet")) == ["raw.greet", "off.greet"]
+
+
 def test_the_catalog_is_followed_whatever_it_had_before_and_gets_later(indexes: Make) -> None:
     catalog = Catalog()
     catalog.put(listing("early", {"read": "Read."}))
