@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.method import Answer, Query, Reason, Scored, SearchProblem
+from mcp_studio.search.method import BY_MEANING, Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import order
 
 NAME = "auto"
@@ -28,7 +28,6 @@ _SHORTEST = 3
 """Characters that may stand anywhere in a word; fewer only count at its beginning."""
 _BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
 _LONGEST = 200
-_MEANING = (Reason("meaning"),)
 
 Ask = Callable[[str, Query], Answer]
 """Asks a method by its name."""
@@ -95,7 +94,7 @@ def several(asked: list[str], text: str) -> bool:
 
 def _merged(query: Query, asked: list[str], words: Served, names: Answer, strength: Callable[[Ref], float]) -> Served:
     found = words.answer
-    worded = sum(hit.reasons != _MEANING for hit in found.hits)
+    worded = sum(hit.reasons != BY_MEANING for hit in found.hits)
     few = worded < ENOUGH
     instead = 0.0 if worded else 1.0  # a name that is nearly right goes before what only means something alike
     closeness = {hit.ref: close(asked, hit.ref) for hit in (*found.hits, *names.hits)}

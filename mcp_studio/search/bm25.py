@@ -35,15 +35,13 @@ class Bm25:
     def __init__(self, cjk: Cjk = "characters") -> None:
         self._wanted = cjk
         self._segment = dictionary() if cjk == "jieba" else None
-        self._store = Inverted()
+        self._store = Inverted(forgotten=self._forget)
         self._forms: defaultdict[str, list[str]] = defaultdict(list)
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take up documents."""
         for word in self._store.add(self._weighed(document) for document in documents):
-            forms = self._forms[stem(word)]
-            if word not in forms:  # new again after all that had it were gone
-                forms.append(word)
+            self._forms[stem(word)].append(word)
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents."""
@@ -59,15 +57,15 @@ class Bm25:
             scores += store.scores(self._worth(looking), query.scope)
             found = found if found.any() else scores > 0
         best = float(scores.max(initial=0.0, where=found))
+        note = MISSING if asked.dense and self._wanted == "jieba" and self._segment is None else ""
         if best <= 0:
-            return Answer((), 0)
+            return Answer((), 0, note)
         total = scores / best
         if asked.parts:
             total += PARTS * (self._parts(asked.parts, query.scope, best) - total)
         total += NAME_SHARE * store.covered(_named(asked.whole))
         hits, count = store.best(total * found, query.limit)
-        lacks = asked.dense and self._wanted == "jieba" and self._segment is None
-        return Answer([Scored(ref, score) for ref, score in hits], count, MISSING if lacks else "")
+        return Answer([Scored(ref, score) for ref, score in hits], count, note)
 
     def _parts(self, parts: Iterable[list[Asked]], scope: Scope, best: float) -> Scores:
         """For each document how well it answers the sentence that it answers best, 0 to 1."""
@@ -99,6 +97,14 @@ class Bm25:
             most = max(one.words.values())
             top = min(idf(word) for word, weight in one.words.items() if weight == most)
             yield {word: one.weight * weight * min(1.0, top / idf(word)) for word, weight in one.words.items()}
+
+    def _forget(self, words: Iterable[str]) -> None:
+        """Words that no document has any more."""
+        for word in words:
+            forms = self._forms[stem(word)]
+            forms.remove(word)
+            if not forms:
+                del self._forms[stem(word)]
 
     def _weighed(self, document: Document) -> Weighed:
         texts = fields(document)

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
-from mcp_studio.search.method import Answer, Method, Query, Reason, Scored, SearchProblem
+from mcp_studio.search.method import BY_MEANING, Answer, Method, Query, Scored, SearchProblem
+from mcp_studio.search.plugins import order
 from mcp_studio.search.semantic import FOREIGN, Near, Semantic
 from mcp_studio.search.texts import translated, understood
 
@@ -17,7 +18,6 @@ STEEP = 0.25
 """What is less near than the nearest by so much counts a third of it."""
 POOL = 200
 """So many of the best by words, and of the nearest, are looked at."""
-_MEANING = (Reason("meaning"),)
 
 
 class Hybrid:
@@ -86,8 +86,8 @@ def mix(words: Sequence[Scored], near: Near) -> list[Scored]:
     for ref in {*by_words, *cosines}:
         word = by_words.get(ref, 0.0)
         meant = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
-        found.append(Scored(ref, (1 - MEANING) * word + MEANING * meant, reasons.get(ref, _MEANING)))
-    return sorted(found, key=lambda hit: (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind))
+        found.append(Scored(ref, (1 - MEANING) * word + MEANING * meant, reasons.get(ref, BY_MEANING)))
+    return sorted(found, key=order)
 
 
 def _by_words(query: Query, found: Answer, note: str) -> Answer:

@@ -14,7 +14,6 @@ from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.config.model import Cjk
-from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.search.document import Document
 from mcp_studio.search.found import Found, MethodInfo
 from mcp_studio.search.method import EVERYWHERE, LONGEST, Query, Scope
@@ -54,7 +53,6 @@ class SearchIndex:
         servers: Callable[[], Iterable[str]] = lambda: (),
         usage: Usage | None = None,
         cache: Path | None = None,
-        limits: Limits = DEFAULT,
         semantic: bool = True,
         cjk: Cjk = "characters",
     ) -> None:
@@ -63,7 +61,7 @@ class SearchIndex:
         self._catalog = catalog
         self._tags = tags
         self._usage = usage or Usage(None)
-        self._serving = Serving(Kit(cache, limits, cjk), self._tell_soon, self._usage, servers, semantic=semantic)
+        self._serving = Serving(Kit(cache, cjk), self._tell_soon, self._usage, servers, semantic=semantic)
         self._loop = _running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._told = 0.0

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import chain, islice
-from typing import Any
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
@@ -128,13 +127,12 @@ class Intake:
         method = self.method
         if self.problem is None:
             self._break(SearchProblem(CLOSED))
-        end: Any = getattr(method, "close", None)
 
         def close() -> None:
             with suppress(SearchProblem):
-                guarded(self.offer, "it was closed", end)
+                guarded(self.offer, "it was closed", lambda: getattr(method, "close", lambda: None)())
 
-        return close if callable(end) else lambda: None
+        return close
 
     def _give(self, method: Method, batch: Mapping[Ref, tuple[bool, Document | None]]) -> None:
         removed = [ref for ref, (gone, _) in batch.items() if gone]
@@ -152,10 +150,7 @@ class Intake:
 
     def _make(self) -> None:
         try:
-            method = guarded(self.offer, "it was loaded", self.offer.make)
-            for name in ("add", "remove", "search"):
-                if not callable(getattr(method, name, None)):
-                    raise MethodFailed(f"{self.offer.words} is none: it has no {name}().")
+            method = guarded(self.offer, "it was loaded", self._loaded)
         except SearchProblem as problem:
             self._break(problem)
             return
@@ -165,6 +160,13 @@ class Intake:
             }
             with self._guard:  # the loop waits for this one
                 self._todo, self.method = todo, method
+
+    def _loaded(self) -> Method:
+        method = self.offer.make()
+        for name in ("add", "remove", "search"):
+            if not callable(getattr(method, name, None)):
+                raise MethodFailed(f"{self.offer.words} is none: it has no {name}().")
+        return method
 
     def _break(self, problem: SearchProblem) -> None:
         with self._guard:

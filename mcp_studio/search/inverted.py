@@ -25,8 +25,6 @@ SLICE = 500
 """Words that are tidied up with each change, so that no change is long."""
 FEW = 1_000
 """So many documents that are gone do not make anything slower."""
-
-
 TOGETHER = 50_000
 """Entries of lists that are looked at in one go: each go costs, and takes 40 bytes for each."""
 _Part = list[tuple["array[int]", float]]
@@ -49,10 +47,20 @@ def lucene_idf(frequency: Scores, count: int) -> Scores:
 
 
 class Inverted:
-    """Documents by their words. Not to be used by two threads at once."""
+    """Documents by their words. Not to be used by two threads at once.
 
-    def __init__(self, idf: Callable[[Scores, int], Scores] = lucene_idf) -> None:
+    Args:
+        idf: what words are worth, by the numbers of documents that have them and of all documents.
+        forgotten: given the words that no document has any more, some time after.
+    """
+
+    def __init__(
+        self,
+        idf: Callable[[Scores, int], Scores] = lucene_idf,
+        forgotten: Callable[[Iterable[str]], None] = lambda words: None,
+    ) -> None:
         self._formula = idf
+        self._forgotten = forgotten
         self._start()
 
     def _start(self) -> None:
@@ -188,6 +196,7 @@ class Inverted:
 
     def _changed(self) -> None:
         if not self._slots:
+            self._forgotten(self._postings)
             self._start()
         self._counts.clear()
         self._worths.clear()
@@ -217,6 +226,7 @@ class Inverted:
         self._names.purge(self._slots.alive)
         yield
         if gone := {word for word in left if not self._postings[word]}:
+            self._forgotten(gone)
             for word in gone:
                 del self._postings[word]
             self._sort()

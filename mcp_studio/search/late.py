@@ -45,7 +45,7 @@ class Searches:
         settings = self.config.settings
         return SearchIndex(
             self.catalog, tags=self._tags, servers=self.manager.names, usage=self.usage, cache=self.paths.cache,
-            limits=settings.limits, semantic=settings.search_semantic, cjk=settings.search_cjk,
+            semantic=settings.search_semantic, cjk=settings.search_cjk,
         )  # fmt: skip
 
     async def search(

@@ -51,6 +51,10 @@ class Reason(NamedTuple):
     """A stretch of the field's text round the first of them, where the field is not shown in any case."""
 
 
+BY_MEANING = (Reason("meaning"),)
+"""Of what is found where no word did it."""
+
+
 class Scored(NamedTuple):
     """One thing that was found."""
 

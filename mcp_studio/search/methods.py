@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Cjk
-from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.search import auto
 from mcp_studio.search.document import Document
 from mcp_studio.search.found import MethodInfo
@@ -41,7 +40,6 @@ class Kit(NamedTuple):
 
     cache: Path | None = None
     """Where vectors are kept; None keeps none."""
-    limits: Limits = DEFAULT
     cjk: Cjk = "characters"
 
 
@@ -196,7 +194,7 @@ class Methods:
         module, _, found = place.partition(":")
         kind = getattr(importlib.import_module(module), found)
         if name == "semantic":
-            meaning = kind(self._kit.cache, self._kit.limits)
+            meaning = kind(self._kit.cache)
             meaning.changed.connect(lambda _: self._told())
             return meaning
         if name == "bm25":

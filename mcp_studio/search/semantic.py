@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.search.document import Document
 from mcp_studio.search.embedder import Embedder
 from mcp_studio.search.matrix import Matrix
-from mcp_studio.search.method import LONGEST, Answer, Query, Reason, Scored, SearchProblem
+from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Query, Scored, SearchProblem
 from mcp_studio.search.model import Model, Vector
 from mcp_studio.search.slots import Slots
 from mcp_studio.search.texts import own_letters, questions_of, translated, understood
@@ -37,7 +36,6 @@ _TELL = 0.5
 _LOOK = 0.02
 """Seconds between two looks at how far it is."""
 _CLOSE = 1.0
-_REASONS = (Reason("meaning"),)
 
 
 class Near(NamedTuple):
@@ -56,10 +54,9 @@ class Semantic:
 
     Args:
         cache: the folder in which vectors are kept; None keeps none.
-        limits: the studio's.
     """
 
-    def __init__(self, cache: Path | None = None, limits: Limits = DEFAULT) -> None:
+    def __init__(self, cache: Path | None = None) -> None:
         self.changed: Signal[None] = Signal()
         """More is known; emitted in a thread of its own, at most twice a second."""
         self._slots = Slots()
@@ -73,7 +70,7 @@ class Semantic:
         deliver, tell = weakref.WeakMethod(self._deliver), weakref.WeakMethod(self._tell)
         self._embedder = Embedder(VectorCache(cache), _weakly(deliver), _weakly(tell))
         # Also when the program ends and nobody closed it: a thread inside the model would be in the way.
-        self._end = weakref.finalize(self, self._embedder.close, min(_CLOSE, limits.close))
+        self._end = weakref.finalize(self, self._embedder.close, _CLOSE)
 
     # -------------------------------------------------------------- a method
 
@@ -108,7 +105,7 @@ class Semantic:
             SearchProblem: it is not installed, or what is installed does not work.
         """
         near = self.near(query, self._embedder.model(), query.limit)
-        hits = [Scored(ref, score, _REASONS) for ref, score in near.best]
+        hits = [Scored(ref, score, BY_MEANING) for ref, score in near.best]
         known = understood(query.text) or translated(query.text)
         note = self.note() if known else f"{FOREIGN[0].upper()}{FOREIGN[1:]} {self.note()}".rstrip()
         return Answer(hits, near.total, note)

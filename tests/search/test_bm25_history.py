@@ -68,3 +68,15 @@ def test_after_any_coming_and_going_answers_are_those_of_a_new_index(
         fresh.add([one])
     for query in QUESTIONS:
         assert lived.search(query) == fresh.search(query)
+
+
+def test_words_of_what_has_gone_are_not_kept_for_ever() -> None:
+    method = Bm25()
+    method.add([Document(Ref("tool", "stays", "read"), {})])
+    for number in range(40):
+        listed = [Document(Ref("resource", "disk", f"id{number}x{place}"), {}) for place in range(100)]
+        method.add(listed)
+        method.remove([document.ref for document in listed])
+    assert len(method._forms) < 3_000  # pyright: ignore[reportPrivateUsage]
+    method.remove([Ref("tool", "stays", "read")])
+    assert not method._forms  # pyright: ignore[reportPrivateUsage]
