@@ -51,7 +51,15 @@ def planned(options: Options, config: Config) -> Plan:
     for kind in options.values("--kind"):
         if kind not in KINDS:
             raise UsageError(f"--kind: must be one of {', '.join(KINDS)}, not `{kind}`.", hint=nearest(kind, KINDS))
-    _check(method_of(options, config), text)
+    method = method_of(options, config)
+    try:
+        _check(method)
+    except UsageError as problem:
+        if options.value("--method"):
+            raise
+        raise UsageError(f"`[search] method` in the configuration: {problem.message}", hint=problem.hint) from None
+    if method == "regex" and text:
+        _check_pattern(text)
     names = options.values("--server")
     if not options.flag("--offline"):
         return Plan(select(config, names), name=text)
@@ -95,7 +103,7 @@ async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, 
         out.passing("")
 
 
-def _check(method: str, text: str) -> None:
+def _check(method: str) -> None:
     known = [auto.NAME, *(name for name, _, _ in OWN)]
     if method not in known:
         known += sorted(entry_points(known))
@@ -106,8 +114,6 @@ def _check(method: str, text: str) -> None:
         fine, why = import_module("mcp_studio.search.model").available()
         if not fine:
             raise UsageError(why)
-    if method == "regex" and text:
-        _check_pattern(text)
 
 
 def _check_pattern(text: str) -> None:

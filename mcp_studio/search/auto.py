@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.search.cjk import is_dense
 from mcp_studio.search.method import BY_MEANING, Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import order
 
@@ -88,8 +89,8 @@ def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
 
 
 def several(asked: list[str], text: str) -> bool:
-    """Whether a question may have several words, so that it has a meaning beyond a name."""
-    return len(asked) > 1 or not text.isascii()
+    """Whether a question may have several words, so that it has a meaning beyond a name; Chinese has no spaces."""
+    return len(asked) > 1 or (not text.isascii() and any(map(is_dense, text[:_LONGEST])))
 
 
 def _merged(query: Query, asked: list[str], words: Served, names: Answer, strength: Callable[[Ref], float]) -> Served:

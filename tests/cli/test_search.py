@@ -14,9 +14,11 @@ import pytest
 
 from mcp_studio.cli import searching
 from mcp_studio.cli.help_search import METHODS
+from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.rows import RISKS
-from mcp_studio.errors import StudioError
+from mcp_studio.config.model import Config, Settings
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.search.methods import AUTO, OWN
 from tests.cli.kit import RAW, Done, cli, environment, raw
 from tests.support import ROOT, run
@@ -126,6 +128,48 @@ def test_a_method_whose_extra_is_missing_says_how_to_get_it(tmp_path: Path) -> N
     argv = [sys.executable, "-c", code, str(configured(tmp_path))]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, cwd=ROOT, env=environment())
     assert done.returncode == 2 and "pip install 'mcp-studio[semantic]'" in done.stderr
+
+
+def test_a_method_that_is_configured_and_is_none_is_said_to_stand_there() -> None:
+    def planned(**given: Any) -> None:
+        options = Options("search")
+        options.words.append("a(")
+        searching.planned(options, Config(Settings(**given)))
+
+    with pytest.raises(UsageError, match=r"^`\[search\] method` in the configuration: There is no .* `fuzzy`"):
+        planned(search_method="fuzzy")
+    with pytest.raises(UsageError, match="This regex is wrong"):
+        planned(search_method="regex")
+
+
+def test_a_list_that_fails_is_told(tmp_path: Path) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'tests' / 'servers')!r})\n"
+        "from raw_server import RawServer, Refusal\n"
+        "class Server(RawServer):\n"
+        "    def list_tools(self, params):\n        raise Refusal(-32000, 'the database is down')\n"
+        "Server().run()\n"
+    )
+    file = tmp_path / "server.py"
+    file.write_text(code)
+    done = cli("search", "greet", "--method", "substring", "--", sys.executable, str(file))
+    assert done.code == 0 and "target.greet" in done.out
+    assert "warning: target, tools: The server refused tools/list: the database is down" in done.err
+    assert "warning" not in cli("search", "greet", "--kind", "prompt", "--", sys.executable, str(file)).err
+
+
+def test_what_is_missing_for_meaning_is_said_where_little_is_found_and_not_twice(tmp_path: Path) -> None:
+    def told(*words: str) -> tuple[int, int]:
+        argv = [sys.executable, "-c", code, "search", *words, "--", *RAW]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, cwd=ROOT, env=environment())
+        return done.returncode, done.stderr.count("mcp-studio[semantic]")
+
+    code = (
+        "import sys; sys.modules['onnxruntime'] = None\n"
+        "from mcp_studio.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    )
+    assert told("zebra", "crossing", "quagga") == (1, 1)
+    assert told("echo", "add", "greet", "slow") == (0, 0)
 
 
 def test_hostile_texts_do_nothing_to_a_terminal() -> None:

@@ -36,9 +36,9 @@ def run(plan: Plan, options: Options, out: Output) -> int:
 
 
 async def _search(studio: Studio, plan: Plan, options: Options, out: Output) -> int:
-    if plan.connects:
-        await _listed(studio, plan, out)
     kinds = cast("list[EntryKind]", [kind for kind in KINDS if kind in options.values("--kind")])
+    if plan.connects:
+        await _listed(studio, plan, kinds, out)
     method, limit = method_of(options, plan.config), options.count("--limit", 1_000) or USUAL
     asked = studio.search(plan.name, method=method, kinds=kinds or None, limit=limit, once=True)
     found = await (meant(asked, studio, out, options.seconds) if method in MEANT else asked)
@@ -51,8 +51,10 @@ async def _search(studio: Studio, plan: Plan, options: Options, out: Output) -> 
     return out.done(result)
 
 
-async def _listed(studio: Studio, plan: Plan, out: Output) -> None:
+async def _listed(studio: Studio, plan: Plan, kinds: Sequence[EntryKind], out: Output) -> None:
     """Wait for all servers; of those that cannot be reached what is remembered is searched, and that is told.
+
+    A list that failed, or is not whole, is told too.
 
     Raises:
         StudioError: none can be reached, and nothing is remembered.
@@ -72,6 +74,11 @@ async def _listed(studio: Studio, plan: Plan, out: Output) -> None:
         out.warn(f"{name}: {error.message}{said}")
     if nothing is not None:
         raise nothing
+    for name in (name for name in names if name not in errors):
+        for kind in kinds or KINDS:
+            listing = studio.catalog.listing(name, kind)
+            for problem in filter(None, (listing.error, listing.capped)):
+                out.warn(f"{name}, {kind}s: {problem}")
 
 
 async def _nothing(studio: Studio, plan: Plan, method: str, kinds: Sequence[EntryKind], found: Found) -> StudioError:
@@ -88,7 +95,8 @@ async def _nothing(studio: Studio, plan: Plan, method: str, kinds: Sequence[Entr
     others = {info.name: info for info in studio.index.methods}
     if method == "auto" and (meaning := others.get("semantic")) is not None:
         fine = "--method semantic finds what means the same without a common word."
-        return StudioError(said, hint=fine if meaning.available else meaning.why_not)
+        missing = "" if meaning.why_not in said else meaning.why_not
+        return StudioError(said, hint=fine if meaning.available else missing)
     return StudioError(said, hint="--method auto looks for words and their forms too.")
 
 
