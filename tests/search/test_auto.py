@@ -111,6 +111,9 @@ def test_meaning_is_mixed_in_for_several_words_where_it_is_known() -> None:
     assert engines.search("搜索", meaning=True) and engines.asked[-2:] == ["hybrid", "substring"]
     engines.search("complaint", meaning=True)
     assert engines.asked[-2:] == ["bm25", "substring"], "one word is a name, or the beginning of one"
+    for word in ("müller", "🎉", "🎉 🎉", "файл"):
+        engines.search(word, meaning=True)
+        assert engines.asked[-2:] == ["bm25", "substring"], word
     assert [hit.ref for hit in engines.search("create issue", meaning=True).answer.hits][:1] == [TOOLS[0].ref]
 
 
@@ -146,9 +149,14 @@ def test_what_is_missing_is_said_once(indexes: Make, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("mcp_studio.search.model.available", lambda: (False, "Do this to get it"))
     index = indexes(semantic=True)
     index.put("github", "tool", TOOLS[:3])
+    said = "Only words were compared. Do this to get it."
     assert index.ask_now("issue").note == "", "one word needs no meaning"
-    assert index.ask_now("open an issue").note == "Only words were compared. Do this to get it."
-    assert index.ask_now("open an issue").note == "" and names(index.ask_now("open an issue"))
+    assert index.ask_now("open an issue", typing=True).note == said
+    assert index.ask_now("open an issue", typing=True).note == "" and names(index.ask_now("open an issue"))
+    asked = indexes(semantic=True)
+    asked.put("github", "tool", TOOLS[:6])
+    assert asked.ask_now("read an issue of a repository").note == "", "who found something was served"
+    assert asked.ask_now("zebra crossing").note == said and asked.ask_now("zebra crossing").note == ""
     info = {info.name: info for info in index.methods}
     assert not info["semantic"].available and info["semantic"].why_not == "Do this to get it"
     unwished = indexes(semantic=False)
@@ -164,6 +172,9 @@ def test_chinese_is_taken_apart_as_wished_and_what_is_missing_for_that_is_said_o
     index.put("notes", "tool", TOOLS[-1:])
     assert index.ask_now("搜索笔记").note.count("mcp-studio[cjk]") == 1
     assert index.ask_now("搜索笔记").note == "" and names(index.ask_now("搜索笔记")) == ["notes.搜索笔记"]
+    nothing = indexes(cjk="jieba")
+    nothing.put("github", "tool", TOOLS[:3])
+    assert "mcp-studio[cjk]" in nothing.ask_now("天气预报", method="bm25").note, "also where nothing is found"
     plain = indexes()
     plain.put("notes", "tool", TOOLS[-1:])
     assert plain.ask_now("搜索笔记").note == ""
