@@ -26,7 +26,8 @@ class Lane:
     """A thread that does one small step after the other while there is something to do.
 
     Args:
-        step: does something that takes a few milliseconds; False where there is nothing to do.
+        step: does something that takes a few milliseconds; False where there is nothing to do. What it raises
+            is logged, and it is called again when there is something to do.
         wait: called before each step; waits as long as others should go first, within bounds.
     """
 
@@ -59,9 +60,16 @@ class Lane:
         while not self._ending.is_set():
             self._wake.wait()
             self._wake.clear()
-            while not self._ending.is_set() and self._step():
+            while not self._ending.is_set() and self._goes_on():
                 self._ending.wait(_PAUSE)
                 self._wait()
+
+    def _goes_on(self) -> bool:
+        try:
+            return self._step()
+        except Exception as problem:  # the end of a thread: who waits for what it does would wait in vain
+            log.error("%s failed", self._name, exc_info=problem)
+            return False
 
 
 class SearchFailed(SearchProblem):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 
 import pytest
 
 from mcp_studio.search.method import SearchProblem
-from mcp_studio.search.threads import Desk, SearchFailed
+from mcp_studio.search.threads import Desk, Lane, SearchFailed
 
 
 def fail(problem: BaseException) -> Callable[[], None]:
@@ -37,3 +38,22 @@ def test_what_was_said_about_a_question_stays_as_it_is() -> None:
     said = SearchProblem("It is not closed.", at=0)
     assert desk.ask(fail(said)).exception(5) is said
     desk.close(1)
+
+
+def test_a_mistake_does_not_end_what_takes_up(caplog: pytest.LogCaptureFixture) -> None:
+    failed, done = threading.Event(), threading.Event()
+
+    def step() -> bool:
+        if not failed.is_set():
+            failed.set()
+            raise KeyError("what")
+        done.set()
+        return False
+
+    lane = Lane("lane", step)
+    lane.wake()
+    assert failed.wait(5)
+    lane.wake()
+    assert done.wait(5)
+    lane.close(1)
+    assert [record.getMessage() for record in caplog.records] == ["lane failed"]
