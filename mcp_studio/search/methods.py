@@ -17,7 +17,7 @@ from mcp_studio.search.document import Document
 from mcp_studio.search.found import MethodInfo
 from mcp_studio.search.intake import CLOSED, Intake
 from mcp_studio.search.known import Difference, Known
-from mcp_studio.search.method import Answer, Method, Query, SearchProblem
+from mcp_studio.search.method import EVERYWHERE, Answer, Method, Query, SearchProblem
 from mcp_studio.search.plugins import Offer, entry_points
 from mcp_studio.search.threads import Desk, Lane
 
@@ -32,6 +32,8 @@ OWN: tuple[tuple[str, str, str], ...] = (
 """Name, a few words for a person, and where it is."""
 _SOME = 32
 """Entries whose vectors are looked for to know whether those of all are kept."""
+_RECALLED = 5_000
+"""Entries whose vectors are looked up for a single question, at 0.08 ms each."""
 AUTO = MethodInfo(auto.NAME, "names, then words, then meaning")
 
 
@@ -180,8 +182,11 @@ class Methods:
         return MethodInfo(offer.name, offer.title, not problem, problem, offer.package)
 
     def kept(self) -> float:
-        """The share of entries whose vectors are kept from before, by a few of them; slow, but loads no model."""
-        if self._kit.cache is None or self.meaningless:
+        """The share of entries whose vectors are kept from before, by a few of them; slow, but loads no model.
+
+        Of more entries than can be read in the time that one question has, it is none.
+        """
+        if self._kit.cache is None or self._known.count(EVERYWHERE) > _RECALLED or self.meaningless:
             return 0.0
         return importlib.import_module("mcp_studio.search.embedder").kept(self._kit.cache, self._known.some(_SOME))
 

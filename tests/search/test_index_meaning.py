@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_studio.search import methods
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.document import Document
 from mcp_studio.search.index import SearchIndex
@@ -69,6 +70,9 @@ def test_asked_once_only_what_is_kept_serves_and_nothing_else_is_begun(
     assert "hybrid" in kept.ask_now(QUESTION, once=True).method and kept.vectors == (5, 5)
     assert list(letters.embedded) == [QUESTION]
     before = letters.loaded
+    with monkeypatch.context() as patch:
+        patch.setattr(methods, "_RECALLED", 4)
+        assert "hybrid" not in made().ask_now(QUESTION, once=True).method, "there is too much to be read for it"
     assert "hybrid" not in made(5).ask_now(QUESTION, once=True).method, "the meaning of half of it is not known"
     assert letters.loaded == before
 
