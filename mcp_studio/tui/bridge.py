@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.tasks import Task
+from mcp_studio.tui.large import Large
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -59,6 +60,7 @@ class Bridge:
         self._handle: asyncio.Handle | None = None
         self._last = 0.0
         self._ends: list[Callable[[], None]] = []
+        self._large = Large()
 
     def open(self) -> None:
         """Start listening."""
@@ -73,12 +75,14 @@ class Bridge:
             studio.tasks.removed.connect(self._task_changed),
             studio.memory.changed.connect(self._memory_changed),
         ]
+        self._measure()
 
     def close(self) -> None:
         """Stop listening; nothing is posted any more."""
         for end in self._ends:
             end()
         self._ends = []
+        self._large.close()
         if self._handle:
             self._handle.cancel()
 
@@ -115,7 +119,13 @@ class Bridge:
         self._handle = None
         self._last = asyncio.get_running_loop().time()
         watched, called = frozenset(self._watched), frozenset(self._called)
+        if self._kinds:
+            self._measure()
         message = StudioChanged(self._servers, self._kinds, self._inbox, watched, self._tasks, called)
         self._servers, self._kinds, self._watched, self._called = set(), set(), set(), set()
         self._inbox = self._tasks = False
         self._target.post_message(message)
+
+    def _measure(self) -> None:
+        catalog = self._studio.catalog
+        self._large.grown(sum(len(catalog.listing(name, kind).entries) for name in catalog.servers for kind in KINDS))

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-from mcp_studio.catalog.ref import KINDS
-
-if TYPE_CHECKING:
-    from mcp_studio.studio import Studio
 
 MANY = 2_000
 """Entries from which on it matters: a collection looks at the objects of ten thousand tools for 0.2 s."""
@@ -49,20 +41,3 @@ class Large:
         self._timer = None
         self._kept = self._count
         gc.freeze()
-
-
-@contextmanager
-def followed(studio: Studio) -> Generator[None]:
-    """Follow what servers list."""
-    catalog, large = studio.catalog, Large()
-
-    def changed(_: object = None) -> None:
-        large.grown(sum(len(catalog.listing(name, kind).entries) for name in catalog.servers for kind in KINDS))
-
-    changed()
-    disconnect = catalog.changed.connect(changed)
-    try:
-        yield
-    finally:
-        disconnect()
-        large.close()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.tui import crash, large, logs, skeleton
+from mcp_studio.tui import crash, logs, skeleton
 from mcp_studio.tui.gate import Gate
 from mcp_studio.vault import keyring
 
@@ -57,7 +57,7 @@ def _run(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redac
                 await _catch_up(studio)
                 app = StudioApp(studio)
                 app.gate = gate
-                with _signals(app), large.followed(studio):
+                with _signals(app):
                     code = await app.run_async() or 0
                 return code, app.failure, studio.redactor
             finally:

@@ -107,7 +107,14 @@ class SearchBox(Dialog[Chosen], scope="search"):
         before = cell_len(self._input.value[:at]) - round(self._input.scroll_offset.x)
         return self._input.region.x - self._line.region.x + max(0, before)
 
+    @property
+    def _drawn(self) -> bool:
+        """Whether there is something to draw on: a dialog that is being left has lost its parts before itself."""
+        return self.is_attached and bool(self.query("#box"))
+
     def _draw_rest(self) -> None:
+        if not self._drawn:
+            return
         self._draw_preview()
         box, index = self.query_one("#box", Box), self._asker.index
         self._status = search_words.status(self._answer)

@@ -75,7 +75,7 @@ class SearchPalette(SearchBox):
 
     def show(self, answer: Answer) -> None:
         """Show what was found, or what is wrong with the question."""
-        if not self.is_attached:
+        if not self._drawn:
             return
         before, self._answer = self._answer, answer
         found = answer.found
@@ -87,7 +87,8 @@ class SearchPalette(SearchBox):
             if not answer.again or before is None or before.found is None or before.found.hits != found.hits:
                 self._hits.empty = search_words.nothing(self._studio, found, answer.question, self._app.spell)
                 self._put(found, answer)
-            self._kept.complete |= not found.pending
+            # An empty question needs no method, and does not know what those still have to take up.
+            self._kept.complete |= bool(answer.question.text.strip()) and not found.pending
         self._draw_line()
         self._draw_rest()
         if self._asker.settled and self._then:
