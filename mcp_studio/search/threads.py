@@ -95,7 +95,7 @@ class Desk:
         future: Future[T] = Future()
         with self._open:
             if self._closed:
-                future.cancel()
+                _give_up(future)
                 return future
             self._waiting.append((future, work))
             if len(self._waiting) > self._idle and len(self._threads) < self._most:
@@ -110,7 +110,7 @@ class Desk:
         with self._open:
             self._closed = True
             for future, _ in self._waiting:
-                future.cancel()
+                _give_up(future)
             self._waiting.clear()
             self._open.notify_all()
         for thread in self._threads:
@@ -134,6 +134,12 @@ class Desk:
                 self._open.wait()
             self._idle -= 1
             return self._waiting.popleft() if self._waiting else None
+
+
+def _give_up(future: Future[Any]) -> None:
+    """Cancel it before its turn; only what is notified as well is done for `concurrent.futures.wait`."""
+    future.cancel()
+    future.set_running_or_notify_cancel()
 
 
 def _told(problem: BaseException) -> BaseException:

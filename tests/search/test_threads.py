@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from concurrent import futures
 
 import pytest
 
@@ -57,3 +58,16 @@ def test_a_mistake_does_not_end_what_takes_up(caplog: pytest.LogCaptureFixture) 
     assert done.wait(5)
     lane.close(1)
     assert [record.getMessage() for record in caplog.records] == ["lane failed"]
+
+
+def test_after_the_end_nobody_waits() -> None:
+    begun, end = threading.Event(), threading.Event()
+    desk = Desk("desk")
+    desk.ask(lambda: begun.set() or end.wait(5))
+    assert begun.wait(5)
+    waiting = desk.ask(int)
+    desk.close(0)
+    later = desk.ask(int)
+    end.set()
+    assert futures.wait((waiting, later), 5).not_done == set()
+    assert waiting.cancelled() and later.cancelled()
