@@ -45,7 +45,7 @@ class Answering:
         self._meaning = meaning
         self._usage = usage
         self._servers = servers
-        self._said: set[str] = set()
+        self._said = False
 
     def answer(self, query: Query, method: str, intakes: Sequence[Intake], pending: int) -> Found:
         """Ask these methods.
@@ -72,7 +72,7 @@ class Answering:
         """A note without what was said before and is no news: which extra is missing."""
         if cjk.MISSING not in note:
             return note
-        said, self._said = cjk.MISSING in self._said, self._said | {cjk.MISSING}
+        said, self._said = self._said, True
         return note.replace(cjk.MISSING, "").strip() if said else note
 
     def _auto(self, query: Query, intakes: Sequence[Intake], uses: Mapping[Ref, Uses]) -> auto.Served:
