@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
+from unittest.mock import patch
 
 from textual.events import Key
 from textual.widgets import Input
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Settings
+from mcp_studio.search.found import Found
 from mcp_studio.tui.screens.search_palette import SearchPalette
 from tests.tui.stage import Stage, on_stage, raw, run
 
@@ -78,6 +80,29 @@ def test_what_is_typed_ahead_is_what_enter_opens() -> None:
             await stage.press("ctrl+p")
             await type_all(stage, "search everything\n")
             await stage.until(lambda: isinstance(stage.app.screen, SearchPalette), "the palette")
+
+    run(go())
+
+
+def test_enter_before_all_is_taken_up_waits_for_the_best() -> None:
+    async def go() -> None:
+        async with searching() as stage:
+            await stage.shows("Search 12 tools")
+            index, pending = stage.studio.index, 3
+            asked = index.ask
+
+            async def ask(*given: Any, **more: Any) -> Found:
+                found = await asked(*given, **more)
+                return found._replace(hits=found.hits[-1:], pending=pending) if pending else found
+
+            with patch.object(index, "ask", ask):
+                await type_all(stage, "echo\n")
+                await stage.shows("3 entries still being taken up")
+                assert hits(stage) == ["beta.echo"]
+                pending = 0
+                index.changed.emit(None)
+                await stage.until(lambda: stage.main.calling.opened, "it is open")
+            assert stage.main.calling.opened.entry.ref == Ref("tool", "alpha", "echo")
 
     run(go())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from textual.widgets import Input
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
     from mcp_studio.tui.screens.search_acts import Searching
 
+_PATIENCE = 5.0
+"""Seconds for which what is pressed before there is an answer waits until all entries are taken up."""
+_GLANCE = 0.4
+"""Seconds after which an answer counts as seen."""
 _NEAR = 10
 """Rows before the last one: when the cursor comes there, more are asked for."""
 
@@ -38,6 +43,10 @@ class SearchPalette(SearchBox):
         super().__init__(studio, kept)
         self._then = ""
         """What is to be done once the answer to what is typed has come."""
+        self._meant = ""
+        """What was typed for that."""
+        self._until = self._since = 0.0
+        """How long that may wait, and since when there is an answer to the question."""
 
     def on_mount(self) -> None:
         """Ask what was asked before; typing replaces it."""
@@ -71,6 +80,7 @@ class SearchPalette(SearchBox):
         """Ask with each letter."""
         event.stop()
         if event.value != self._question.text:
+            self._then = self._then if event.value == self._meant else ""
             self._ask(self._question._replace(text=event.value))
 
     def show(self, answer: Answer) -> None:
@@ -78,6 +88,8 @@ class SearchPalette(SearchBox):
         if not self._drawn:
             return
         before, self._answer = self._answer, answer
+        if before is None or before.question != answer.question:
+            self._since = time.monotonic()
         found = answer.found
         if answer.problem is not None:
             self._hits.empty = ""  # what is wrong stands above
@@ -91,9 +103,24 @@ class SearchPalette(SearchBox):
             self._kept.complete |= bool(answer.question.text.strip()) and not found.pending
         self._draw_line()
         self._draw_rest()
-        if self._asker.settled and self._then:
+        self._do_then()
+
+    def _do_then(self) -> None:
+        """Do what was pressed before there was an answer, once there is one, and all is taken up."""
+        answer, late = self._answer, time.monotonic() >= self._until
+        if not (self._then and self._drawn and answer is not None and answer.question == self._question):
+            return
+        if late or answer.found is None or not answer.found.pending:
             then, self._then = self._then, ""
-            self._act(then)
+            self._do(then)
+
+    @property
+    def _seen(self) -> bool:
+        """Whether somebody who does something now can have seen what to do it with."""
+        answer = self._answer
+        if answer is None or answer.question != self._question or self._input.value != self._question.text:
+            return False
+        return answer.found is None or not answer.found.pending or time.monotonic() > self._since + _GLANCE
 
     def _put(self, found: Found, answer: Answer) -> None:
         """List what was found. Where more has come in meanwhile, the cursor stays on its row, and that in sight."""
@@ -130,9 +157,14 @@ class SearchPalette(SearchBox):
 
     def _act(self, what: str) -> None:
         """Do it with the hit under the cursor, or once what is typed is answered."""
-        if not self._asker.settled or self._input.value != self._question.text:
-            self._then = what
-            return
+        if self._seen:
+            self._do(what)
+        else:
+            # Before all is taken up the best may not be among the hits.
+            self._then, self._meant, self._until = what, self._input.value, time.monotonic() + _PATIENCE
+            self.set_timer(_PATIENCE, self._do_then)
+
+    def _do(self, what: str) -> None:
         hit = self._hits.hit
         problem = self._answer.problem if self._answer is not None else None
         if problem is not None or hit is None:
