@@ -139,12 +139,14 @@ class Picture(NamedTuple):
 async def main_screen(scene: Scene) -> None:
     """A tool with its result."""
     await scene.call("list_books", genre="travel")
+    await scene.shows("1×")
     await scene.press("f5", "right_square_bracket")
 
 
 async def small(scene: Scene) -> None:
     """The same in a small terminal, the result as text."""
     await scene.call("list_books", genre="poetry")
+    await scene.shows("1×")
     await scene.press("f5")
 
 
