@@ -169,6 +169,7 @@ def test_what_is_typed_after_the_tab_of_a_result_goes_to_its_viewer() -> None:
         await stage.open("echo")
         await stage.press("a")
         await stage.ran()
+        await stage.shows("· request")
         stage.main.go_to(stage.main.result)
         await stage.pilot.pause()
         at_once(stage.app, "^ctrl+pagedown", "^ctrl+pagedown", "/ech", Paste("o"))

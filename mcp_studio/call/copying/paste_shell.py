@@ -13,7 +13,7 @@ from mcp_studio.call.copying.sh import END, Unclosed, words
 FLAGS = frozenset(
     "--json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --no-stamp --notification --newlines"
     " --no-handshake --with-secrets --traceparent --strict --paced --follow --jsonl --stats --delete --keyring"
-    " --insecure --step --no-browser --claims --client -q -y".split()
+    " --insecure --step --no-browser --claims --client --offline -q -y".split()
 )
 """Options of ours without a value."""
 _VERBS: dict[str, Meant] = {"call": "tool", "get": "prompt", "read": "resource"}
