@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from mcp_studio.auth import callback
 from mcp_studio.vault import choose, keyring
 from tests.support import forking
 
@@ -42,6 +43,15 @@ def home(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     keyring.use("keyring", folder / "state")
     choose.forget_memory()
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_port() -> Iterator[None]:
+    """Where the port of another run's sign-in is taken, a client is registered anew: each process has its own."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw-1")[2:]) + 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(callback, "PORT", callback.PORT + number)
+        yield
 
 
 # A run in the background may have been started with these ignored, which every child process would inherit.

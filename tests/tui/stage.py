@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+from textual._context import visible_screen_stack
 from textual.message import Message
 from textual.pilot import Pilot
 
@@ -40,6 +41,8 @@ class Stage:
     def screen_text(self) -> str:
         """What is on the screen now, as text."""
         screen = self.app.screen
+        # What it draws now is kept and drawn again: without these a dialog would stay on an empty screen.
+        visible_screen_stack.set(self.app._background_screens)
         lines = ["".join(segment.text for segment in strip) for strip in screen._compositor.render_strips()]
         return "\n".join(lines)
 

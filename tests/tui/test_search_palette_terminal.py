@@ -14,7 +14,8 @@ def test_a_person_finds_runs_and_comes_back_by_keys_alone() -> None:
         walker.shows(r"3 \S+\.echo", r"text \*", "No result yet")
         walker.go("^f", "what it gets", "matched by", r"1×  Gives back")
         walker.press(b"ends in" + key("^j"))
-        walker.shows("tool error")
+        walker.shows("Run target.fail")
+        walker.go("y", "It went wrong")
         walker.go("^f ^t ^t", "resources")
         walker.go("esc", gone="matched by")
         assert walker.leave() == 0
