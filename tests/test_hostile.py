@@ -137,7 +137,6 @@ def calls(walker: Walker, modern: bool) -> None:
     walker.go("^j", "✓ ok", "structured" + MARK)
     to(walker, "f5")
     walker.go("]", "value")
-    to(walker, "f5")
     walker.go("[", "structured" + MARK)
     open_tool(walker, "refuse", "refuse")
     walker.go("^j", "✗", "not" + MARK)

@@ -21,6 +21,24 @@ def test_a_form_is_filled_in_and_the_result_appears() -> None:
     run(main())
 
 
+def test_keys_go_to_the_way_of_looking_that_is_shown() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await stage.open("echo")
+            await stage.press(*"hello")
+            await stage.ran()
+            await stage.press("f5")
+            for turn in ("right", "right", "left", "left", "right", "left"):
+                before = stage.app.focused
+                await stage.press(f"{turn}_square_bracket")
+                result = stage.main.result
+                (shown,) = (view for view in result._views.values() if view.display)
+                await stage.until(lambda view=shown.view: stage.app.focused is view, f"{result.tab} has the focus")
+                assert stage.app.focused is not before and stage.app.focused.is_on_screen
+
+    run(main())
+
+
 def test_what_is_missing_is_told_and_nothing_is_sent() -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:

@@ -21,6 +21,7 @@ from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.offer import Complete
 from mcp_studio.tui.opened import Opened
 from mcp_studio.tui.panels.history import HistoryList
+from mcp_studio.tui.panels.pane import first_focusable
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.text_view import TextView
@@ -140,7 +141,7 @@ class CallBody(Vertical):
             if view is self.history and view.display:
                 return view
             if view.display:
-                return next((inner for inner in view.query("*") if inner.focusable and inner.display), None)
+                return first_focusable(view)
         return None
 
     @property

@@ -15,6 +15,17 @@ from mcp_studio.tui.bindings import bindings
 _GAP = " │ "
 
 
+def first_focusable(root: Widget) -> Widget | None:
+    """The first widget inside that takes the focus: it is displayed, and all that it is in."""
+    for widget in root.children:
+        if widget.display:
+            if widget.focusable:
+                return widget
+            if (inner := first_focusable(widget)) is not None:
+                return inner
+    return None
+
+
 class Tab:
     """One tab in a border: a long and a short name, and an optional count."""
 
@@ -103,10 +114,7 @@ class Pane(Widget):
 
     def entry_point(self) -> Widget:
         """The widget that gets the focus when the pane is gone to."""
-        for widget in self.query("*"):
-            if widget.focusable and widget.display:
-                return widget
-        return self
+        return first_focusable(self) or self
 
     def on_resize(self, event: Resize) -> None:
         """Fit title and tabs anew."""
