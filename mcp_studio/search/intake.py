@@ -40,6 +40,8 @@ class Intake:
         self._turn = threading.Lock()
         """Calls of a method never overlap."""
         self._guard = threading.Lock()
+        self._giving = False
+        """Whether something was taken off that the method does not have yet."""
         self._size = 32
         self._waiting: list[Future[None]] = []
 
@@ -53,7 +55,7 @@ class Intake:
     @property
     def settled(self) -> bool:
         """Whether there is nothing to do for it."""
-        return self.problem is not None or (self.method is not None and not self._todo)
+        return self.problem is not None or (self.method is not None and not self._todo and not self._giving)
 
     def whenever(self) -> Future[None]:
         """Done when it is made and has everything that is known by then."""
@@ -96,6 +98,8 @@ class Intake:
         except SearchProblem as problem:
             self._break(problem)
             return True
+        finally:
+            self._giving = False
         if not self._todo:
             self._tell()
         return True
@@ -103,6 +107,7 @@ class Intake:
     def _batch(self) -> dict[Ref, tuple[bool, Document | None]]:
         """What comes next, taken off."""
         with self._guard:
+            self._giving = True
             batch = dict(islice(self._todo.items(), self._size))
             for ref in batch:
                 del self._todo[ref]

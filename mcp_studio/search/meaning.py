@@ -44,12 +44,18 @@ class Meaning:
         return meant.ready() is not None and done >= _ENOUGH * everything > 0
 
     def learn(self, seconds: float) -> bool:
-        """Wait until the meaning of all is known, bounded; True where there is nothing more to wait for. Blocks."""
+        """Wait until the meaning of all is known, bounded; True where there is nothing more to wait for. Blocks.
+
+        Then the model is loaded too: what was kept is known without it, but no question is.
+        """
         end = time.monotonic() + seconds
         if self._lack(seconds):
             return False
-        meant = self._semantic()
-        return meant is None or meant.wait(max(0.0, end - time.monotonic()))
+        if (meant := self._semantic()) is not None:
+            if not meant.wait(max(0.0, end - time.monotonic())):
+                return False
+            meant.recall(0.0)
+        return True
 
     def recall(self, seconds: float) -> None:
         """Read what is kept of earlier searches, where that is nearly everything; else nothing is begun. Blocks."""

@@ -69,6 +69,8 @@ def test_asked_once_only_what_is_kept_serves_and_nothing_else_is_begun(
     kept = made()
     assert "hybrid" in kept.ask_now(QUESTION, once=True).method and kept.vectors == (5, 5)
     assert list(letters.embedded) == [QUESTION]
+    named = made().ask_now(QUESTION, method="hybrid", once=True)
+    assert named.note == "" and "store.delete_document" in names(named), "the model is loaded though all is known"
     before = letters.loaded
     with monkeypatch.context() as patch:
         patch.setattr(methods, "_RECALLED", 4)
