@@ -41,7 +41,7 @@ BEGINNING = 0.6
 MOST_ASKED = 64
 MOST_BEGINNINGS = 12
 MOST_PARTS = 8
-_LONGEST_SPLIT = 40
+LONGEST_SPLIT = 40
 
 
 class Vocabulary(Protocol):
@@ -218,7 +218,7 @@ class _Reader:
     def _halves(self, word: str) -> tuple[str, ...]:
         """The two words that a word is made of which hardly any document has."""
         frequency = self._vocabulary.frequency
-        if not 6 <= len(word) <= _LONGEST_SPLIT or frequency(word) > RARE:
+        if not 6 <= len(word) <= LONGEST_SPLIT or frequency(word) > RARE:
             return ()
         most, at = max((min(frequency(word[:at]), frequency(word[at:])), -at) for at in range(2, len(word) - 1))
         return (word[:-at], word[-at:]) if most >= COMMON else ()

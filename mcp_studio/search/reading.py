@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mcp_studio.search import cjk
 from mcp_studio.search.document import Document
-from mcp_studio.search.fields import Fields, fields
+from mcp_studio.search.fields import LONGEST_TEXT, Fields, fields
 from mcp_studio.search.stems import stem
 from mcp_studio.search.tokens import CHUNK, chunk_words, words
 
@@ -68,9 +68,13 @@ class _Same:
         return one.raw is two.raw and one.ref == two.ref and one.tags == two.tags
 
 
-def reading(document: Document) -> Reading:
-    """A document as it was read, or is read now."""
-    return _read(_Same(document))
+def reading(document: Document, *, whole: bool = False) -> Reading:
+    """A document as it was read, or is read now.
+
+    Args:
+        whole: everything that is searched, to the last value of a parameter; slow where there is much.
+    """
+    return _read(_Same(document), whole)
 
 
 def own_words(chunk: str) -> tuple[str, ...]:
@@ -83,12 +87,13 @@ def _is_dense(chunk: str) -> bool:
 
 
 @lru_cache(maxsize=KEPT)
-def _read(same: _Same) -> Reading:
+def _read(same: _Same, whole: bool) -> Reading:
     read = fields(same.document)
-    texts = tuple((field, text) for field, text in _texts(read) if text)
+    texts = tuple((field, text) for field, text in _texts(read, whole) if text)
+    end = LONGEST_TEXT if whole else LOOKED_AT
     chunks: dict[str, list[Place]] = {}
     for number, (_, text) in enumerate(texts):
-        for match in CHUNK.finditer(text, 0, LOOKED_AT):
+        for match in CHUNK.finditer(text, 0, end):
             chunks.setdefault(match[0], []).append(Place(number, match.start()))
     known: dict[str, Word] = {}
     for chunk in chunks:
@@ -100,7 +105,7 @@ def _read(same: _Same) -> Reading:
     return Reading(texts, chunks, known, frozenset(vocabulary))
 
 
-def _texts(read: Fields) -> Iterator[tuple[str, str]]:
+def _texts(read: Fields, whole: bool) -> Iterator[tuple[str, str]]:
     yield "name", read.name
     yield "title", read.title
     yield "server", read.server
@@ -108,7 +113,10 @@ def _texts(read: Fields) -> Iterator[tuple[str, str]]:
     for tag in read.tags:
         yield "tag", tag
     yield "description", read.description
-    for parameter in read.parameters[:_MOST_PARAMETERS]:
+    parameters = read.parameters if whole else read.parameters[:_MOST_PARAMETERS]
+    for parameter in parameters:
         yield "parameter", parameter.name
-    for parameter in read.parameters[:_MOST_PARAMETERS]:
+    for parameter in parameters:
         yield "parameter", parameter.description
+    for parameter in parameters if whole else ():
+        yield "parameter", ", ".join(parameter.values)

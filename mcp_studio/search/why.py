@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mcp_studio.search import cjk, glossary
 from mcp_studio.search.document import Document
 from mcp_studio.search.method import LONGEST, Query, Reason
-from mcp_studio.search.question import Asked, analyse
+from mcp_studio.search.question import LONGEST_SPLIT, Asked, analyse
 from mcp_studio.search.reading import Reading, own_words, reading
 from mcp_studio.search.stems import stem
 from mcp_studio.search.stretch import LONGEST as LONGEST_STRETCH
@@ -59,20 +59,29 @@ class _Piece(NamedTuple):
 
 
 class Looked:
-    """What a question looks for. What is learned on the way is kept: entries of one answer have the same words."""
+    """What a question looks for. What is learned on the way is kept: entries of one answer have the same words.
 
-    def __init__(self, text: str, typing: bool, known: Collection[str] | None = None) -> None:
+    Args:
+        known: the only words there are, where that matters.
+        loose: single characters count too, also of scripts without spaces, and the halves of words.
+    """
+
+    def __init__(self, text: str, typing: bool, known: Collection[str] | None = None, *, loose: bool = False) -> None:
         own = words(text)
+        self._loose = loose
         self._known: dict[str, tuple[frozenset[int], str]] = {}
         self._exact: dict[str, list[tuple[int, str]]] = {}
         self._stems: dict[str, list[tuple[int, str]]] = {}
         self._chunks: dict[str, list[_Piece]] = {}
-        self._beginning = own[-1] if typing and own and text[-1:].isalnum() else ""
+        last = own[-1] if typing and own and text[-1:].isalnum() else ""
+        self._beginning = last if loose or len(last) >= _SHORTEST_BEGINNING else ""
         for group, asked in enumerate(analyse(text, _Words(known))):
             for word, instead in _forms(asked, text, frozenset(own)):
                 self._exact.setdefault(word, []).append((group, instead))
                 if not cjk.is_dense(word[0]):
                     self._stems.setdefault(stem(word), []).append((group, instead))
+        for half in (half for word in own for half in _halves(word)) if loose else ():
+            self._exact.setdefault(half, []).append((-1, ""))
 
     def pieces(self, read: Reading) -> dict[int, list[tuple[int, _Piece]]]:
         """The pieces of a document's texts that were looked for, by text, in their order, at most `MOST_PIECES`.
@@ -92,7 +101,7 @@ class Looked:
     def _chunks_of(self, read: Reading) -> set[str]:
         """The chunks of a document with words that were looked for."""
         exact, stems, beginning = self._exact, self._stems, self._beginning
-        if len(beginning) < _SHORTEST_BEGINNING:
+        if not beginning:
             likely = [one for word, one in read.words.items() if word in exact or one.stem in stems]
         else:
             likely = [
@@ -109,7 +118,7 @@ class Looked:
             some = self._exact.get(word) or (self._stems.get(stem(word)) if len(word) > 1 else None) or []
             instead = "" if any(not asked for _, asked in some) else next((asked for _, asked in some), "")
             groups = frozenset(group for group, _ in some)
-            if not groups and len(self._beginning) >= _SHORTEST_BEGINNING and word.startswith(self._beginning):
+            if not groups and self._beginning and word.startswith(self._beginning):
                 groups = frozenset({-1})
             known = self._known[word] = groups, instead
         return known
@@ -127,7 +136,10 @@ class Looked:
         if len(hits) > 1 and not cjk.is_dense(chunk[0]) and hits[-1] == own[-1]:
             hits.pop()  # all of the identifier as one word; its parts tell more
         found: list[_Piece] = []
-        for begin, end in matching(chunk, hits) if hits else ():
+        places = matching(chunk, hits) if hits else []
+        if not places and self._loose:
+            places = [(at, at + 1) for at, char in enumerate(chunk) if char in hits]
+        for begin, end in places:
             inside = chunk[begin:end].casefold()
             meant = [self.of(word) for word in hits if word in inside] or [self.of(word) for word in hits]
             groups = frozenset(group for groups, _ in meant for group in groups)
@@ -149,6 +161,8 @@ def reasons(document: Document, query: Query, otherwise: tuple[Reason, ...] = ()
         found = _found(read, Looked(text[:_BEGINNING], query.typing, read.vocabulary))
     if not found and not query.typing:  # what begins so is found too where there is no such word
         found = _found(read, _looked(text, True))
+    if not found and not otherwise:  # then what says little did it, or what stands far behind
+        found = _found(reading(document, whole=True), _looked(text, True, True))
     return found or otherwise
 
 
@@ -166,8 +180,14 @@ def _found(read: Reading, looked: Looked) -> tuple[Reason, ...]:
 
 
 @lru_cache(maxsize=8)
-def _looked(text: str, typing: bool) -> Looked:
-    return Looked(text, typing)
+def _looked(text: str, typing: bool, loose: bool = False) -> Looked:
+    return Looked(text, typing, loose=loose)
+
+
+def _halves(word: str) -> Iterator[str]:
+    """What a word may begin or end with: it is taken for two where hardly any entry has it."""
+    for at in range(2, min(len(word), LONGEST_SPLIT) - 1) if not cjk.is_dense(word[0]) else ():
+        yield from (word[:at], word[at:])
 
 
 def _forms(asked: Asked, text: str, own: frozenset[str]) -> Iterator[tuple[str, str]]:

@@ -13,10 +13,13 @@ from mcp_studio.search.method import Query, Reason
 from mcp_studio.search.why import MOST, reasons
 
 SCHEMA: dict[str, Json] = {"properties": {"filePath": {"type": "string", "description": "Where on disk it lies."}}}
+ROUND: dict[str, Json] = {"properties": {"shape": {"enum": ["square", "round"]}}}
 
 
-def document(name: str = "readFile", description: str = "", title: str = "", server: str = "storage") -> Document:
-    raw: dict[str, Json] = {"name": name, "title": title, "description": description, "inputSchema": SCHEMA}
+def document(
+    name: str = "readFile", description: str = "", title: str = "", server: str = "storage", schema: Json = SCHEMA
+) -> Document:
+    raw: dict[str, Json] = {"name": name, "title": title, "description": description, "inputSchema": schema}
     return Document(Ref("tool", server, name), raw, ("work",))
 
 
@@ -34,6 +37,10 @@ def why(question: str, found: Document, typing: bool = False) -> dict[str, tuple
         ("work", document(), {"tag": ("work",)}),
         ("place", document("x", "Tells the Weather of a Place."), {"description": ("Place",)}),
         ("天气", document("tianqi", "获取实时天气数据"), {"description": ("天气",)}),
+        ("天文", document("tianqi", "获取实时天气数据"), {"description": ("天",)}),
+        ("w", document("x", "Where it is.", schema=None), {"description": ("Where",)}),
+        ("dataform", document("x", "Makes a form."), {"description": ("form",)}),
+        ("round", document(schema=ROUND), {"parameter": ("round",)}),
         ("zebra", document(), {}),
         ("the of a", document(), {}),
         ("", document(), {}),
