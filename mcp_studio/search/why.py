@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from mcp_studio.search import cjk, glossary
@@ -138,7 +139,8 @@ class Looked:
         found: list[_Piece] = []
         places = matching(chunk, hits) if hits else []
         if not places and self._loose:
-            places = [(at, at + 1) for at, char in enumerate(chunk) if char in hits]
+            single = set(hits)
+            places = list(islice(((at, at + 1) for at, char in enumerate(chunk) if char in single), MOST_PIECES))
         for begin, end in places:
             inside = chunk[begin:end].casefold()
             meant = [self.of(word) for word in hits if word in inside] or [self.of(word) for word in hits]

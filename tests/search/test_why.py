@@ -38,7 +38,7 @@ def why(question: str, found: Document, typing: bool = False) -> dict[str, tuple
         ("place", document("x", "Tells the Weather of a Place."), {"description": ("Place",)}),
         ("天气", document("tianqi", "获取实时天气数据"), {"description": ("天气",)}),
         ("天文", document("tianqi", "获取实时天气数据"), {"description": ("天",)}),
-        ("w", document("x", "Where it is.", schema=None), {"description": ("Where",)}),
+        ("w", document("x", "All it is.", schema=None), {"tag": ("work",)}),
         ("dataform", document("x", "Makes a form."), {"description": ("form",)}),
         ("round", document(schema=ROUND), {"parameter": ("round",)}),
         ("zebra", document(), {}),
