@@ -132,7 +132,7 @@ class Looked:
         return known
 
     def _pieces_of(self, chunk: str) -> list[_Piece]:
-        own = own_words(chunk)
+        own = tuple(dict.fromkeys(own_words(chunk)))
         hits = [word for word in own if self.of(word)[0]]
         if len(hits) > 1 and not cjk.is_dense(chunk[0]) and hits[-1] == own[-1]:
             hits.pop()  # all of the identifier as one word; its parts tell more
