@@ -20,6 +20,8 @@ _KINDS = {
     "trace": "last running",
     "completion": "bash zsh fish",
 }
+_SECRETS = "list set remove"
+"""Words behind `config secrets`."""
 _VALUES = {
     "--era": "legacy auto modern",
     "--protocol-version": " ".join(VERSIONS),
@@ -83,6 +85,7 @@ _mcp_studio() {{
   case "${{COMP_WORDS[1]}}" in
 {servers}
   esac
+  [[ "${{COMP_WORDS[*]:1:2}}" = "config secrets" && "$COMP_CWORD" -eq 3 ]] && words="{_SECRETS} $words"
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
 complete -F _mcp_studio mcp-studio
@@ -123,9 +126,10 @@ _mcp_studio() {{
   case "$words[2]" in
 {servers}
   esac
+  [[ "$words[2,3]" = "config secrets" ]] && (( CURRENT == 4 )) && known=({_SECRETS} $known)
   compadd -- $known
 }}
-_mcp_studio "$@"
+if [[ "$funcstack[1]" = _mcp-studio ]]; then _mcp_studio "$@"; else compdef _mcp_studio mcp-studio; fi
 """
 
 
@@ -143,4 +147,5 @@ def _fish() -> str:
         for option in _options(verb).split():
             rest = " -rF" if option in _FILES else f" -xa '{values[option]}'" if option in values else ""
             lines.append(f"complete -c mcp-studio -n {seen} -l {option[2:]}{rest}")
+    lines.append(f"complete -c mcp-studio -n '__fish_seen_subcommand_from secrets' -a '{_SECRETS}'")
     return "\n".join(lines) + "\n"

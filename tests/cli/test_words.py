@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -125,6 +126,7 @@ def test_completion_scripts_are_what_the_shell_can_read(shell: str) -> None:
         ("mcp-studio auth login --no-b", "--no-browser"),
         ("mcp-studio auth status mi", "mine"),
         ("mcp-studio doctor mi", "mine"),
+        ("mcp-studio config secrets re", "remove"),
     ],
 )
 def test_bash_completes(line: str, expected: str) -> None:
@@ -136,6 +138,28 @@ def test_bash_completes(line: str, expected: str) -> None:
     )
     done = subprocess.run(["bash", "-c", code], text=True, capture_output=True)
     assert done.stdout.split() == [expected], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("shell", "code", "expected"),
+    [
+        ("fish", "source script; complete -C 'mcp-studio search x --kind tem'", "template"),
+        ("zsh", "autoload -Uz compinit; compinit -u -D; source script; print $_comps[mcp-studio]", "_mcp_studio"),
+    ],
+)
+def test_other_shells_know_the_script_that_they_read(shell: str, code: str, expected: str, tmp_path: Path) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"needs {shell}")
+    (tmp_path / "script").write_text(cli("completion", shell).out)
+    bare = {"fish": "-N", "zsh": "-f"}[shell]
+    done = subprocess.run(
+        [shell, bare, "-c", code],
+        text=True,
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    assert done.stdout.strip() == expected, done.stderr
 
 
 def test_a_mistyped_kind_gets_the_nearest_one() -> None:
