@@ -276,15 +276,15 @@ def test_a_long_token_is_found_wherever_it_stands_and_also_its_beginning_alone(w
 
 def test_many_long_tokens_are_learned_and_looked_for_in_no_time() -> None:
     redactor = Redactor()
-    began = time.perf_counter()
+    began = time.thread_time()
     for number in range(300):
         redactor.learn(f"{number:04}{LONG}")
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
     frame = b"nothing of it in here, " * 50
-    began = time.perf_counter()
+    began = time.thread_time()
     for _ in range(20):
         assert redactor.bytes(frame) is frame
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
 
 
 def test_what_a_challenge_says_can_be_read() -> None:

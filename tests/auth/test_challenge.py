@@ -89,7 +89,7 @@ def test_what_is_quoted_comes_back(params: dict[str, str]) -> None:
 @pytest.mark.parametrize("piece", ['a="', 'a="\\', "Bearer ", ",", '"', "a=b,", "\\", "a=", "ab==", " ", "é"])
 def test_hostile_headers_take_no_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
-    began = time.perf_counter()
+    began = time.thread_time()
     found = Challenge.parse(text)
-    assert time.perf_counter() - began < 0.5
+    assert time.thread_time() - began < 0.5
     assert len(found) <= MOST and all(len(one.params) <= MOST for one in found)

@@ -115,14 +115,16 @@ def test_a_keyring_that_is_started_anew_between_two_calls_is_not_noticed(session
 def test_a_keyring_that_hangs_is_given_up_and_does_not_hold_up_the_next(
     session: KeyringSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oskeyring, "_NOTICED", 0.1)
     told: list[str] = []
     patient = KeyringVault()
     patient.set("x", "kept")
-    vault = KeyringVault(patience=1.0, waiting=lambda: told.append("waiting"))
+    vault = KeyringVault(waiting=lambda: told.append("waiting"))
+    monkeypatch.setattr(oskeyring, "_NOTICED", 0.1)
+    told.clear()
     os.kill(session.daemon, signal.SIGSTOP)
     try:
-        for longest in (10.0, 0.9):
+        for patience, longest in ((0.5, 10.0), (30.0, 15.0)):
+            vault._patience = patience
             began = time.monotonic()
             with pytest.raises(VaultLocked, match="does not answer"):
                 vault.get("x")
