@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from typing import cast
 from urllib.parse import parse_qsl
@@ -12,11 +14,16 @@ from mcp_studio.jsontext import JsonProblem
 from mcp_studio.transport.tap import Headers
 
 _SHOWN = 64 * 1024
-"""Characters of a body that are kept for showing; the trace has all of it."""
+"""Characters of a body that are kept for showing."""
 _SECRET = frozenset(
     "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion code"
     " device_code user_code subject_token actor_token code_verifier".split()
 )
+_NAMED = re.compile(
+    r"(?:access|refresh|id|registration_access)_token|client_secret|(?:client_)?assertion|code_verifier", re.IGNORECASE
+)
+_WRITTEN = re.compile(r"""[\s\\"'=:>]{1,12}([^\s\\"'&,;<>{}\[\]]{8,})""")
+"""What stands behind the name of a secret, however that is written: in quotes of any kind, in XML."""
 _BEYOND = 4 * 1024
 _LONGEST = 64 * 1024
 """Of a secret that is learned; tokens that are longer are not taken (`answers.LONGEST`)."""
@@ -28,19 +35,35 @@ _MANY = 64
 def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str:
     """Headers and body as one text. `clean` takes out of the body what is secret, which takes its time."""
     lines = "\n".join(f"{name}: {value}" for name, value in headers)
-    rest = f"\n… {len(body) - _SHOWN:,} characters more" if len(body) > _SHOWN else ""
-    # A secret that begins before the end has to be known by its beginning.
-    return f"{lines}\n\n{clean(body[: _SHOWN + _BEYOND])[:_SHOWN]}{rest}" if body else lines
+    if len(body) > _SHOWN + _BEYOND:
+        # What the cut leaves of a secret cannot be known for one: it goes with the end.
+        begin = clean(body[: _SHOWN + _BEYOND])[:-_BEYOND]
+        return f"{lines}\n\n{begin}\n… {len(body) - _SHOWN:,} characters more"
+    return f"{lines}\n\n{clean(body)}" if body else lines
+
+
+def readable(body: bytes) -> bytes:
+    """An answer in UTF-8: one in UTF-16, which nobody takes, could be read by people, secrets and all."""
+    marked = body[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
+    if not marked and b"\0" not in body[:2]:
+        return body
+    kind = "utf-16" if marked else "utf-16-be" if body[:1] == b"\0" else "utf-16-le"
+    return body.decode(kind, "replace").replace("\0", "").encode("utf-8", "replace")  # UTF-32 has twice as many NULs
 
 
 def secrets_in(body: bytes) -> list[str]:
-    """The values in an answer, JSON or a form, that must not be shown: tokens, codes, client secrets."""
+    """The values in an answer that must not be shown: tokens, codes, client secrets, also where it is wrong."""
     if not body:
         return []
     try:
-        found = list(_values(body_of(body, most=64, values=10_000), _DEPTH))
+        value = body_of(body, most=64, values=10_000)
     except (JsonProblem, LimitExceeded):
-        found = [value for name, value in _form(body) if name in _SECRET]
+        value = None
+    found = list(_values(value, _DEPTH))
+    if not isinstance(value, (dict, list)):
+        text = body.removeprefix(BOM_UTF8)[: _SHOWN + _BEYOND].decode("utf-8", "replace")
+        found += [value for name, value in _form(body) if name in _SECRET]
+        found += [at[1] for name in _NAMED.finditer(text) if (at := _WRITTEN.match(text, name.end()))]
     return [one for one in dict.fromkeys(found) if len(one) <= _LONGEST][:_MANY]
 
 
@@ -51,15 +74,16 @@ def _form(body: bytes) -> list[tuple[str, str]]:
         return []
 
 
-def _values(value: object, depth: int) -> Iterator[str]:
-    if depth == 0:
+def _values(value: object, depth: int, *, secret: bool = False) -> Iterator[str]:
+    """The texts that are called secret, or stand in what is: a token may come as a list, or an object."""
+    if isinstance(value, str):
+        if secret:
+            yield value
+    elif depth == 0:
         return
-    if isinstance(value, dict):
+    elif isinstance(value, dict):
         for name, inner in cast("dict[str, object]", value).items():
-            if isinstance(inner, str) and name.lower() in _SECRET:
-                yield inner
-            else:
-                yield from _values(inner, depth - 1)
+            yield from _values(inner, depth - 1, secret=secret or name.lower() in _SECRET)
     elif isinstance(value, list):
         for inner in cast("list[object]", value):
-            yield from _values(inner, depth - 1)
+            yield from _values(inner, depth - 1, secret=secret)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from mcp_studio import __version__
-from mcp_studio.auth.exchanges import secrets_in, shown
+from mcp_studio.auth.exchanges import readable, secrets_in, shown
 from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.model import AuthExchange, NextRequest
 from mcp_studio.auth.network import check_url
@@ -58,11 +58,6 @@ class Fetched(NamedTuple):
     def media_type(self) -> str:
         """The content type without parameters, in lower case."""
         return self.header("content-type").split(";", 1)[0].strip().lower()
-
-    @property
-    def text(self) -> str:
-        """The body as text, whatever is in it."""
-        return self.body.decode("utf-8", "replace")
 
 
 class Fetcher:
@@ -185,12 +180,13 @@ class Fetcher:
             self._tap.http_response(HttpResponse(number, 0, "", (), error=fetched, purpose=purpose))
             self._note(pending._replace(response=self._redactor.text(fetched), ms=ms))
             return
-        for secret in secrets_in(fetched.body):
+        body = readable(fetched.body)
+        for secret in secrets_in(body):
             self._redactor.learn(secret)
-        self._tap.http_response(
-            HttpResponse(number, fetched.status, "", fetched.headers, body=fetched.body, purpose=purpose)
+        self._tap.http_response(HttpResponse(number, fetched.status, "", fetched.headers, body=body, purpose=purpose))
+        text = shown(
+            tuple(self._redactor.headers(fetched.headers)), body.decode("utf-8", "replace"), self._redactor.text
         )
-        text = shown(tuple(self._redactor.headers(fetched.headers)), fetched.text, self._redactor.text)
         self._note(pending._replace(status=fetched.status, response=text, ms=ms))
 
     def _note(self, exchange: AuthExchange) -> None:
@@ -205,15 +201,17 @@ class Fetcher:
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
         whole = httpcore2.URL(url)
         whole.target = _target(url)  # What follows a semicolon of the path is lost there.
+        came = "did not answer"
         try:
             async with asyncio.timeout(seconds):
                 pool = await self._pools.get(url, purpose)
                 async with pool.stream(
                     method, whole, headers=raw, content=body, extensions={"timeout": {"pool": seconds}}
                 ) as response:
+                    came = f"began its answer, with status {response.status}, and did not end it"
                     return await self._read(response, url, purpose)
         except TimeoutError:
-            raise HttpUnreachable(f"{place} did not answer within {seconds:g} seconds ({purpose}).") from None
+            raise HttpUnreachable(f"{place} {came} within {seconds:g} seconds ({purpose}).") from None
         except (*problems, httpcore2.UnsupportedProtocol, OSError, UnicodeError) as problem:
             raise self._failure(problem, place, purpose) from problem
 
@@ -232,8 +230,9 @@ class Fetcher:
         fetched, bound = Fetched(url, response.status, headers, b""), self._limits.metadata
         if fetched.media_type == "text/event-stream":
             return fetched  # It may never end, and nothing of signing in is told so.
-        content, breathe, whole = decoder(fetched.header("content-encoding")), Breather(), BytesIO()
+        breathe, whole = Breather(), BytesIO()
         try:
+            content = decoder(fetched.header("content-encoding"))
             async for raw in response.aiter_stream():
                 for piece in content.feed(raw):
                     await breathe()
@@ -241,7 +240,8 @@ class Fetcher:
                         raise LimitExceeded(f"The {purpose} is larger than {size_text(bound)}.", limit="metadata")
                     whole.write(piece)
         except HttpFailure as problem:
-            raise HttpFailure(f"The {purpose} cannot be read. {problem.message}", status=response.status) from None
+            words = f"The {purpose} cannot be read. {problem.message}"
+            raise HttpFailure(words, hint=problem.hint, status=response.status) from None
         return fetched._replace(body=whole.getvalue())
 
 

@@ -59,16 +59,17 @@ def check_url(url: str, what: str, reach: Reach, *, plain: bool = False) -> None
         raise AuthFailed(
             f"Nothing can be sent for this ({what}): the address cannot be read.", hint="It should be an https:// URL."
         ) from None
+    said = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"[:300]  # in the rest may be secrets
     if plain and parts.scheme == "http" and on_this_machine(host):
         pass
     elif parts.scheme != "https":
         local = " (http:// only where both are on this machine)" if parts.scheme == "http" else ""
         raise AuthFailed(
-            f"Nothing is sent to {url[:300]} ({what}): it is not https.",
+            f"Nothing is sent to {said} ({what}): it is not https.",
             hint=f"Authorization servers have to be reached over https://{local}.",
         )
     if page := judge(url).refusal:
-        raise AuthFailed(f"Nothing is sent to {url[:300]} ({what}). {page}")
+        raise AuthFailed(f"Nothing is sent to {said} ({what}). {page}")
     with suppress(ValueError):
         check_address(str(ip_address(host)), host, what, reach)
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # whoever reads a recording has nothing to do with transports
     from mcp_studio.transport.tap import Headers, HttpRequest, HttpResponse
 
 _GAP = b"\n\n"
+_KEPT = 64 * 1024
+"""Bytes of a body: what signing in needs is much smaller, and looking for secrets takes its time."""
+_BEYOND = 4 * 1024
 
 
 class Told(NamedTuple):
@@ -67,4 +70,8 @@ def _with_body(head: bytes, headers: Headers, body: bytes, redactor: Redactor) -
     if not body:
         return head
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
-    return head + _GAP + redactor.body(kind, body)
+    if len(body) <= _KEPT + _BEYOND:
+        return head + _GAP + redactor.body(kind, body)
+    # What the cut leaves of a secret cannot be known for one: it goes with the end.
+    clean = redactor.body(kind, body[: _KEPT + _BEYOND])[:-_BEYOND]
+    return head + _GAP + clean + b"\n... %d bytes more" % (len(body) - _KEPT)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from mcp_studio.transport.http_errors import HttpBroken
 
+_HINT = "It has to come as it is: nothing else was asked for (Accept-Encoding: identity)."
 PIECE = 64 * 1024
 """Decoded bytes that are handled at a time."""
 _TURN = 0.005
@@ -81,7 +82,7 @@ class Inflated(Plain):
         try:
             return self._inflate.decompress(data, PIECE)
         except zlib.error as problem:
-            raise HttpBroken(f"The compressed body cannot be read: {problem}.") from None
+            raise HttpBroken(f"The compressed body cannot be read: {problem}.", hint=_HINT) from None
 
 
 def _has_zlib_header(data: bytes) -> bool:
@@ -100,4 +101,4 @@ def decoder(encoding: str) -> Plain:
         return Plain()
     if names in (["gzip"], ["x-gzip"], ["deflate"]):
         return Inflated(deflate=names == ["deflate"])
-    raise HttpBroken(f"The body is compressed ({encoding.strip()}) although it was asked for without compression.")
+    raise HttpBroken(f"The body is compressed ({encoding.strip()[:80]}), which was not asked for.", hint=_HINT)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _HINT = "It may speak Streamable HTTP: try without a transport."
+_NAMELESS = "the stream is open, and no event `endpoint` on it says where messages go"
 _STANDING = 100
 """Requests of which it is known how far their POSTs got; their answers come elsewhere."""
 _NOTES = 20
@@ -59,6 +60,7 @@ class SseTransport:
         self._posts: dict[RequestId, asyncio.Task[None]] = {}
         self._standing: dict[RequestId, Standing] = {}
         self._named: asyncio.Future[httpx2.URL] | None = None
+        self._streaming = False
         self._strange = 0
         self._closing: asyncio.Task[None] | None = None
 
@@ -118,6 +120,8 @@ class SseTransport:
 
     def standing(self, request_id: RequestId | None) -> str:
         """How far the POST of a request has got; see `Transport.standing`."""
+        if self._named is not None and not self._named.done():
+            return _NAMELESS * self._streaming
         if request_id is None:
             request_id = next(reversed(self._standing), 0)
         found = self._standing.get(request_id)
@@ -173,6 +177,7 @@ class SseTransport:
         try:
             async with edge.exchange("GET", lines, head=self._patience, patience=self._wire.patience) as answer:
                 await self._accept(answer)
+                self._streaming = True
                 # Counted from here: before, the server may have asked to wait, or a token may have been renewed.
                 naming = loop.call_later(self._patience, self._mute)
                 try:

@@ -82,8 +82,14 @@ async def _accept(wire: Wire, answer: Answer, *, established: bool) -> None:
         raise session_lost(answer, place, body)
     if answer.status in (401, 403):
         raise wire.sign_in(answer, body)
-    if answer.status == 405 and not established:
-        raise HttpFailure("it answers GET with status 405, which is its right", http=told(answer, body))
+    if answer.status == 405:
+        if not established:
+            raise HttpFailure("it answers GET with status 405, which is its right", http=told(answer, body))
+        raise HttpFailure(
+            f"{place} ended the stream early, and does not let it be taken up again: it answers GET with status 405.",
+            hint="A stream whose events have ids has to be resumed by a GET with Last-Event-ID.",
+            http=told(answer, body),
+        )
     if 200 <= answer.status < 300:
         raise wrong_type(answer, place, body, wanted="an event stream")
     raise refused(answer, place, body)

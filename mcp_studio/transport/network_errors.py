@@ -85,8 +85,9 @@ def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> Http
         return HttpLost(f"{place} does not read what is sent to it.")
     if "without sending a response" in text:
         return HttpLost(
-            f"{place} closed the connection without an answer.",
-            hint="The server, or what stands before it, may have crashed or been restarted: its log says.",
+            f"{place} closed the connection without an answer of HTTP.",
+            hint="The server, or what stands before it, may have crashed or been restarted: its log says. Or this port "
+            "speaks something else than HTTP/1.1, such as HTTP/2 alone.",
         )
     if any(words in text for words in _CUT):
         return HttpLost(f"{place} closed the connection in the middle of its answer.")
@@ -105,7 +106,7 @@ def _broken(text: str, reason: str, place: str) -> HttpFailure:
     elif "illegal request line" in text:
         reason = "it does not begin with a status line"
         hint = "Does this port want https:// instead, or speak HTTP/2 alone, or something else than HTTP?"
-    elif "bytearray(b'HTTP/2" in text:
+    elif "bytearray(b'HTTP/2" in text or "bytearray(b'PRI * HTTP/2" in text:
         hint = "HTTP/2 begins with a handshake; without one HTTP/1.1 is spoken here."
     elif "_SWITCH_" in text:
         reason = "it switches to another protocol, which nobody asked for"

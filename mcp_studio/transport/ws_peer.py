@@ -91,6 +91,7 @@ class Peer:
             for event in self._socket.events():
                 if await self._event(event):
                     return
+                await self._answer.breathe()  # Thousands of empty frames fit into one piece.
             await self._answer.breathe()
 
     async def _event(self, event: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_studio.auth import answers
-from mcp_studio.auth.exchanges import secrets_in
+from mcp_studio.auth.exchanges import readable, secrets_in, shown
 
 TOKEN = "planted-token-1234567890"
 
@@ -16,6 +16,40 @@ def test_whatever_is_taken_for_an_answer_is_looked_through(rest: bytes) -> None:
     body = b'{"access_token": "%b", "token_type": "Bearer", "more": %b}' % (TOKEN.encode(), rest)
     assert answers.read(200, body, who="It").access_token == TOKEN
     assert secrets_in(body) == secrets_in(b"\xef\xbb\xbf" + body) == [TOKEN]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"access_token": ["%s"]}',
+        '{"access_token": {"value": "%s"}}',
+        "{'access_token': '%s', 'token_type': 'Bearer'}",
+        '{"access_token": "%s"',
+        '"{\\"access_token\\":\\"%s\\"}"',
+        "<access_token>%s</access_token>",
+        "access_token => %s",
+    ],
+)
+def test_a_token_in_an_answer_of_another_shape_is_secret_too(body: str) -> None:
+    assert secrets_in((body % TOKEN).encode()) == [TOKEN]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+def test_an_answer_in_another_encoding_is_read_as_people_would(encoding: str) -> None:
+    body = readable(f'{{"access_token": "{TOKEN}"}}'.encode(encoding))
+    assert TOKEN.encode() in body and secrets_in(body) == [TOKEN]
+    assert readable(b"") == b"" and readable(b"{}") == b"{}"
+
+
+def test_of_a_long_body_the_beginning_is_looked_through_and_shown() -> None:
+    seen: list[int] = []
+
+    def clean(text: str) -> str:
+        seen.append(len(text))
+        return text.replace(TOKEN, "-")
+
+    text = shown((), TOKEN * 40_000, clean)
+    assert seen[0] < 70_000 and TOKEN[:8] not in text and text.endswith("characters more")
 
 
 def test_forms_are_looked_through_too() -> None:

@@ -39,6 +39,15 @@ def signed_in() -> TraceStore:
     return store
 
 
+def test_of_a_body_without_measure_the_beginning_is_kept() -> None:
+    """Looking for what is secret in all of it would take most of a second."""
+    store, tap = made()
+    body = b'{"x":"' + b"token=abcdef1234567890 " * 40_000 + b'"}'
+    tap.http_response(HttpResponse(FIRST, 200, "", JSON, body=body, purpose=PURPOSE))
+    assert len(store[0].body) < 70_000 and b"abcdef" not in store[0].body
+    assert store[0].body.endswith(b"%d bytes more" % (len(body) - 64 * 1024))
+
+
 def found(store: TraceStore, query: str) -> list[int]:
     asked = parse(query)
     return [entry.number for entry in store if asked.matches(entry, store)]

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import KB, Limits
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.transport.http_errors import HttpSignIn, SessionLost
 from mcp_studio.transport.http_sse import SseTransport
-from tests.servers.http_kit import Line, child, notification, opened, request
+from tests.servers.http_kit import Box, Line, Recorder, child, notification, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_sse import SseServer
 from tests.support import run, wait_until
@@ -169,6 +170,21 @@ def test_a_stream_without_an_endpoint_is_given_up_in_time() -> None:
     error = refusal(SseServer(None))
     assert isinstance(error, Unreachable)
     assert "did not name an endpoint" in error.message and "0.4 seconds" in error.message and error.hint
+
+
+def test_what_an_open_stream_lacks_can_be_said_while_it_is_waited_for() -> None:
+    async def main() -> None:
+        server = SseServer(None)
+        async with RawServer(server) as raw:
+            transport = SseTransport(ServerConfig("s", url=raw.url), Limits(), Recorder())
+            opening = asyncio.create_task(transport.open(Box()))
+            await wait_until(lambda: transport.standing(None))
+            assert "`endpoint`" in transport.standing(None) and server.streams
+            await transport.close()
+            opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
+
+    run(main())
 
 
 async def _not_found(reply: Reply) -> None:

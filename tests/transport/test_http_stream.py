@@ -134,6 +134,7 @@ def test_resuming_in_vain_ends_with_an_error(status: str) -> None:
             line.transport.negotiated("2026-01-01")
             error = await line.ask(request(1, "tools/call"))
             assert isinstance(error, ConnectionLost) == status.startswith("200"), error
+            assert ("taken up again" in error.message) == status.startswith("405")
             tries = 1 if status.startswith("405") else QUICK.reconnects + 1
             assert server.methods().count("GET") == tries
 

@@ -199,6 +199,22 @@ def test_a_server_that_never_answers_the_farewell_is_left_in_time() -> None:
     meet(WsServer(begin=begin), act)
 
 
+def test_a_flood_of_empty_frames_starves_nobody() -> None:
+    """Thousands of them come with one reading."""
+
+    async def begin(socket: Socket) -> None:
+        await socket.raw(frame(b"") * 20_000)
+
+    async def act(line: Line) -> None:
+        turns = 0
+        while len(line.box.frames) < 20_000:
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns > 20
+
+    meet(WsServer(begin=begin), act, Limits(close=1))
+
+
 def test_a_flood_of_pings_and_frames_starves_nobody() -> None:
     async def begin(socket: Socket) -> None:
         flood = frame(b"x", PING) + frame(b'{"jsonrpc":"2.0","method":"notifications/message"}') * 50
