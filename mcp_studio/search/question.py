@@ -34,7 +34,7 @@ COMMON = 3
 """In so many documents at least is each of the two."""
 MEANT = 0.5
 """What an English word counts that a Chinese one may mean."""
-SINGLE = 0.6
+SINGLE = 0.8
 """What a single character of a script without spaces counts."""
 BEGINNING = 0.6
 """What a word counts that begins with what is being typed."""

@@ -16,7 +16,7 @@ STOP = frozenset(
     " which who whom whose when where why how hi hello thanks thank kindly lets next after finally first firstly"
     " secondly lastly second third additionally besides furthermore moreover once via per out up down given using use"
     " named called specific certain new".split()
-)
+) | frozenset("的了吗呢吧啊我你您他她它们是在和与或及也都就还把被将为对从到给让请能会要想这那些有个")
 """Words that are not looked for, unless a question has no others."""
 LOOKING = frozenset(
     "show get list find fetch retrieve obtain gather give tell display view see look check read provide return"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.search import question
-from mcp_studio.search.question import BESIDE, LATER, LOOK, MOST_ASKED, MOST_PARTS, analyse, read
+from mcp_studio.search.question import BESIDE, LATER, LOOK, MOST_ASKED, MOST_PARTS, SINGLE, analyse, read
 from mcp_studio.search.stems import stem
 from mcp_studio.search.tokens import words
 
@@ -59,6 +59,10 @@ def test_the_longest_questions_take_moments() -> None:
 def test_words_that_tell_nothing_are_left_out_unless_there_are_no_others() -> None:
     assert weights("please show me the file", "the me file show") == {"file": 1.0, "show": LOOK}
     assert "who" in weights("who is it", "who is it")
+    assert weights("打开的文件", "打开的文件") == dict.fromkeys("打开文件", SINGLE) | dict.fromkeys(
+        ("打开", "开的", "的文", "文件"), 1.0
+    )
+    assert weights("的", "的") == {"的": SINGLE}
 
 
 def test_other_forms_and_other_words_count_less() -> None:
