@@ -54,7 +54,7 @@ def test_a_second_scope_is_asked_for_with_a_client_that_may(provider: str) -> No
             assert len(visitor.opened) == 2
             assert "revoked" in await studio.sign_out("s")
 
-    run(go(), timeout=20)
+    run(go())
 
 
 def test_keys_and_nonces_hold_for_signing_in_renewing_and_signing_out(provider: str) -> None:
@@ -70,4 +70,4 @@ def test_keys_and_nonces_hold_for_signing_in_renewing_and_signing_out(provider: 
             assert "revoked" in await studio.sign_out("s")
             assert isinstance(await call(studio, "whoami"), Lost)
 
-    run(go(), timeout=20)
+    run(go())

@@ -40,13 +40,13 @@ def _stdio(*options: str) -> StdioServerParameters:
 
 @pytest.mark.parametrize("era", ["legacy", MODERN])
 def test_sdk_everything_over_stdio(era: str) -> None:
-    run(_everything(_stdio(), era), timeout=20)
+    run(_everything(_stdio(), era))
 
 
 def test_sdk_everything_over_http() -> None:
     with http_server() as url:
-        run(_everything(url, "legacy"), timeout=20)
-        run(_everything(url, MODERN), timeout=20)
+        run(_everything(url, "legacy"))
+        run(_everything(url, MODERN))
 
 
 def test_pages_have_the_size_asked_for() -> None:
@@ -56,7 +56,7 @@ def test_pages_have_the_size_asked_for() -> None:
             assert (len(first.tools), first.next_cursor) == (7, "7")
             assert (await client.list_tools(cursor="7")).tools[0].name not in [tool.name for tool in first.tools]
 
-    run(go(), timeout=20)
+    run(go())
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_a_server_of_one_era_refuses_the_other(option: str, works: str, refused:
 
     with http_server(option) as url:
         for target in (url, _stdio(option)):
-            assert run(listed(target, works), timeout=20)
+            assert run(listed(target, works))
             with pytest.raises(BaseException):  # noqa: B017 - the SDK raises an error or a group of groups of it
-                run(listed(target, refused), timeout=20)
+                run(listed(target, refused))
 
 
 def test_json_stateless_and_token() -> None:

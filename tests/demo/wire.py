@@ -84,4 +84,4 @@ async def opened(modern: bool) -> AsyncGenerator[Wire]:
             process.kill()
         assert process.stdin is not None
         process.stdin.close()
-        await asyncio.wait_for(process.wait(), 5)
+        await asyncio.wait_for(process.wait(), 20)

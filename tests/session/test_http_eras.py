@@ -146,7 +146,7 @@ def test_an_answer_that_stalls_while_connecting_is_no_fault_of_its_head() -> Non
             await reply.closed_by_peer()
 
         async with RawServer(handler) as server:
-            async with opened(http(server.url, timeouts=Timeouts(connect=0.3))) as studio:
+            async with opened(http(server.url, timeouts=Timeouts(connect=1))) as studio:
                 assert "HTTP status 200 came" in str(studio.manager.status("s").error)
                 assert not studio.trace.ledger("s").groups()
 

@@ -72,7 +72,7 @@ def test_a_call_without_an_answer_says_how_far_it_had_got() -> None:
             await reply.raw(b'{"json')
             await reply.closed_by_peer()
 
-        async with RawServer(Server(stalls)) as raw, studio_on(raw, timeouts=Timeouts(idle=0.3)) as studio:
+        async with RawServer(Server(stalls)) as raw, studio_on(raw, timeouts=Timeouts(idle=1)) as studio:
             outcome = await call(studio, "t")
             assert isinstance(outcome, TimedOut) and "HTTP status 200 came, with 6 bytes" in outcome.limit
 
@@ -85,7 +85,7 @@ def test_a_connection_that_does_not_come_about_says_how_far_it_had_got() -> None
             await reply.head("200 OK", "Content-Type: application/json", "Content-Length: 99")
             await reply.closed_by_peer()
 
-        async with RawServer(stalls) as raw, studio_on(raw, timeouts=Timeouts(connect=0.3)) as studio:
+        async with RawServer(stalls) as raw, studio_on(raw, timeouts=Timeouts(connect=1)) as studio:
             error = studio.manager.status("s").error
             assert error is not None and "HTTP status 200 came, with 0 bytes" in error.message
             assert "by hand" not in error.hint

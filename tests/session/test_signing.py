@@ -214,14 +214,14 @@ def test_a_question_that_nobody_answers_waits_for_whoever_is_in_the_browser(monk
 
 def test_getting_a_token_takes_nothing_of_the_time_for_connecting(monkeypatch: pytest.MonkeyPatch) -> None:
     accounts = put_in_place(monkeypatch)
-    monkeypatch.setattr(life, "REMOTE_PROBE", 0.1)
+    monkeypatch.setattr(life, "REMOTE_PROBE", 0.8)
     accounts.signed_in = True
 
     async def go() -> None:
         accounts.renewing = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.5, accounts.renewing.set)
+        asyncio.get_running_loop().call_later(1.2, accounts.renewing.set)
         async with Protected(TOKEN) as server:
-            slow = http(server.url, timeouts=Timeouts(connect=0.3), auth=Auth(kind="workload", assertion="/x"))
+            slow = http(server.url, timeouts=Timeouts(connect=0.9), auth=Auth(kind="workload", assertion="/x"))
             async with opened(slow) as studio:
                 status = studio.manager.status("s")
                 assert status.state == "ready" and status.modern, status.error
@@ -237,7 +237,7 @@ def test_stopping_a_server_does_not_wait_for_its_token(monkeypatch: pytest.Monke
         config = http("http://127.0.0.1:9/", auth=Auth(kind="workload", assertion="/x"))
         async with Studio.open(Config(servers={"s": config}), Paths.default(), can_ask=True) as studio:
             await wait_until(lambda: studio.manager.status("s").state == "connecting")
-            await asyncio.wait_for(studio.manager.stop("s"), 2)
+            await asyncio.wait_for(studio.manager.stop("s"), 15)
             assert studio.manager.status("s").state == "disabled"
 
     run(go())

@@ -54,11 +54,11 @@ def test_a_token_that_never_comes_is_said_and_takes_nothing_of_the_time_for_conn
     async def go() -> None:
         auth = Auth(kind="client_credentials", client_id="machine", client_secret="machine-secret-1")
         async with AuthServer("token-silent") as world:
-            config = http(world.url, auth=auth, timeouts=Timeouts(connect=0.2))
-            async with signing(config, sign_in_request=0.6) as (studio, _):
+            config = http(world.url, auth=auth, timeouts=Timeouts(connect=0.8))
+            async with signing(config, sign_in_request=1.2) as (studio, _):
                 status = studio.manager.status("s")
                 assert status.error is not None
-                assert "did not answer within 0.6 seconds" in status.error.message, status.error.message
+                assert "did not answer within 1.2 seconds" in status.error.message, status.error.message
                 entries = [entry for entry in studio.trace if entry.kind == "http" and entry.target]
                 assert entries[-1].method.startswith("failed: ") and entries[-1].target
 

@@ -97,7 +97,7 @@ async def opened(argv: list[str], **limits: Any) -> AsyncIterator[tuple[StdioTra
     try:
         yield subject, ear
     finally:
-        await asyncio.wait_for(subject.close(), 6)
+        await asyncio.wait_for(subject.close(), 25)
 
 
 def faulty(fault: str, *options: str) -> list[str]:

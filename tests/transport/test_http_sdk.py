@@ -140,7 +140,7 @@ def test_a_killed_server_fails_its_calls_and_a_new_one_on_the_port_serves_the_ne
                     assert "result" in await line.ask(request(3, "tools/list"))
                 assert not line.box.ends
 
-    run(main(), timeout=20)
+    run(main())
 
 
 def test_a_restarted_server_does_not_know_the_session_and_the_transport_says_so_once() -> None:
@@ -159,4 +159,4 @@ def test_a_restarted_server_does_not_know_the_session_and_the_transport_says_so_
                     with pytest.raises(ConnectionLost):
                         await line.transport.send(notification("notifications/progress"))
 
-    run(main(), timeout=20)
+    run(main())

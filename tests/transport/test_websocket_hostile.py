@@ -179,7 +179,7 @@ def test_a_server_that_does_not_read_is_given_up_in_time() -> None:
         began = time.monotonic()
         with pytest.raises(ConnectionLost, match="does not read"):
             await line.transport.send(request(1, params={"text": "x" * 30_000_000}))
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 30
         (end,) = line.box.ends
         assert end is not None and "does not read" in end.message
 
@@ -232,7 +232,7 @@ def test_a_flood_of_pings_and_frames_starves_nobody() -> None:
                 await asyncio.sleep(0)
                 turns += 1
 
-        await asyncio.wait_for(other(), 8)
+        await asyncio.wait_for(other(), 30)
         assert turns > 20
         assert (await line.ask(request(1)))["result"]["tools"]
 
