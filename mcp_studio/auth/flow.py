@@ -226,7 +226,7 @@ class Flow:
             time.time() + PENDING,
             scopes=asked,
             audience=audience,
-            metadata=issuer.raw,
+            metadata=granting.essence(issuer),
             place=issuer.place,
             dpop_key=self._dpop.pem if self._dpop else "",
             dpop_use=self._use,

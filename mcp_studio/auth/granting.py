@@ -7,7 +7,7 @@ import time
 
 from mcp_studio.auth import assertions, claims, scopes
 from mcp_studio.auth.answers import Tokens
-from mcp_studio.auth.discovery import same_origin
+from mcp_studio.auth.discovery import LONGEST, same_origin
 from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.failed import said
 from mcp_studio.auth.metadata import IssuerMetadata
@@ -16,6 +16,15 @@ from mcp_studio.auth.person import Means
 from mcp_studio.config.model import Auth
 from mcp_studio.jsontext import Json, items_of
 from mcp_studio.vault.base import VaultRefused
+
+_KEPT = (
+    "issuer token_endpoint authorization_endpoint registration_endpoint revocation_endpoint "
+    "code_challenge_methods_supported token_endpoint_auth_methods_supported grant_types_supported "
+    "token_endpoint_auth_signing_alg_values_supported dpop_signing_alg_values_supported "
+    "authorization_response_iss_parameter_supported client_id_metadata_document_supported"
+).split()
+_FEW, _SHORT = 50, 100
+"""Entries of a list, and characters of one, that are kept."""
 
 
 async def client_proof(auth: Auth, client: Client, issuer: str, offered: tuple[str, ...] | None) -> str:
@@ -40,6 +49,18 @@ async def keep(means: Means, grant: Grant) -> str:
             raise
         return f"Not kept, it holds until the studio ends: {problem.message} {problem.hint}".strip()
     return f"In {await means.store.place()}."
+
+
+def essence(issuer: IssuerMetadata) -> dict[str, Json]:
+    """What of its metadata is needed later: keyrings hold little, and a document may have a megabyte."""
+    raw = issuer.raw
+    return {name: _few(raw[name]) for name in _KEPT if isinstance(raw.get(name), (str, bool, list))}
+
+
+def _few(value: Json) -> Json:
+    if isinstance(value, list):
+        return [one for one in items_of(value)[:_FEW] if isinstance(one, str) and len(one) <= _SHORT]
+    return value[:LONGEST] if isinstance(value, str) else value  # what is longer was not taken either
 
 
 def granted(
@@ -70,7 +91,7 @@ def granted(
         token_endpoint=issuer.token_endpoint,
         revocation_endpoint=issuer.revocation_endpoint,
         dpop_key=dpop.pem if dpop and got.token_type == "DPoP" else "",
-        metadata=issuer.raw,
+        metadata=essence(issuer),
     )
 
 

@@ -76,7 +76,7 @@ class Client:
     secret_expires: float = 0.0
     """Epoch seconds; 0 is never."""
     registration: Json = None
-    """What the authorization server answered, without its secrets."""
+    """What of the authorization server's answer is needed later."""
     asked: tuple[str, ...] = ()
     """The scopes that it was registered for."""
 
@@ -108,7 +108,7 @@ class Grant:
     dpop_key: str = ""
     """The private key that the token is bound to, as PEM."""
     metadata: Json = None
-    """The authorization server's metadata as it was."""
+    """What of the authorization server's metadata is needed later."""
 
 
 class Account(NamedTuple):

@@ -192,8 +192,14 @@ def read(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, now: fl
         how="registered",
         redirect_uri=str(items_of(asked["redirect_uris"])[0]),
         secret_expires=_expires(answer, secret, time.time() if now is None else now),
-        registration={name: value for name, value in answer.items() if name not in SECRET_NAMES},
+        registration=_kept(answer),
     )
+
+
+def _kept(answer: dict[str, Json]) -> Json:
+    """What of an answer is needed later; it may have a megabyte, and keyrings hold little."""
+    scope = answer.get("scope")
+    return {"scope": scope[: 2 * scope_words.LONGEST]} if isinstance(scope, str) else {}
 
 
 def _text(answer: dict[str, Json], name: str) -> str:

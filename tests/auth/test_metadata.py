@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.granting import essence
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata, document
 from mcp_studio.jsontext import Json
 
@@ -178,6 +180,17 @@ def test_endpoints_that_may_not_be_used_are_as_if_missing(name: str, endpoint: J
     if name == "authorization_endpoint":
         with pytest.raises(AuthFailed, match=name):
             found.for_code()
+
+
+def test_what_is_kept_of_metadata_is_small_and_as_good() -> None:
+    """All that a sign-in needs to go on, or to be renewed, after a restart; a keyring has no room for more."""
+    flags = {"authorization_response_iss_parameter_supported": True, "client_id_metadata_document_supported": False}
+    lists = ("token_endpoint_auth_signing_alg_values_supported", "dpop_signing_alg_values_supported")
+    full = issuer(**flags, **{one: ["ES256"] for one in lists}, revocation_endpoint=f"{ISSUER}/revoke")  # type: ignore
+    assert issuer(**essence(full)) == replace(full, raw=essence(full))  # type: ignore[arg-type]
+    large = issuer(x="x" * 500_000, scopes_supported=["s" * 50] * 5_000, grant_types_supported=["g" * 90] * 5_000)
+    assert len(json.dumps(essence(large))) < 20_000
+    assert len(json.dumps(essence(issuer(revocation_endpoint="r" * 500_000)))) < 20_000
 
 
 def test_placeholders_are_as_good_as_nothing() -> None:
