@@ -18,6 +18,7 @@ from typing import NamedTuple
 from mcp_studio.redact_http import Sessions, clean_body, clean_header, clean_url
 from mcp_studio.secret_forms import MARK as MARK
 from mcp_studio.secret_forms import SHORTEST, forms
+from mcp_studio.secret_names import is_secret_name
 
 _MARK = MARK.encode()
 _SLICE = 1 << 20
@@ -28,28 +29,6 @@ _BEHIND = 16
 """How far an anchor looks back."""
 
 Headers = Iterable[tuple[str, str]]
-
-_ENDINGS = (
-    "password passwd passphrase secret secrets token apikey accesskey privatekey secretkey signingkey encryptionkey "
-    "authkey credential credentials authorization cookie codeverifier clientassertion"
-).split()
-_HARMLESS = re.compile(
-    r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop|bos|eos|pad|unk|mask)token$"
-)
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a variable, header, key or field of this name usually holds a secret."""
-    plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    return plain.endswith(tuple(_ENDINGS)) and not _HARMLESS.search(plain)
-
-
-def is_reference(text: str) -> bool:
-    """Whether a text only says where a secret is kept, such as `${TOKEN}` or `Bearer ${keyring:x}`; it need not be
-    typed to its end. With a default it may be a secret itself.
-    """
-    return re.fullmatch(r"(?:[A-Za-z]+ )?\$\{(?:[A-Za-z]+:)?(?:\w[\w .-]*)?\}?", text) is not None
-
 
 _ANCHOR = re.compile(
     rb"k(?:(?<!progresstok)en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"

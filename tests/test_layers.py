@@ -21,8 +21,8 @@ from tests.support import ROOT
 PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
-    "config schema protocol errors signal paths jsontext safetext redact redact_http secret_forms record limits atomic"
-    " browser urls vault",
+    "config schema protocol errors signal paths jsontext safetext redact redact_http secret_forms secret_names record"
+    " limits atomic browser urls vault",
     "transport auth",
     "session catalog trace",
     "call search",

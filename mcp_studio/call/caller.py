@@ -18,7 +18,8 @@ from mcp_studio.call.structured import structured_problems
 from mcp_studio.call.tasked import TaskCalls
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.model import PolicyRule, Timeouts
+from mcp_studio.config.model import Timeouts
+from mcp_studio.config.rules import PolicyRule
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ToolView

@@ -11,7 +11,7 @@ from mcp_studio.atomic import write_atomically
 from mcp_studio.call.private import Keeper
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
-from mcp_studio.redact import is_secret_name
+from mcp_studio.secret_names import is_secret_name
 
 _FORMAT = 1
 _DELAY = 0.5

@@ -14,7 +14,7 @@ from mcp_studio.call.past import OUTCOMES, Past, said_of
 from mcp_studio.call.policy import Origin, judge
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.model import PolicyRule
+from mcp_studio.config.rules import PolicyRule
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe

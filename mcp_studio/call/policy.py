@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.model import PolicyRule, Verdict
+from mcp_studio.config.rules import PolicyRule, Verdict
 from mcp_studio.protocol.views import ToolView
 
 Origin = Literal["person", "program"]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.redact import is_secret_name
 from mcp_studio.schema.place import Path, pointer
+from mcp_studio.secret_names import is_secret_name
 
 
 class Keeper(NamedTuple):

@@ -21,7 +21,7 @@ from mcp_studio.config.target import REMOTE, from_command, from_url
 from mcp_studio.errors import ConfigError, Unreachable, UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import LOG_LEVELS
-from mcp_studio.redact import is_reference
+from mcp_studio.secret_names import is_reference
 from mcp_studio.transport.environment import child_environment
 from mcp_studio.transport.guard_start import process as guard
 from mcp_studio.vault.keyring import session

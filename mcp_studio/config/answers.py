@@ -21,7 +21,8 @@ from typing import Any, Literal, get_args
 
 from mcp_studio.atomic import write_atomically
 from mcp_studio.config.bending import json_problem
-from mcp_studio.config.model import AnswerRule, Problem, RuleAction, RuleKind
+from mcp_studio.config.model import Problem
+from mcp_studio.config.rules import AnswerRule, RuleAction, RuleKind
 from mcp_studio.config.table import Table, kind_of
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads

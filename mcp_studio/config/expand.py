@@ -26,7 +26,7 @@ from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import home
-from mcp_studio.redact import is_secret_name
+from mcp_studio.secret_names import is_secret_name
 from mcp_studio.vault.keyring import lookup
 
 Lookup = Callable[[str], str]

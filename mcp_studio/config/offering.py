@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.places import texts, with_texts
-from mcp_studio.redact import MARK, Redactor, is_secret_name
+from mcp_studio.redact import MARK, Redactor
+from mcp_studio.secret_names import is_secret_name
 
 SCHEMED = re.compile(r"([A-Za-z][\w-]{0,30}) +(\S.*)", re.DOTALL)
 """A credential after the name of its scheme, such as `Bearer abc` (RFC 9110 11.4)."""

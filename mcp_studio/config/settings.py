@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeVar, get_args
 
 from mcp_studio.config.answers import read_answers
 from mcp_studio.config.auth import is_metadata_url
-from mcp_studio.config.model import Cjk, Keeping, PolicyRule, Problem, Settings, Verdict
+from mcp_studio.config.model import Cjk, Keeping, Problem, Settings
+from mcp_studio.config.rules import PolicyRule, Verdict
 from mcp_studio.config.table import LONGEST, Table, kind_of
 from mcp_studio.limits import Limits
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from mcp_studio.jsontext import Json
-from mcp_studio.redact import is_secret_name
 from mcp_studio.schema.field import Flag, Number, Text
 from mcp_studio.schema.kinds import Schema, amount, count
 from mcp_studio.schema.shape import span
+from mcp_studio.secret_names import is_secret_name
 
 _SECRET = re.compile(
     r"passw(or)?d|passphrase|secret|credential|private_?key|api_?key|access_?key|(?<!page)(?<!next)(?<!page_)(?<!next_)token$",

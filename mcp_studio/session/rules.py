@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from mcp_studio.config.model import AnswerRule
+from mcp_studio.config.rules import AnswerRule
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.session import late
 from mcp_studio.session.inbox import OURS, Answer, InputRequest

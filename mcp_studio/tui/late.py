@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from mcp_studio.catalog.listing import Entry
     from mcp_studio.catalog.ref import EntryKind, Ref
-    from mcp_studio.config.model import AnswerRule, ServerConfig, Untrusted
+    from mcp_studio.config.model import ServerConfig, Untrusted
+    from mcp_studio.config.rules import AnswerRule
     from mcp_studio.errors import StudioError
     from mcp_studio.jsontext import Json
     from mcp_studio.schema.examples import Example

@@ -23,7 +23,8 @@ from mcp_studio.call.outcome import Cancelled, Lost, TimedOut
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import KINDS, Ref
 from mcp_studio.catalog.skills import Skill
-from mcp_studio.config.model import AnswerRule, Config, ServerConfig, Settings
+from mcp_studio.config.model import Config, ServerConfig, Settings
+from mcp_studio.config.rules import AnswerRule
 from mcp_studio.errors import StudioError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import HANDSHAKE_VERSIONS

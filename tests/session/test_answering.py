@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from mcp_studio.call.outcome import Rejected
-from mcp_studio.config.model import AnswerRule, Root, Settings
+from mcp_studio.config.model import Root, Settings
+from mcp_studio.config.rules import AnswerRule
 from mcp_studio.limits import Limits
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.rules import message_result
