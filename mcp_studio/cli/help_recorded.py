@@ -5,8 +5,11 @@ from __future__ import annotations
 
 def usage(targets: str, options: str, codes: str, answers: str) -> dict[str, str]:
     """Verb -> its help; the arguments are paragraphs that verbs have in common."""
-    return {
-        "replay": f"""\
+    return {"replay": _replay(targets, options, answers), "trace": _trace(codes), "mock": _mock(codes)}
+
+
+def _replay(targets: str, options: str, answers: str) -> str:
+    return f"""\
 mcp-studio replay SESSION|FILE [QUERY] [options] [-- COMMAND ARGS…]
 
 Sends what was recorded once more, in its order, and compares the answers: tool calls, reads, prompts, completions and
@@ -24,8 +27,11 @@ of a session's name (`mcp-studio trace` lists them), FILE a bundle or JSONL file
 {targets}
 {options}
 Exit codes: 0 all the same, 1 something differs, failed or could not be sent; 2 to 130 as everywhere.
-""",
-        "trace": f"""\
+"""
+
+
+def _trace(codes: str) -> str:
+    return f"""\
 mcp-studio trace [options]                          sessions that were recorded, the newest first
 mcp-studio trace SESSION [QUERY…] [options]         what is in one, or what of it QUERY asks for
 
@@ -48,8 +54,11 @@ to, and nothing started.
   --config FILE        also what is secret there is left out of what goes out (may be repeated)
   --json, --quiet      as everywhere
 
-{codes}""",
-        "mock": f"""\
+{codes}"""
+
+
+def _mock(codes: str) -> str:
+    return f"""\
 mcp-studio mock SESSION|FILE [--server NAME] [options]
 
 A server that answers as the recorded one did: on standard input and output, or over HTTP on loopback. Requests are
@@ -62,5 +71,4 @@ ever. What was never asked is refused, naming the nearest request that was. In a
   --latency HOW        recorded (as long as it took then), none, or milliseconds for each answer; none without it
   --quiet, -q          say nothing on standard error
 
-{codes}""",
-    }
+{codes}"""
