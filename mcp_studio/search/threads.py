@@ -67,7 +67,7 @@ class Lane:
     def _goes_on(self) -> bool:
         try:
             return self._step()
-        except Exception as problem:  # the end of a thread: who waits for what it does would wait in vain
+        except Exception as problem:  # boundary: who waits for what it does would wait in vain
             log.error("%s failed", self._name, exc_info=problem)
             return False
 
@@ -123,7 +123,7 @@ class Desk:
                 continue
             try:
                 future.set_result(work())
-            except BaseException as problem:
+            except BaseException as problem:  # boundary: who asked is told, and the thread goes on
                 future.set_exception(_told(problem))
             del future, work, taken  # or an answer would be held until the next question
 
