@@ -10,10 +10,11 @@ import numpy as np
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search.cjk import MISSING, Segment, dictionary
+from mcp_studio.search.deeds import wanted
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.inverted import Inverted, Weighed
-from mcp_studio.search.method import Answer, Query, Scope, Scored
+from mcp_studio.search.method import LONGEST, Answer, Query, Scope, Scored
 from mcp_studio.search.question import Asked, read
 from mcp_studio.search.slots import Scores
 from mcp_studio.search.stems import stem
@@ -21,6 +22,8 @@ from mcp_studio.search.tokens import words
 
 NAME_SHARE = 0.3
 """What a name adds that the question covers wholly; the best words alone are 1."""
+OTHERWISE = 0.1
+"""The share that is lost by a name that says it does something else: deletes, where the question says to list."""
 PARTS = 0.5
 """What the best sentence of a question counts beside the whole."""
 WHOLE = 4.0
@@ -64,6 +67,8 @@ class Bm25:
         if asked.parts:
             total += PARTS * (self._parts(asked.parts, query.scope, best) - total)
         total += NAME_SHARE * store.covered(_named(asked.whole))
+        if deeds := wanted(query.text[:LONGEST]):
+            total *= 1 - OTHERWISE * store.against(deeds)
         hits, count = store.best(total * found, query.limit)
         return Answer([Scored(ref, score) for ref, score in hits], count, note)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.method import EVERYWHERE, Scope
 from mcp_studio.search.nameshare import NameShare
-from mcp_studio.search.slots import Scores, Slot, Slots
+from mcp_studio.search.slots import Flags, Scores, Slot, Slots
 
 SLICE = 500
 """Words that are tidied up with each change, so that no change is long."""
@@ -179,6 +179,10 @@ class Inverted:
         add where `scores` is above 0.
         """
         return self._names.share(words, self._slots.alive, len(self))
+
+    def against(self, deeds: int) -> Flags:
+        """For each document number whether its name says that it does other things than these; see `search.deeds`."""
+        return self._names.against(deeds)
 
     def best(self, scores: Scores, limit: int) -> tuple[list[tuple[Ref, float]], int]:
         """The documents with the largest scores above 0, equal ones by server, name, kind; and how many there are."""

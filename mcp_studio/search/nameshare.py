@@ -9,6 +9,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from mcp_studio.search.deeds import named
 from mcp_studio.search.slots import Flags, Scores
 
 
@@ -21,12 +22,17 @@ class NameShare:
         self._words: dict[str, int] = {}
         self._word = array("I")
         self._slot = array("I")
+        self._deeds = array("B")
+        """For each number what its name says that it does."""
         self._known: tuple[Scores, Scores] | None = None
 
     def add(self, slot: int, words: Iterable[str]) -> None:
         """Take up the words of one name, each once."""
         known = self._words
-        for word in dict.fromkeys(words):
+        own = dict.fromkeys(words)
+        self._deeds.extend(bytes(max(0, slot + 1 - len(self._deeds))))
+        self._deeds[slot] = named(own)
+        for word in own:
             self._word.append(known.setdefault(word, len(known)))
             self._slot.append(slot)
 
@@ -57,6 +63,11 @@ class NameShare:
         slots = np.frombuffer(self._slot, np.uint32)[rows]
         covered = np.bincount(slots, (weights * wanted)[words], len(alive))
         return np.divide(covered, whole, out=np.zeros(len(alive)), where=whole > 0)
+
+    def against(self, deeds: int) -> Flags:
+        """For each document whether its name says that it does other things, and none of these."""
+        does = np.frombuffer(self._deeds, np.uint8)
+        return (does != 0) & (does & deeds == 0)
 
     def _weights(self, alive: Flags, count: int) -> tuple[Scores, Scores]:
         """The weight of each word, and of each name as a whole."""
