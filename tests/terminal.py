@@ -16,6 +16,7 @@ import subprocess
 import termios
 import time
 from dataclasses import dataclass, field
+from glob import glob
 
 import pyte
 
@@ -83,6 +84,20 @@ class Terminal:
             if question.search(data):
                 os.write(self.fd, answer)
         return bool(data)
+
+    def busy(self) -> bool:
+        """Whether the program, or one that it has started, runs or waits for a processor: on Linux alone."""
+        pids = [self.process.pid]
+        for pid in pids:
+            for thread in glob(f"/proc/{pid}/task/*"):
+                try:
+                    with open(f"{thread}/stat") as stat, open(f"{thread}/children") as children:
+                        if stat.read().rsplit(")", 1)[1].split()[0] in "RD":
+                            return True
+                        pids += map(int, children.read().split())
+                except OSError:
+                    continue  # it has ended
+        return False
 
     def until(self, pattern: str, limit: float = 20) -> None:
         """Read until the plain text of all output holds a pattern, then until it is quiet for a moment."""

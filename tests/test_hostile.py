@@ -46,7 +46,7 @@ def turn(walker: Walker, key: str, wanted: str) -> None:
         end = time.monotonic() + 10
         while not re.search(wanted, walker.text()):
             # It shows another tab, and has had nothing to add to it for a while.
-            if time.monotonic() > end or (not walker.pump(1) and walker.text() != before):
+            if time.monotonic() > end or (not walker.pump(1) and walker.text() != before and not walker.busy()):
                 break
         else:
             return

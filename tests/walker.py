@@ -101,10 +101,11 @@ class Walker(Terminal):
         return came
 
     def drain(self, quiet: float = 0.01) -> None:
-        """Read until nothing comes for a moment, but not for long."""
-        end = time.monotonic() + 0.3
-        while self.pump(quiet) and time.monotonic() < end:
-            pass
+        """Read until nothing comes for a moment, and nothing can come: not for long where something always moves."""
+        began, still = time.monotonic(), 0
+        while still < 2:
+            moves, took = self.pump(quiet), time.monotonic() - began
+            still = 0 if (moves and took < 0.3) or (took < 3 and self.busy()) else still + 1
 
     def paste(self, text: str, *patterns: str) -> None:
         """Paste text as terminals do; then wait for patterns."""
@@ -130,9 +131,9 @@ class Walker(Terminal):
         for name in keys.split(" "):
             self.press(key(name))
             # A person sees what a key did before pressing the next.
-            if self.pump(0.15):
-                # A lone Esc is one only when nothing follows it at once.
-                self.drain(0.05 if name == "esc" else 0.01)
+            self.pump(0.15)
+            # A lone Esc is one only when nothing follows it at once.
+            self.drain(0.05 if name == "esc" else 0.01)
         if gone:
             self.shows(gone, gone=True, limit=limit)
         self.shows(*patterns, limit=limit)
