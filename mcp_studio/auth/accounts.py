@@ -58,7 +58,7 @@ class Accounts:
         # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
         self._held: dict[Auth, GrantStore] = {}
         self._trusted = Trusted(self._state / FILE)
-        self.stays = False
+        self.stays = True
         """Whether what cannot be kept is used until this process ends, rather than refused."""
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
@@ -128,7 +128,8 @@ class Accounts:
 
         async def stored(grant: Grant) -> Account:
             holder = self._holder(config)
-            holder.put(grant, unsaved=self.stays and not holder.stamped(grant))
+            lost = self.stays and not holder.stamped(grant)
+            holder.put(grant, f"The token of {config.name} could not be kept." if lost else "")
             return await self._account(config, grant)
 
         means = Means(
@@ -236,6 +237,11 @@ class Accounts:
             if client and issuer:
                 await store.remove_client(issuer, holder.account)
 
+    @property
+    def unkept(self) -> tuple[str, ...]:
+        """What is lost when this process ends, as it could not be kept: sentences."""
+        return tuple(holder.unkept for holder in self._holders.values() if holder.unkept)
+
     async def settle(self, seconds: float) -> None:
         """Wait for tokens that are being renewed, at the end of a studio."""
         await asyncio.gather(*(holder.settle(seconds) for holder in self._holders.values()))
@@ -277,7 +283,7 @@ class Accounts:
             obtained=grant.obtained,
             expires=grant.expires,
             refreshable=bool(grant.refresh_token),
-            kept=MemoryVault.place if self._holder(config).unsaved else await self._store(config).place(),
+            kept=MemoryVault.place if self._holder(config).unkept else await self._store(config).place(),
             client_id=grant.client.client_id,
             client_how=grant.client.how,
             token_type=grant.token_type,

@@ -46,6 +46,7 @@ async def keep(means: Means, grant: Grant) -> str:
         await means.store.save(grant, means.config.name)
     except VaultRefused as problem:
         if not means.stays:
+            problem.message = f"The token that was given is lost, as it cannot be kept: {problem.message}"
             raise
         return f"Not kept, it holds until the studio ends: {problem.message} {problem.hint}".strip()
     return f"In {await means.store.place()}."

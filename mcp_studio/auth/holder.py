@@ -42,7 +42,8 @@ class Holder:
         self._wanted: dict[str, asyncio.Task[Any]] = {}
         """What is under way, by what it is."""
         self._missing = ""
-        self._unsaved = False
+        self.unkept = ""
+        """Why the grant is here alone, in a sentence: it could not be kept; empty where it was."""
 
     @property
     def known(self) -> bool:
@@ -66,14 +67,9 @@ class Holder:
                         self.note(self.store.problem)
         return self.grant
 
-    @property
-    def unsaved(self) -> bool:
-        """Whether the grant is here alone: it could not be kept."""
-        return self._unsaved
-
-    def put(self, grant: Grant | None, *, unsaved: bool = False) -> None:
-        """What signing in brought, or that there is nothing any more; `unsaved`: it could not be kept."""
-        self.grant, self._unsaved = grant, unsaved
+    def put(self, grant: Grant | None, unkept: str = "") -> None:
+        """What signing in brought, or that there is nothing any more."""
+        self.grant, self.unkept = grant, unkept
 
     def renewable(self, grant: Grant) -> bool:
         """Whether there may be another token without a person: by refreshing, or as another process has one. Cheap."""
@@ -157,9 +153,9 @@ class Holder:
         except StudioError as problem:
             self.note(problem.message)
             return self.grant
-        if kept is None and not self._unsaved and not self.store.known(self.resource, self.account):
+        if kept is None and not self.unkept and not self.store.known(self.resource, self.account):
             self.grant = None  # Somebody has signed out, in another process.
-        elif kept is not None and not (self._unsaved and self.grant and kept.obtained < self.grant.obtained):
+        elif kept is not None and not (self.unkept and self.grant and kept.obtained < self.grant.obtained):
             self.grant = kept
         return self.grant
 
@@ -183,8 +179,8 @@ class Holder:
         self.grant = grant
         try:
             await self.store.save(grant, config.name)
-            self._unsaved = False
+            self.unkept = ""
         except (StudioError, OSError) as problem:
-            self._unsaved = True
             said = problem.message if isinstance(problem, StudioError) else str(problem)
-            self.note(f"The renewed token is used, and could not be kept: {said}")
+            self.unkept = f"The renewed token of {config.name} is used, and could not be kept: {said}"
+            self.note(self.unkept)

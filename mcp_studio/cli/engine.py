@@ -55,12 +55,12 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
             if out.log_level:
                 narrate_logs(studio, out)
             if asker is None:
-                return await body(studio)
+                return _told(await body(studio), studio, out)
             asker.redactor = studio.redactor
             for rule in reversed(asker.rules):
                 studio.rules.add(rule)
             async with asker.answering(studio.inbox):
-                return await body(studio)
+                return _told(await body(studio), studio, out)
 
     try:
         with asyncio.Runner() as runner:
@@ -76,6 +76,13 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
 def _end(task: asyncio.Task[int], ended: list[int], code: int) -> None:
     ended.append(code)
     task.cancel()
+
+
+def _told(code: int, studio: Studio, out: Output) -> int:
+    """Say what is lost with us; a renewed token leaves behind one that may be used up."""
+    for words in () if studio.signing.unused else studio.accounts.unkept:
+        out.warn(f"{words} It ends with this command: sign in again, once tokens can be kept.")
+    return code
 
 
 def narrate_logs(studio: Studio, out: Output) -> None:

@@ -83,7 +83,7 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
     out.server = server.name
     accounts, tap = studio.accounts, studio.manager.supervisor(server.name).tap
     opener = Opener(NONE if options.flag("--no-browser") else studio.config.settings.browser)
-    accounts.browser = opener
+    accounts.browser, accounts.stays = opener, False
     await accounts.unlock()  # before a browser, not after it
     if redirect:
         sign_in = accounts.sign_in(server, tap, redirect_url=redirect)

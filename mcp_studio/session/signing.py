@@ -94,9 +94,9 @@ class Signing:
         return self._accounts
 
     @property
-    def _unused(self) -> bool:
+    def unused(self) -> bool:
         """Whether nobody has had to do with sign-ins since the studio began."""
-        return self._other._unused if self._other is not None else self._accounts is None
+        return self._other.unused if self._other is not None else self._accounts is None
 
     def running(self, server: str) -> SignIn | None:
         """The sign-in that is under way."""
@@ -118,7 +118,7 @@ class Signing:
 
         def pointless() -> bool:
             """Nobody has ever signed in here, and the entry has no grant that needs nobody."""
-            return self._unused and config.auth.kind in _PERSONAL and not self._index.exists()
+            return self.unused and config.auth.kind in _PERSONAL and not self._index.exists()
 
         return make(config, limits, tap, Signer(load, pointless, clock), spoken)
 

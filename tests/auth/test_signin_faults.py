@@ -93,8 +93,11 @@ def test_a_vault_that_refuses_to_keep_it_says_so(tmp_path: Path) -> None:
     async def main() -> None:
         async with AuthServer() as world:
             desk = Desk(tmp_path, Full())
+            desk.accounts.stays = False
             sign_in = await desk.done(server(world.url))
-            assert sign_in.state == "failed" and sign_in.steps[5].detail == "The keyring is full."
+            assert sign_in.state == "failed" and sign_in.steps[5].detail.endswith(
+                "lost, as it cannot be kept: The keyring is full."
+            )
             assert await desk.accounts.account(server(world.url)) is None
 
             # Where it is used in this process it is not thrown away.
@@ -109,6 +112,7 @@ def test_a_vault_that_refuses_to_keep_it_says_so(tmp_path: Path) -> None:
             assert await desk.accounts.refresh(server(world.url), desk.tap)
             assert await desk.accounts.token(server(world.url)) != token
             assert await desk.accounts.accounts() == []
+            assert ["could not be kept: The keyring is full." in one for one in desk.accounts.unkept] == [True]
             assert "revoked" in await desk.accounts.sign_out(server(world.url), desk.tap)
             assert await desk.accounts.account(server(world.url)) is None
 

@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from mcp_studio.auth.store import GrantStore
 from mcp_studio.cli import main
 from mcp_studio.paths import Paths
+from mcp_studio.vault.base import VaultRefused
 from mcp_studio.vault.choose import forget_memory
+from mcp_studio.vault.file import FileVault
 from tests.cli.kit import Done, ends_at
 from tests.servers import auth_manners_wire as wire
 from tests.servers.auth_options import Manner
@@ -201,6 +204,27 @@ def test_what_is_kept_in_memory_is_said_to_end(world: World, cli: Cli) -> None:
     forget_memory()
     refused = cli("auth", "login", "mine")
     assert refused.code != 0 and "memory" in refused.err and refused.out == "", "nothing can be finished later"
+
+
+def test_a_token_that_cannot_be_kept_is_used_and_said_to_be_lost(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(self: FileVault, name: str, value: str) -> None:
+        raise VaultRefused("The disk is full.")
+
+    with threaded(rotate=False) as world:
+        configured(world, BROWSER)
+        cli("auth", "login", "mine")
+        monkeypatch.setattr(FileVault, "set", refuses)
+        world.expire()
+        called = cli("call", "mine.whoami")
+        assert called.code == 0 and "could not be kept: The disk is full. It ends with this command" in called.err
+        renewed = cli("auth", "refresh", "mine")
+        assert renewed.code == 1 and "could not be kept" in renewed.err and "auth login mine" in renewed.err
+        # Named by hand, so that nothing has to be kept before the token.
+        known = next(iter(world.issuer.clients))
+        monkeypatch.setattr(GrantStore, "_try", lambda _: None)
+        again = cli("auth", "login", "mine", "--client-id", known)
+        assert again.code == 2 and "is lost, as it cannot be kept: The disk is full." in again.err
+        assert not any(secrets_in(world, done) for done in (called, renewed, again))
 
 
 def test_a_client_that_has_to_be_named_is_asked_for_by_its_option(cli: Cli) -> None:

@@ -92,6 +92,8 @@ def _print_token(token: str, account: Account, options: Options, out: Output) ->
 def _refresh(config: Config, words: list[str], options: Options, out: Output) -> int:
     async def refresh(studio: Studio, server: ServerConfig) -> Json:
         account = await studio.accounts.refresh(server, studio.manager.supervisor(server.name).tap)
+        if lost := studio.accounts.unkept:
+            raise StudioError(lost[0], hint=f"It ends with this command; sign in again: {login_command(server)}")
         out.note(f"renewed: {signed_in.phrase(signed_in.validity(account))}")
         return signed_in.facts(account)
 

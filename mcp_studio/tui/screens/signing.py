@@ -148,7 +148,6 @@ class Signing:
         Raises:
             StudioError: it cannot begin.
         """
-        self.accounts.stays = True
         if request is not None and request.sign_in is not None:
             run = request.sign_in(step_by_step=step_by_step)
         else:
