@@ -100,7 +100,7 @@ class Answering:
 
         served = auto.search(query, ask, meaning=meant, strength=strength)
         answer = served.answer
-        lacks = meaning.note() if wanted and (query.typing or len(answer.hits) < _FEW) else ""
+        lacks = meaning.note() if wanted and (query.typing or answer.total < _FEW) else ""
         return served._replace(answer=answer._replace(note=f"{lacks} {answer.note}".strip()))
 
     def _ask(self, intake: Intake, query: Query) -> Answer:

@@ -92,7 +92,7 @@ async def _nothing(studio: Studio, plan: Plan, method: str, kinds: Sequence[Entr
         if near.hits:
             return StudioError(said, hint=f"Near it: {', '.join(str(hit.ref) for hit in near.hits)}")
         return StudioError(said, hint="--method auto looks for names and words, and for names that are similar.")
-    others = {info.name: info for info in studio.index.methods}
+    others = {info.name: info for info in await asyncio.to_thread(studio.index.all_methods)}
     if method == "auto" and (meaning := others.get("semantic")) is not None:
         fine = "--method semantic finds what means the same without a common word."
         missing = "" if meaning.why_not in said else meaning.why_not
