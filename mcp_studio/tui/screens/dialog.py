@@ -22,6 +22,7 @@ from mcp_studio.tui import late
 from mcp_studio.tui.actions import Scope, scoped, spell
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.form_keys import SHORT
+from mcp_studio.tui.painter import Painted
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
@@ -53,7 +54,7 @@ class Box(ScrollableContainer, can_focus=False):
             self.refresh(Region(0, self.content_size.height, *self.content_size._replace(height=1)))
 
 
-class Dialog(ModalScreen[T]):
+class Dialog(Painted[T], ModalScreen[T]):
     """A modal question or view.
 
     A subclass names its `scope` in the class statement, gives `heading` and `body`, and dismisses itself.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from textual.reactive import Reactive
-from textual.screen import Screen
 from textual.widget import Widget
 
+from mcp_studio.tui.painter import Painted
 
-class Frame(Screen[None]):
+
+class Frame(Painted[None]):
     """A screen that the focus crosses often, as from row to row of a form."""
 
     # Textual draws the whole screen anew for every change of this, though widgets see to their own looks.

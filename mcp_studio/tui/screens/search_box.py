@@ -108,15 +108,15 @@ class SearchBox(Dialog[Chosen], scope="search"):
         return self._input.region.x - self._line.region.x + max(0, before)
 
     @property
-    def _drawn(self) -> bool:
-        """Whether there is something to draw on: a dialog that is being left has lost its parts before itself."""
-        return self.is_attached and bool(self.query("#box"))
+    def _box(self) -> Box | None:
+        """What there is to draw on: a dialog that is being left has lost its parts before itself."""
+        return next((child for child in self.children if isinstance(child, Box)), None) if self.is_attached else None
 
     def _draw_rest(self) -> None:
-        if not self._drawn:
+        box, index = self._box, self._asker.index
+        if box is None:
             return
         self._draw_preview()
-        box, index = self.query_one("#box", Box), self._asker.index
         self._status = search_words.status(self._answer)
         self._room = box.outer_size.width - 2 * _EDGE - cell_len(self._status) - 2
         keys = self.keys_line()
@@ -131,10 +131,11 @@ class SearchBox(Dialog[Chosen], scope="search"):
         self._note.update(Content(note), layout=False)
 
     def _draw_preview(self) -> None:
-        hit = self._hits.hit
-        if hit is not self._previewed:
-            self._previewed = hit
+        hit, before = self._hits.hit, self._previewed
+        shown = None if before is None else (before.ref, before.reasons, id(before.entry))
+        if shown is None or hit is None or shown != (hit.ref, hit.reasons, id(hit.entry)):
             self._preview.update(preview(hit), layout=False)
+        self._previewed = hit
 
     def keys_line(self) -> Content:
         """As many keys as fit beside what was found."""

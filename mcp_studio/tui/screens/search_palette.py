@@ -85,7 +85,7 @@ class SearchPalette(SearchBox):
 
     def show(self, answer: Answer) -> None:
         """Show what was found, or what is wrong with the question."""
-        if not self._drawn:
+        if self._box is None:
             return
         before, self._answer = self._answer, answer
         if before is None or before.question != answer.question:
@@ -96,8 +96,9 @@ class SearchPalette(SearchBox):
             self._hits.show_stale(True)
         elif found is not None:
             self._hits.show_stale(False)
-            if not answer.again or before is None or before.found is None or before.found.hits != found.hits:
+            if not found.hits:
                 self._hits.empty = search_words.nothing(self._studio, found, answer.question, self._app.spell)
+            if not answer.again or before is None or before.found is None or before.found.hits != found.hits:
                 self._put(found, answer)
             # An empty question needs no method, and does not know what those still have to take up.
             self._kept.complete |= bool(answer.question.text.strip()) and not found.pending
@@ -108,7 +109,7 @@ class SearchPalette(SearchBox):
     def _do_then(self) -> None:
         """Do what was pressed before there was an answer, once there is one, and all is taken up."""
         answer, late = self._answer, time.monotonic() >= self._until
-        if not (self._then and self._drawn and answer is not None and answer.question == self._question):
+        if not (self._then and self._box and answer is not None and answer.question == self._question):
             return
         if late or answer.found is None or not answer.found.pending:
             then, self._then = self._then, ""
@@ -126,7 +127,8 @@ class SearchPalette(SearchBox):
         """List what was found. Where more has come in meanwhile, the cursor stays on its row, and that in sight."""
         rows, at_best = rows_of(found.hits, answer.question.text), self._hits.at_best
         # What comes in when the index is made is no news: until it is complete the best hit is what matters.
-        self._hits.set_rows(rows, keep=answer.again and not (at_best and not self._kept.complete))
+        keep = answer.again and not (at_best and not self._kept.complete)
+        self._hits.set_rows(rows, keep=keep, redraw=answer.again)
         if answer.again and at_best:
             self._hits.scroll_rows(0)
             self._hits.show_cursor()

@@ -65,7 +65,15 @@ class HitList(VirtualList[Row]):
         """Draw the rows dimmed, or no longer."""
         if stale != self.stale:
             self.stale = stale
-            self.redraw()
+            self.refresh()
+
+    def row_version(self, index: int) -> Hashable:
+        """What of a hit is drawn, so that those which are found for the next letter too are as they were."""
+        hit, heading = self._rows[index]
+        if hit is None:
+            return heading, self.stale
+        why = tuple([(reason.field, reason.words) for reason in hit.reasons])
+        return hit.ref, id(hit.entry), hit.used, why, self.stale
 
     def _draw_hit(self, row: Row, width: int, selected: bool) -> Line:
         mark: Piece = (glyphs().mark if selected else " ", "accent")

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.cache import LRUCache
-from textual.geometry import Region, Size
+from textual.geometry import Region, Size, Spacing
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -19,6 +19,7 @@ from textual.widget import Widget
 from mcp_studio.safetext import safe
 from mcp_studio.tui.views.line import Line
 
+_NO_GUTTER = Spacing()
 _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
 
@@ -99,8 +100,9 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     @empty.setter
     def empty(self, text: str) -> None:
-        self._empty = text
-        self.redraw()
+        if text != self._empty:
+            self._empty = text
+            self.redraw()
 
     @property
     def top(self) -> int:
@@ -175,9 +177,18 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     # Drawing
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of a part of the widget."""
+        """The lines of a part of the widget. A row that was drawn before is as it went to the terminal then."""
         self._width, self._whole = self.row_width, self.size.width
-        return super().render_lines(crop)
+        if self.styles.gutter != _NO_GUTTER or self.opacity != 1:
+            return super().render_lines(crop)
+        ground, filters, base = self.background_colors[1], self.get_line_filters(), self.look("")
+        strips: list[Strip] = []
+        for y in crop.line_range:
+            strip = self.render_line(y).adjust_cell_length(self._whole, base)
+            for each in filters:
+                strip = strip.apply_filter(each, ground)
+            strips.append(strip.crop(*crop.column_span))
+        return strips
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen: the row that is there now."""

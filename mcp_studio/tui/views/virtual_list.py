@@ -85,10 +85,11 @@ class VirtualList(VirtualView, Generic[T]):
         """How many rows there are now."""
         return len(self._rows)
 
-    def set_rows(self, rows: Sequence[T], *, keep: bool = True) -> None:
+    def set_rows(self, rows: Sequence[T], *, keep: bool = True, redraw: bool = True) -> None:
         """Show other rows. The cursor stays on the row with the same key if it is still there, or goes to its place.
 
-        Without `keep` it goes to the first row, as after typing a filter.
+        Without `keep` it goes to the first row, as after typing a filter. Without `redraw` a row whose `row_version`
+        was drawn before looks as it did then.
         """
         before = None if self.row is None else self._identity(self.row)
         cursor = self._place_of(rows, before) if keep else 0
@@ -96,7 +97,7 @@ class VirtualList(VirtualView, Generic[T]):
         cursor = self._nearest(min(cursor, len(rows) - 1), -1)
         # Scrolled by as much as the row moved, so that it stays where the eye is.
         top = self.top + cursor - self.cursor if keep else 0
-        self.rows_changed(top, cursor=cursor)
+        self.rows_changed(top, cursor=cursor, redraw=redraw)
         self.show_cursor()
         if (None if self.row is None else self._identity(self.row)) != before:
             self.row_highlighted(self.cursor)

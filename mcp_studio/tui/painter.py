@@ -1,0 +1,56 @@
+"""What a screen draws when a little of it has changed: only the widgets that are seen there, and only those lines.
+
+Textual renders all widgets of the rectangle around everything that has changed, also those behind others: for a letter
+in a dialog its whole frame and the screen below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from textual._compositor import ChopsUpdate, Compositor
+from textual.geometry import Region
+from textual.screen import Screen
+from textual.strip import Strip
+
+T = TypeVar("T")
+
+
+class Painter(Compositor):
+    """A compositor that leaves out what is not seen in what has changed."""
+
+    _changed: tuple[Region, ...] = ()
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """Draw what has changed."""
+        self._changed = tuple(self._dirty_regions)
+        try:
+            return super().render_partial_update()
+        finally:
+            self._changed = ()
+
+    def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        if not self._changed:
+            yield from super()._get_renders(crop)
+            return
+        wanted = list(self._changed)
+        for widget, (region, clip) in self.visible_widgets.items():  # the foremost come first
+            seen = region.intersection(clip)
+            parts = [part for one in wanted if (part := seen.intersection(one))]
+            if not parts:
+                continue
+            first, last = min(part.y for part in parts), max(part.bottom for part in parts)
+            lines = Region(seen.x, first, seen.width, last - first)
+            yield region, lines, widget.render_lines(lines.translate(-region.offset))
+            wanted = [one for one in wanted if not seen.contains_region(one)]
+            if not wanted:
+                return
+
+
+class Painted(Screen[T]):
+    """A screen that draws so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = Painter()

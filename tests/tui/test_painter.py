@@ -1,0 +1,73 @@
+"""What is drawn when a little has changed: what is seen there, and nothing else."""
+
+from __future__ import annotations
+
+from textual.app import App, ComposeResult
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from mcp_studio.tui.painter import Painted
+from tests.support import run
+
+
+class Patch(Widget):
+    """Lines of one letter, and how many of them were asked for."""
+
+    def __init__(self, letter: str) -> None:
+        super().__init__(id=letter)
+        self.asked: list[int] = []
+
+    def render(self) -> str:
+        return "\n".join([str(self.id) * 40] * 10)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.asked += crop.line_range
+        return super().render_lines(crop)
+
+
+class Sheet(Painted[None]):
+    """`b` stands above the middle of `a`, and `c` beside both."""
+
+    CSS = """
+    Sheet { layout: horizontal; layers: low high; }
+    Patch { width: 20; height: 8; layer: low; }
+    #b { layer: high; width: 6; height: 3; offset: 4 2; position: absolute; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield from (Patch("a"), Patch("c"), Patch("b"))
+
+
+class Sheets(App[None]):
+    def on_mount(self) -> None:
+        self.push_screen(Sheet())
+
+
+def test_a_part_that_is_drawn_again_looks_as_in_the_whole_and_what_is_not_seen_in_it_is_left_alone() -> None:
+    async def go() -> None:
+        app = Sheets()
+        async with app.run_test(size=(50, 12)) as pilot:
+            await pilot.pause()
+            sheet, patches = app.screen, list(app.screen.query(Patch))
+            assert isinstance(sheet, Sheet)
+            for changed, region, drawn in (
+                ("a", Region(0, 1, 20, 4), {"a": [1, 2, 3, 4], "b": [0, 1, 2]}),
+                ("b", Region(0, 1, 6, 1), {"b": [1]}),
+                ("c", Region(0, 7, 20, 1), {"c": [7]}),
+            ):
+                for patch in patches:
+                    patch.asked.clear()
+                widget = app.screen.query_one(f"#{changed}", Patch)
+                widget.refresh(region)
+                sheet._compositor.update_widgets({widget})
+                update = sheet._compositor.render_partial_update()
+                assert {patch.id: patch.asked for patch in patches if patch.asked} == drawn
+                assert update is not None
+                whole = [strip.text for strip in sheet._compositor.render_strips()]
+                for y, x1, x2 in update.spans:
+                    cells = {x: strip.text for x, strip in update.chops[y].items() if strip is not None}
+                    seen = "".join(text for x, text in sorted(cells.items()) if x1 <= x < x2)
+                    assert seen == whole[y][x1:x2]
+
+    run(go())
