@@ -246,7 +246,8 @@ def _why(header: str) -> str:
     found = Challenge.find(header)
     words = [found.error[:80]] if found.error else []
     words += [said(found.error_description)] if found.error_description else []
-    return f": {', '.join(words)}." if words else "."
+    ends = words[-1].endswith(('."', '!"', '?"')) if words else False  # a quoted sentence has its full stop
+    return f": {', '.join(words)}{'' if ends else '.'}" if words else "."
 
 
 def _about_tokens(header: str) -> bool:

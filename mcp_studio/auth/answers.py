@@ -164,7 +164,7 @@ def _refused(status: int, answer: dict[str, Json], who: str, secrets: Iterable[s
     odd = "" if status >= 400 else f" With an error the status has to be 400, and not {status}."
     return AuthFailed(
         f"{who} refused with {code} (status {status}){words}.",
-        hint=(_HINTS.get(code, "") + more + odd).strip(),
+        hint=(_HINTS.get(code, "Try again later." * (status == 429 or status >= 500)) + more + odd).strip(),
         error=code,
         status=status,
     )

@@ -175,6 +175,7 @@ def test_tokens_within_an_error_are_not_shown() -> None:
         (200, b"", "nothing"),
         (502, b"Bad Gateway", r"failed \(status 502"),
         (429, b"", "fewer requests"),
+        (429, b'{"error": "slow_down"}', "slow_down"),
         (404, b"not found", r"is none \(status 404"),
         (200, b"access_token=x&token_type=bearer", "no JSON"),
         (200, b'"text"', "a string"),
