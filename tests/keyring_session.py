@@ -25,7 +25,7 @@ import pytest
 
 PASSWORD = "the password of a test's keyring"
 WRAPPER = "MCP_STUDIO_KEYRING"
-_PATIENCE = 20.0
+_PATIENCE = 60.0
 _INTERNAL = "org.gnome.keyring.InternalUnsupportedGuiltRiddenInterface"
 _LOGIN = "/org/freedesktop/secrets/collection/login"
 """The collection that `--unlock` makes, the default one."""

@@ -62,7 +62,7 @@ class Person:
         return self.result("call", "notes.whoami")["content"][0]["text"]
 
 
-def wait_for(true: Callable[[], object], timeout: float = 20) -> None:
+def wait_for(true: Callable[[], object], timeout: float = 60) -> None:
     """Wait for a fact, in a test without a loop."""
     end = time.monotonic() + timeout
     while not true():

@@ -80,7 +80,7 @@ class Visitor:
             self.ended_at.append((url, status, body))
 
 
-async def until(sign_in: SignIn, *states: str, timeout: float = 20) -> SignIn:
+async def until(sign_in: SignIn, *states: str, timeout: float = 60) -> SignIn:
     """Wait until a sign-in is in one of these states, or over."""
     changed = asyncio.Event()
     disconnect = sign_in.changed.connect(lambda _: changed.set())

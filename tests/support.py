@@ -27,7 +27,7 @@ FORKED = ("sdk_everything", "sdk_cached", "ws_sdk")
 """Servers that it starts. `http_sdk` is killed by tests, and has to be gone in the same moment."""
 
 
-def run(coro: Coroutine[Any, Any, T], timeout: float = 40) -> T:
+def run(coro: Coroutine[Any, Any, T], timeout: float = 120) -> T:
     """Run a coroutine in a fresh event loop; fails with TimeoutError after `timeout` seconds.
 
     Bounds of tests are for what hangs: a machine that is busy with something else may take ten times as long.
@@ -40,7 +40,7 @@ def run(coro: Coroutine[Any, Any, T], timeout: float = 40) -> T:
     return asyncio.run(bounded())
 
 
-async def wait_until(predicate: Callable[[], object], timeout: float = 20, what: str = "") -> None:
+async def wait_until(predicate: Callable[[], object], timeout: float = 60, what: str = "") -> None:
     """Wait, letting other tasks run, until `predicate()` is true; fails with a sentence after `timeout` seconds."""
     end = time.monotonic() + timeout
     while not predicate():

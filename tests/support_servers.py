@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tests.support import ROOT, python_server
 
-START_LIMIT = 20.0
+START_LIMIT = 60.0
 """Seconds in which a server must say where it listens. Importing the SDK takes half a second on an idle machine."""
 
 
@@ -41,10 +41,10 @@ def running(argv: list[str], env: dict[str, str] | None = None) -> Iterator[Http
     finally:
         process.terminate()
         try:
-            process.wait(5)
+            process.wait(20)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(5)
+            process.wait(20)
         assert process.stdout is not None
         process.stdout.close()
 

@@ -99,7 +99,7 @@ class Terminal:
                     continue  # it has ended
         return False
 
-    def until(self, pattern: str, limit: float = 20) -> None:
+    def until(self, pattern: str, limit: float = 60) -> None:
         """Read until the plain text of all output holds a pattern, then until it is quiet for a moment."""
         end = time.perf_counter() + limit
         wanted = re.compile(pattern)

@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 def ask(url: str, method: str = "GET", body: str = "", **headers: str) -> Answer:
     """One HTTP request, nothing followed."""
     at = urlsplit(url)
-    line = HTTPConnection(at.netloc, timeout=5)
+    line = HTTPConnection(at.netloc, timeout=60)
     try:
         kind = {"Content-Type": "application/json" if body.startswith("{") else "application/x-www-form-urlencoded"}
         line.request(method, f"{at.path}?{at.query}", body or None, {**(kind if body else {}), **headers})

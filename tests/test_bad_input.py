@@ -22,7 +22,7 @@ SERVER = ("--", PYTHON, RAW)
 
 def run(*argv: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of the program."""
-    done = subprocess.run([*STUDIO, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    done = subprocess.run([*STUDIO, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout, done.stderr
 

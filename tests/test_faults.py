@@ -22,7 +22,7 @@ PATIENT = Timeouts(connect=30, idle=20, total=40)
 """What is no matter of deadlines has time, also on a busy machine."""
 
 
-def on(fault: str, act: Callable[[Studio], Awaitable[None]], *options: str, timeout: float = 60, **more: Any) -> None:
+def on(fault: str, act: Callable[[Studio], Awaitable[None]], *options: str, timeout: float = 120, **more: Any) -> None:
     """Run `act` in a studio whose only server has a fault."""
 
     async def go() -> None:
@@ -278,7 +278,7 @@ def test_checking_against_evil_schemas_ends_and_says_that_it_is_unchecked() -> N
             await studio.check(entry.view.raw.get("inputSchema"), {"text": "a" * 40 + "!", "name": "a" * 40 + "!"})
             assert time.monotonic() - began < DEFAULT.check_time + 3
 
-    on("evil-schemas", act, timeout=60)
+    on("evil-schemas", act, timeout=120)
 
 
 # ---------------------------------------------------------------------- leaving

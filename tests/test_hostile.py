@@ -295,7 +295,7 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> Generator[list[Future[Wal
 
 @pytest.mark.parametrize("which", range(len(WALKS)), ids=[f"{size[0]}x{size[1]}" for size, _ in WALKS])
 def test_nothing_of_a_hostile_server_acts(walks: list[Future[Walked]], which: int) -> None:
-    walked = walks[which].result(timeout=300)
+    walked = walks[which].result(timeout=900)
     assert live_in(walked.written, clipboard=len(copied(walked.written))) == []
     assert live_in(walked.again) == []
     assert walked.code == 0, "it was left by the quit key and nothing else"

@@ -136,7 +136,7 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> Generator[list[Future[Wal
 
 @pytest.mark.parametrize("which", range(len(WALKS)), ids=[f"{size[0]}x{size[1]}" for size, _ in WALKS])
 def test_nothing_that_a_hostile_server_asks_or_tells_acts(walks: list[Future[Walked]], which: int) -> None:
-    walked = walks[which].result(timeout=300)
+    walked = walks[which].result(timeout=900)
     assert live_in(walked.written, clipboard=len(copied(walked.written))) == []
     assert walked.code == 0, "it was left by the quit key and nothing else"
     assert not walked.opened, "no address was opened without consent"
@@ -156,7 +156,7 @@ def test_nothing_of_it_acts_on_the_command_line(options: tuple[str, ...]) -> Non
 
     def run(verb: str) -> subprocess.CompletedProcess[bytes]:
         argv = [*STUDIO, *verb.split(), *options, "--", *server]
-        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
 
     with ThreadPoolExecutor(3) as pool:
         for (verb, code), done in zip(VERBS.items(), pool.map(run, VERBS), strict=True):

@@ -39,7 +39,7 @@ def test_however_a_server_fails_its_words_are_only_shown(home: Path) -> None:
         servers = entries(server.url)
         file.write_text(json.dumps({"mcpServers": servers}))
         with studio("--config", str(file)) as walker:
-            walker.shows("3/11 servers", "enter Open", limit=30)
+            walker.shows("3/11 servers", "enter Open")
             to(walker, "1")
             seen: set[str] = set()
             for _ in range(60):

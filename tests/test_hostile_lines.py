@@ -55,7 +55,7 @@ def run(verb: str, *options: str, modern: bool, terminal: bool) -> Ended:
     server = python_server("raw_poison", "--plain", *(["--modern"] if modern else []))
     argv = [*STUDIO, *verb.split(), *options, "--", *server]
     if not terminal:
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
         return Ended(done.stdout + done.stderr, done.stdout, done.returncode)
     walker = Walker(argv, 200, 50)
     walker.start()

@@ -202,7 +202,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
 def imported_with(*names: str) -> set[str]:
     """The top-level modules in a fresh process that has imported these modules."""
     code = f"import json, sys\nfor name in {names!r}: __import__(name)\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return {name.split(".")[0] for name in json.loads(done.stdout)}
 
@@ -245,7 +245,7 @@ print(json.dumps(sorted(sys.modules)))
 def test_connecting_listing_and_calling_on_stdio_import_nothing_heavy() -> None:
     server = [sys.executable, "-m", "mcp_studio.servers.demo"]
     done = subprocess.run(
-        [sys.executable, "-c", CONNECT, *server], capture_output=True, text=True, timeout=60, cwd=ROOT
+        [sys.executable, "-c", CONNECT, *server], capture_output=True, text=True, timeout=120, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
     names = json.loads(done.stdout.splitlines()[-1])

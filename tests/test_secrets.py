@@ -174,7 +174,7 @@ def test_no_planted_secret_is_in_any_file(home: Path, monkeypatch: pytest.Monkey
                 await _use(studio, plant)
             return studio.trace.total
 
-    assert run(go(), 60) > 60
+    assert run(go()) > 60
     (info,) = sessions(Paths.default().state / "trace")
     assert info.entries > 60 and set(info.servers) == {"local", "remote"} and len(plant) > 50
     files = list(everything(home))

@@ -309,7 +309,7 @@ def test_a_server_that_dies_is_started_again_and_its_calls_are_lost() -> None:
             os.kill(first, signal.SIGKILL)
             outcome = await handle.wait()
             assert isinstance(outcome, Lost) and outcome.sent and "SIGKILL" in outcome.error.message
-            await wait_until(lambda: studio.manager.status("s").state == "ready", 5)
+            await wait_until(lambda: studio.manager.status("s").state == "ready")
             assert studio.manager.status("s").pid != first
             assert text(await call(studio, "echo", text="again")) == "again"
 

@@ -73,7 +73,7 @@ def test_a_whole_life_leaves_no_secret_in_any_file(home: Path, passphrase: str, 
             assert len(world.seen("/token")) >= 4
             return world.secrets()
 
-    secrets = run(go(), 60)
+    secrets = run(go())
     pieces = leaks.left(home)
     assert len(secrets) > 10
     for place in ("body", str(home / "export"), "what is in"):
@@ -144,7 +144,7 @@ def test_what_goes_wrong_leaves_no_secret_either(name: str, home: Path, passphra
                             assert leaks.found(world.secrets(), [("error", repr(error.args).encode())]) == []
             return world.secrets()
 
-    secrets = run(go(), 60)
+    secrets = run(go())
     assert leaks.found({*secrets, passphrase}, leaks.left(home)) == []
 
 

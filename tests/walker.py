@@ -116,7 +116,7 @@ class Walker(Terminal):
         """What the screen shows now."""
         return self._screen.text()
 
-    def shows(self, *patterns: str, limit: float = 30, gone: bool = False) -> None:
+    def shows(self, *patterns: str, limit: float = 90, gone: bool = False) -> None:
         """Wait until the screen matches all patterns (with `gone`: none of them)."""
         end = time.monotonic() + limit
         for pattern in patterns:
@@ -126,7 +126,7 @@ class Walker(Terminal):
                     raise AssertionError(f"{pattern!r} is {'still' if gone else 'not'} on the screen:\n{self.text()}")
                 self.pump(0.05)
 
-    def go(self, keys: str, *patterns: str, gone: str = "", limit: float = 30) -> None:
+    def go(self, keys: str, *patterns: str, gone: str = "", limit: float = 90) -> None:
         """Press keys, separated by spaces, one after the other; then wait for patterns."""
         for name in keys.split(" "):
             self.press(key(name))
@@ -138,7 +138,7 @@ class Walker(Terminal):
             self.shows(gone, gone=True, limit=limit)
         self.shows(*patterns, limit=limit)
 
-    def leave(self, limit: float = 30) -> int:
+    def leave(self, limit: float = 90) -> int:
         """Press the quit key, and read everything until the end; the exit code."""
         self.press(key("^q"))
         end = time.monotonic() + limit

@@ -69,7 +69,7 @@ async def visit(url: str) -> str:
 
 def _visit(url: str) -> str:
     parts = urlsplit(url)
-    line = HTTPConnection(parts.netloc, timeout=10)
+    line = HTTPConnection(parts.netloc, timeout=60)
     with closing(line), suppress(OSError):
         line.request("GET", f"{parts.path}?{parts.query}")
         return line.getresponse().headers.get("location", "")
@@ -86,7 +86,7 @@ async def until(sign_in: SignIn, check: Callable[[SignIn], object]) -> None:
     told = asyncio.Event()
     leave = sign_in.changed.connect(lambda _: told.set())
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not check(sign_in):
                 if sign_in.over:
                     pytest.fail(f"it is over: {sign_in.state} {sign_in.error}")

@@ -45,7 +45,7 @@ def cli(*words: str, given: str | bytes = b"", cwd: Path | None = None, **env: s
     """Run a command line to its end, without a terminal."""
     data = given.encode() if isinstance(given, str) else given
     done = subprocess.run(
-        argv(*words), input=data, capture_output=True, timeout=60, cwd=cwd or ROOT, env=environment(**env)
+        argv(*words), input=data, capture_output=True, timeout=120, cwd=cwd or ROOT, env=environment(**env)
     )
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -68,7 +68,7 @@ class _Stay(HTTPRedirectHandler):
 def ends_at(url: str) -> str:
     """Where a browser is sent to from a page, without going there."""
     try:
-        with build_opener(_Stay).open(url, timeout=10) as answer:
+        with build_opener(_Stay).open(url, timeout=60) as answer:
             return str(answer.url)
     except HTTPError as answer:
         with answer:

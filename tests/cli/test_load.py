@@ -75,9 +75,9 @@ def test_an_interrupted_run_tells_what_there_was(tmp_path: Path) -> None:
     words = argv("call", "wait", "seconds=0.02", "--repeat", "100000", "--concurrency", "2", "--json", "--", *server)
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
     try:
-        run(wait_until(lambda: seen.exists() and seen.read_bytes().count(b"tools/call") > 5, 20))
+        run(wait_until(lambda: seen.exists() and seen.read_bytes().count(b"tools/call") > 5))
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 130, err

@@ -129,5 +129,5 @@ def test_a_mock_starts_no_guard_and_imports_no_sdk(bundle: Path) -> None:
         " & set(sys.modules); assert not bad, bad"
     )
     words = [sys.executable, "-c", code, "mock", str(bundle), "-q"]
-    done = subprocess.run(words, input=b"", capture_output=True, timeout=30, cwd=Path(__file__).parents[2])
+    done = subprocess.run(words, input=b"", capture_output=True, timeout=120, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr.decode()

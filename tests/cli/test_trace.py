@@ -144,7 +144,7 @@ def test_a_running_studio_is_followed_to_its_end(tmp_path: Path) -> None:
             continue
         watched.send_signal(signal.SIGINT if os.name != "nt" else signal.SIGTERM)
         watched.wait(20)
-        _, told = follower.communicate(timeout=20)
+        _, told = follower.communicate(timeout=60)
         assert follower.returncode == 0 and "the session has ended" in told
     finally:
         for process in started:
@@ -159,7 +159,7 @@ def test_nothing_is_started_for_it(place: Path) -> None:
         " 'mcp_studio.studio', 'textual'))))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT,
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT,
         env=environment(MCP_STUDIO_HOME=str(place)),
     )  # fmt: skip
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr

@@ -320,7 +320,7 @@ def test_connecting_verbs_import_neither_the_sdk_nor_the_interface() -> None:
     code = "import sys, json; from mcp_studio.cli.main import run; run(sys.argv[1:]); print(json.dumps([*sys.modules]))"
     done = subprocess.run(
         [sys.executable, "-c", code, "call", "echo", "text=a", "--", *RAW],
-        env=environment(), capture_output=True, text=True, timeout=30,
+        env=environment(), capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     loaded = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
     assert done.stdout.startswith("a\n")

@@ -28,7 +28,7 @@ class Running:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
 
-    def line(self, *, errors: bool = False, timeout: float = 20) -> str:
+    def line(self, *, errors: bool = False, timeout: float = 60) -> str:
         """The next line of its output, or of its standard error."""
         stream = self.process.stderr if errors else self.process.stdout
         assert stream is not None
@@ -46,7 +46,7 @@ class Running:
         return self.end()
 
     def end(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=15)
+        out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out.decode(), err.decode()
 
 

@@ -20,7 +20,7 @@ WITHOUT_PERSON = {"auth/client-credentials-basic": "client_credentials"}
 """Scenarios whose context does not tell how to get a token."""
 BOUND = ("auth/dpop", "auth/dpop-nonce")
 """Scenarios in which tokens are bound to a key."""
-LONGEST = 20.0
+LONGEST = 60.0
 
 
 def auth(scenario: str, context: dict[str, Any]) -> Auth:

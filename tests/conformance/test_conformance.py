@@ -35,7 +35,7 @@ def playing(request: pytest.FixtureRequest, suite: Suite) -> dict[Case, Future[O
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_scenario_passes(case: Case, playing: dict[Case, Future[Outcome]]) -> None:
-    outcome = playing[case].result(300)
+    outcome = playing[case].result(900)
     assert outcome.ok, f"{outcome.passed} of {outcome.checks} checks passed\n{outcome.text}"
 
 

@@ -61,7 +61,7 @@ def test_a_task_is_cancelled_with_its_call(era: str) -> None:
             await wait_until(lambda: call.as_task is not None)
             call.cancel()
             assert isinstance(await call.wait(), Cancelled)
-            await wait_until(lambda: studio.tasks.all()[0].status == "cancelled", 10)
+            await wait_until(lambda: studio.tasks.all()[0].status == "cancelled")
 
     run(main())
 

@@ -99,7 +99,7 @@ class Client:
 
     async def next(self) -> dict[str, Any]:
         """The next message that comes."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self.came.get()
 
     async def ask(self, method: str, /, identity: Any = 900, **params: Any) -> dict[str, Any]:

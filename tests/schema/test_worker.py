@@ -45,7 +45,7 @@ def checking(test: Callable[[Checker], Awaitable[Any]], limits: Limits = Limits(
         async with checker(limits) as one:
             return await test(one)
 
-    return run(within(), timeout=30)
+    return run(within(), timeout=120)
 
 
 def only(found: tuple[SchemaProblem, ...]) -> str:
@@ -237,7 +237,7 @@ def test_it_does_not_outlive_an_owner_that_was_killed(doing: str) -> None:
     owner.kill()
     owner.wait()
     owner.stdout.close()
-    run(wait_until(lambda: not alive(process), timeout=8))
+    run(wait_until(lambda: not alive(process), timeout=60))
 
 
 def test_the_owner_imports_nothing_heavy() -> None:

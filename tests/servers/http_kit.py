@@ -121,7 +121,7 @@ class Line:
     box: Box
     tap: Recorder
 
-    async def ask(self, out: Outgoing, timeout: float = 5) -> Any:
+    async def ask(self, out: Outgoing, timeout: float = 60) -> Any:
         """Send a request and wait for what becomes of it: its answer, or the error it ended with."""
         assert out.id is not None
         before = len(self.box.failures)

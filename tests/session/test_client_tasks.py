@@ -20,7 +20,7 @@ def test_everythings_questions_as_tasks_are_answered() -> None:
             said = text(await call.wait())
             assert "[COMPLETED]" in said
 
-    run(main(), 60)
+    run(main())
 
 
 def test_everythings_sampling_as_a_task_is_answered() -> None:
@@ -33,7 +33,7 @@ def test_everythings_sampling_as_a_task_is_answered() -> None:
             studio.inbox.pending[0].answer("accept", reply)
             assert "by hand" in text(await call.wait())
 
-    run(main(), 60)
+    run(main())
 
 
 def test_everythings_research_runs_as_a_task_and_asks() -> None:
@@ -48,7 +48,7 @@ def test_everythings_research_runs_as_a_task_and_asks() -> None:
             task = studio.tasks.all()[0]
             assert (task.status, task.problems, task.ttl) == ("completed", (), 300)
 
-    run(main(), 60)
+    run(main())
 
 
 def test_a_question_as_a_task_is_polled_fetched_and_told() -> None:

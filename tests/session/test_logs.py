@@ -225,13 +225,13 @@ def test_the_demo_server_sends_from_the_level_on_that_was_asked_for_in_both_eras
                     carried = {one.request for one in found}
                     assert carried == ({"tools/call log_every_level"} if server.name == "hmodern" else {""})
 
-    run(go(), 60)
+    run(go())
 
 
 def test_the_public_everything_server_sends_messages() -> None:
     async def go() -> None:
         async with opened(stdio(npm_server("everything"), log_level="debug")) as studio:
             await call(studio, "toggle-simulated-logging")
-            await wait_until(lambda: studio.logs.count("s"), 30)
+            await wait_until(lambda: studio.logs.count("s"))
 
-    run(go(), 60)
+    run(go())

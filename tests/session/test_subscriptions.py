@@ -107,7 +107,7 @@ def test_what_is_watched_is_asked_for_again_after_the_server_died(options: tuple
         async with opened(changing(*options), settings=QUICK) as studio:
             known = await active(studio)
             await call(studio, "leave")
-            await wait_until(lambda: known.missed and known.state == "active", 15)
+            await wait_until(lambda: known.missed and known.state == "active")
             await call(studio, "updated")
             await wait_until(lambda: known.updates == 1)
             await studio.read_resource("s", NOTE).wait()

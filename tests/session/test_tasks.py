@@ -238,7 +238,7 @@ def test_letting_go_ends_the_call_and_not_the_task(era: tuple[str, ...]) -> None
             assert call.leave()
             outcome = await call.wait()
             assert isinstance(outcome, InBackground) and outcome.task == only(studio).id
-            await wait_until(lambda: only(studio).done, 10)
+            await wait_until(lambda: only(studio).done)
             assert only(studio).result["content"][0]["text"] == "work is done"
 
     check(main)
@@ -331,7 +331,7 @@ def test_an_unknown_status_is_given_up_after_some_attempts(era: tuple[str, ...])
             assert isinstance(outcome, Lost) and "Given up" in outcome.error.message
             assert any("'hologram'" in problem for problem in outcome.problems)
 
-    run(main(), 60)
+    run(main())
 
 
 @BOTH
@@ -416,7 +416,7 @@ def test_a_task_survives_the_end_of_its_servers_process(era: tuple[str, ...], tm
             studio.inbox.pending[0].answer("accept", {"name": "Ada"})
             assert '"Ada"' in text(await call.wait())
 
-    run(main(), 60)
+    run(main())
 
 
 @BOTH
@@ -434,7 +434,7 @@ def test_a_task_goes_on_when_its_server_is_configured_anew(era: tuple[str, ...],
             await studio.manager.remove("s")
             assert "not configured" in only(studio).gone
 
-    run(main(), 60)
+    run(main())
 
 
 @BOTH
@@ -456,7 +456,7 @@ def test_the_next_studio_goes_on_with_what_had_not_ended(era: tuple[str, ...], t
             studio.tasks.pick_up()
             assert studio.tasks.all() == ()
 
-    run(main(), 60)
+    run(main())
 
 
 def test_a_file_with_numbers_of_absurd_length_is_read(tmp_path: Path) -> None:

@@ -149,4 +149,4 @@ def test_an_entry_says_the_same_wherever_it_is(tmp_path: Path, monkeypatch: pyte
         assert comments[0] == comments[1] and any(comments[0]) and past.problem == ""
         past.close()
 
-    run(go(), 30)
+    run(go())

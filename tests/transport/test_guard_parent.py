@@ -34,7 +34,7 @@ def parent(*servers: list[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 def nobody_left(pids: dict[int, str]) -> None:
     """Fails if one of them still lives after half a minute."""
-    run(wait_until(lambda: not any(map(alive, pids)), timeout=30, what=f"the end of {pids}"))
+    run(wait_until(lambda: not any(map(alive, pids)), timeout=60, what=f"the end of {pids}"))
 
 
 FAMILIES = [faulty("grandchildren"), faulty("stubborn"), faulty("leaves-child"), python_server("raw_server")]

@@ -144,7 +144,7 @@ def test_a_key_without_its_password_never_asks_on_the_terminal(ca: Authority) ->
     try:
         found = subprocess.run(
             [sys.executable, "-c", code, locked.cert, locked.key, odd],
-            stdin=slave, stdout=subprocess.PIPE, stderr=slave, timeout=30, text=True, check=True,
+            stdin=slave, stdout=subprocess.PIPE, stderr=slave, timeout=120, text=True, check=True,
             start_new_session=True,
         )  # fmt: skip
     finally:

@@ -21,7 +21,7 @@ from tests.support import run as bounded
 
 def run(coro: Coroutine[Any, Any, None]) -> None:
     """Run a test; the deadline is for machines that have much else to do."""
-    bounded(coro, 60)
+    bounded(coro, 180)
 
 
 class Stage:
@@ -49,7 +49,7 @@ class Stage:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
 
-    async def until(self, true: Callable[[], object], what: str = "", timeout: float = 20) -> None:
+    async def until(self, true: Callable[[], object], what: str = "", timeout: float = 60) -> None:
         """Wait for a fact; the screen is shown when it does not come."""
         try:
             await wait_until(true, timeout, what)
@@ -58,7 +58,7 @@ class Stage:
             raise
         await self.pilot.pause()
 
-    async def shows(self, *texts: str, timeout: float = 20) -> None:
+    async def shows(self, *texts: str, timeout: float = 60) -> None:
         """Wait until the screen has these texts."""
         for text in texts:
             await self.until(lambda text=text: text in self.screen_text(), f"{text!r} on the screen", timeout)

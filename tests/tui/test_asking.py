@@ -180,7 +180,7 @@ def test_what_is_asked_for_can_be_as_nested_as_arguments_are() -> None:
             await stage.press("tab", *"Bob")
             assert "is required" not in stage.screen_text()
             await stage.press("ctrl+j")
-            await stage.until(asking.done, "the answer", 5)
+            await stage.until(asking.done, "the answer")
             answer = asking.result()
             assert answer.content == {"who": {"name": "Ada"}, "tags": ["x"], "pay": {"to": "Bob"}}
 

@@ -69,13 +69,13 @@ class Terminal:
         os.close(slave)
         self.drawn = b""
 
-    def type(self, keys: bytes, wanted: str, timeout: float = 10) -> None:
+    def type(self, keys: bytes, wanted: str, timeout: float = 60) -> None:
         """Send keys and wait until the text is drawn after them."""
         self.drawn = b""
         os.write(self.master, keys)
         self.wait(wanted, timeout)
 
-    def wait(self, wanted: str, timeout: float = 10) -> None:
+    def wait(self, wanted: str, timeout: float = 60) -> None:
         """Wait until the text is drawn."""
         end = time.monotonic() + timeout
         while wanted.encode() not in self.drawn:
@@ -90,7 +90,7 @@ class Terminal:
         """End what still runs."""
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(5)
+        self.process.wait(60)
         os.close(self.master)
 
 
@@ -127,7 +127,7 @@ def test_keys_esc_paste_and_mouse_arrive_and_quitting_ends_all_threads(terminal:
     terminal.type(b"\x1b[200~pasted text\x1b[201~", "<paste pasted text>")
     terminal.type(b"\x1b[<0;5;1M\x1b[<0;5;1m", "<click 4 0>")
     terminal.type(b"\x11", "LEFT PromptDriver ['MainThread']")
-    assert terminal.process.wait(5) == 0
+    assert terminal.process.wait(60) == 0
 
 
 def test_the_terminal_can_be_given_away_and_taken_back(terminal: Terminal) -> None:

@@ -68,15 +68,15 @@ def test_words_wait_for_names_and_answers_to_different_texts_are_not_mixed() -> 
         screen = Screen()
         filtering = Filtering(screen)  # type: ignore[arg-type]
         filtering.ask("tool", "n")
-        await wait_until(lambda: len(screen.asked) == 2, 5)
+        await wait_until(lambda: len(screen.asked) == 2)
         screen.go["auto"].release()
         filtering.ask("tool", "na")
-        await wait_until(lambda: ("auto", "na") in screen.asked, 5)
+        await wait_until(lambda: ("auto", "na") in screen.asked)
         assert screen.shown == []
         screen.go["auto"].release()
         screen.go["substring"].release()
         screen.go["substring"].release()
-        await wait_until(lambda: len(screen.shown) == 2 and screen.shown[1] == ("na", [NEAR, WORDED], True), 5)
+        await wait_until(lambda: len(screen.shown) == 2 and screen.shown[1] == ("na", [NEAR, WORDED], True))
         assert screen.shown[0][0] == "n"
 
     run(main())
@@ -91,10 +91,10 @@ def test_it_asks_again_when_the_index_knows_more_until_nothing_is_wanted() -> No
             for _ in range(9):
                 method.release()
         filtering.ask("tool", "n")
-        await wait_until(lambda: screen.shown[-1:] == [("n", [NEAR, WORDED], False)], 5)
+        await wait_until(lambda: screen.shown[-1:] == [("n", [NEAR, WORDED], False)])
         screen.pending = 0
         screen.changed.emit(None)
-        await wait_until(lambda: screen.shown[-1:] == [("n", [NEAR, WORDED], True)], 5)
+        await wait_until(lambda: screen.shown[-1:] == [("n", [NEAR, WORDED], True)])
         filtering.ask("tool", "")
         before = len(screen.asked)
         screen.changed.emit(None)

@@ -156,7 +156,7 @@ def test_a_server_that_is_off_has_no_pages() -> None:
 def test_freshness_stands_in_the_border_and_on_the_card_of_the_server() -> None:
     async def go() -> None:
         async with on_stage(server("--ttl", "50000", "--scope", "public"), size=(120, 90)) as stage:
-            await stage.shows("fresh 4", timeout=5)
+            await stage.shows("fresh 4")
             await stage.press("1", "enter")
             await stage.shows("what it says of itself is fresh for 50 s, public", "fresh for 4")
 

@@ -46,11 +46,11 @@ class Desk:
         self.asker = Asker(studio, lambda work: self.tasks.append(asyncio.create_task(work)), self.shown.append)  # type: ignore[arg-type]
 
     async def asked(self, count: int) -> None:
-        await wait_until(lambda: len(self.index.asked) >= count, 5)
+        await wait_until(lambda: len(self.index.asked) >= count)
 
     async def answered(self, count: int) -> None:
         self.index.go.release()
-        await wait_until(lambda: len(self.shown) >= count, 5)
+        await wait_until(lambda: len(self.shown) >= count)
 
     @property
     def texts(self) -> list[str]:

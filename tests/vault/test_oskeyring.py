@@ -56,11 +56,11 @@ def test_another_program_reads_what_we_keep_and_we_what_it_keeps(session: Keyrin
     vault.set("ours", "1")
     command = [sys.executable, "-m", "keyring"]
     shown = subprocess.run(
-        [*command, "get", "mcp-studio", "ours"], env=session.environ, capture_output=True, text=True, timeout=30
+        [*command, "get", "mcp-studio", "ours"], env=session.environ, capture_output=True, text=True, timeout=120
     )
     assert shown.stdout == "1\n"
     subprocess.run(
-        [*command, "set", "mcp-studio", "theirs"], env=session.environ, input=b"2", timeout=30, check=True,
+        [*command, "set", "mcp-studio", "theirs"], env=session.environ, input=b"2", timeout=120, check=True,
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     assert vault.get("theirs") == "2"

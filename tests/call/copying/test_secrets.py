@@ -55,7 +55,7 @@ def test_references_are_what_a_shell_fills_in() -> None:
     line = " ".join(in_shell(words) for words in (*address.command, *address.env.values()))
     environ = {**os.environ, "TOK": "a b'c\"d", "API_KEY": "k", "TOKEN": "t"}
     done = subprocess.run(
-        ["sh", "-c", f"printf '%s\\n' {line}"], env=environ, capture_output=True, text=True, timeout=10
+        ["sh", "-c", f"printf '%s\\n' {line}"], env=environ, capture_output=True, text=True, timeout=60
     )
     tok = "a b'c\"d"
     assert done.stdout.splitlines() == [

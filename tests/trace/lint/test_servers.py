@@ -277,4 +277,4 @@ def test_a_good_server_lints_clean(name: str, era: Any) -> None:
                 assert [one for one in found if one[0].severity != "hint" and one[0].rule not in lapses] == []
                 assert studio.trace.ledger("s").uncovered(studio.manager.status("s").warnings) == ()
 
-    run(main(), 90)
+    run(main())
