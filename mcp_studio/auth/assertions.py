@@ -44,16 +44,7 @@ def client_assertion(
     """
     import jwt
 
-    if algorithm not in ALGORITHMS:
-        raise ConfigError(
-            f"Nothing signs with {said(algorithm)}.", key="algorithm", hint=f"Known: {', '.join(ALGORITHMS)}."
-        )
-    if offered is not None and algorithm not in offered:
-        raise AuthFailed(
-            "token_endpoint_auth_signing_alg_values_supported in the authorization server metadata is "
-            f"{said(', '.join(offered))}; the client signs with {algorithm}.",
-            hint="It has to list it; or set `algorithm`, and a key for it, in the [servers.NAME.auth] table.",
-        )
+    _check_algorithm(algorithm, offered)
     now = int(time.time())
     payload: dict[str, Any] = {
         "iss": client_id,
@@ -72,6 +63,19 @@ def client_assertion(
             key="algorithm",
             hint=f"Set `algorithm` to {_fitting(loaded)}, or use another key.",
         ) from None
+
+
+def _check_algorithm(algorithm: str, offered: tuple[str, ...] | None) -> None:
+    if algorithm not in ALGORITHMS:
+        raise ConfigError(
+            f"Nothing signs with {said(algorithm)}.", key="algorithm", hint=f"Known: {', '.join(ALGORITHMS)}."
+        )
+    if offered is not None and algorithm not in offered:
+        raise AuthFailed(
+            "token_endpoint_auth_signing_alg_values_supported in the authorization server metadata is "
+            f"{said(', '.join(offered))}; the client signs with {algorithm}.",
+            hint="It has to list it; or set `algorithm`, and a key for it, in the [servers.NAME.auth] table.",
+        )
 
 
 def _key(text: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from mcp_studio.auth import scopes as scope_words
@@ -44,11 +44,15 @@ def authorization_url(
         "dpop_jkt": dpop_jkt,
     }
     parts = urlsplit(endpoint)
-    for name, _ in parse_qsl(parts.query, keep_blank_values=True):
+    _check_query(endpoint, parts.query, asked)
+    query = urlencode({name: value for name, value in asked.items() if value}, quote_via=quote)
+    return urlunsplit(parts._replace(query=f"{parts.query}&{query}" if parts.query else query))
+
+
+def _check_query(endpoint: str, query: str, asked: Collection[str]) -> None:
+    for name, _ in parse_qsl(query, keep_blank_values=True):
         if name in asked:
             raise AuthFailed(
                 f"authorization_endpoint is {said(endpoint)}: it sets {name} itself.",
                 hint="Its query must not have what the client has to say (RFC 6749 3.1: no parameter twice).",
             )
-    query = urlencode({name: value for name, value in asked.items() if value}, quote_via=quote)
-    return urlunsplit(parts._replace(query=f"{parts.query}&{query}" if parts.query else query))

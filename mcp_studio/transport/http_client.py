@@ -133,12 +133,9 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
         if url.scheme in ("http", "ws")
         else tls.context(config.tls, server=name, file=file, note=notes.append)
     )
-    pool = httpx2.Limits(
-        max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE
-    )
     # A proxy is not the server: it is verified always, and is shown no certificate of ours.
     proxy = proxies.made(route, lambda: tls.context(Tls(ca=config.tls.ca), server=name, file=file)) if route else None
-    transport = httpx2.AsyncHTTPTransport(verify=verify, limits=pool, proxy=proxy)
+    transport = httpx2.AsyncHTTPTransport(verify=verify, limits=_bounds(), proxy=proxy)
     return Client(
         url=url.copy_with(username=None, password=None, fragment=None),
         userinfo=unquote_to_bytes(url.userinfo),
@@ -154,6 +151,13 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
         proxy_named=route.variable if route else "",
         notes=tuple(notes),
     )
+
+
+def _bounds() -> httpx2.Limits:
+    import httpx2
+
+    kept = CONNECTIONS // 8
+    return httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=kept, keepalive_expiry=_KEEP_ALIVE)
 
 
 def _address(config: ServerConfig) -> httpx2.URL:
