@@ -36,7 +36,7 @@ _HINTS: Mapping[str, str] = {
     "invalid_scope": "It does not know one of the scopes, or does not give it to this client.",
     "invalid_target": "It does not give tokens for this server: its `resource` has to be known there (RFC 8707).",
     "invalid_dpop_proof": "It does not accept the proof for the key (RFC 9449); a clock may be wrong.",
-    "use_dpop_nonce": "It wants a nonce in the proof (RFC 9449 8), and did not accept the one that it gave, or gave none.",
+    "use_dpop_nonce": "It wants a nonce in the proof (RFC 9449 8), and gave none, or did not accept the one it gave.",
     "temporarily_unavailable": "Try again later.",
     "server_error": "It failed; try again later.",
 }
