@@ -196,7 +196,7 @@ class Embedder:
         with self._files:
             vector = self._cache.get((key,)).get(key)
         if vector is None:
-            vector = packed(_mean(self.model(), said))
+            vector = packed(mean(self.model(), said))
             with self._files:
                 self._cache.put({key: vector})
         with self._turn:
@@ -254,10 +254,9 @@ def _key_of(said: Sequence[Said]) -> bytes:
     return key_of(identity(), "\n".join(f"{share} {TOKENS} {text}" for text, share in said))
 
 
-def _mean(model: Model, said: Sequence[Said]) -> Vector:
-    """One vector for all texts of an entry: how near a question is to it is the mean of how near it is to each."""
-    vector = sum(
-        (share * model.embed(text, TOKENS) for text, share in said[1:]),
-        said[0].share * model.embed(said[0].text, TOKENS),
-    )
+def mean(model: Model, said: Sequence[Said], most: int = TOKENS) -> Vector:
+    """One vector for texts: how near another is to it is the mean of how near that is to each."""
+    vector = said[0].share * model.embed(said[0].text, most)
+    for text, share in said[1:]:
+        vector += share * model.embed(text, most)
     return vector / max(float(np.linalg.norm(vector)), 1e-9)

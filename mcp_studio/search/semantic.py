@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
-from mcp_studio.search.embedder import Embedder
+from mcp_studio.search.embedder import Embedder, mean
 from mcp_studio.search.matrix import Matrix
 from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Query, Scored, SearchProblem
 from mcp_studio.search.model import Model, Vector
 from mcp_studio.search.slots import Slots
-from mcp_studio.search.texts import own_letters, questions_of, translated, understood
+from mcp_studio.search.texts import Said, own_letters, questions_of, translated, understood
 from mcp_studio.search.vectors import Kept, VectorCache
 from mcp_studio.signal import Signal
 
@@ -64,7 +64,7 @@ class Semantic:
         self._turn = threading.Lock()
         self._own: set[Ref] = set()
         """Described in Chinese, or the like."""
-        self._vectors: dict[str, Vector] = {}
+        self._vectors: dict[tuple[Said, ...], Vector] = {}
         self._known = 0
         self._told = 0.0
         deliver, tell = weakref.WeakMethod(self._deliver), weakref.WeakMethod(self._tell)
@@ -185,15 +185,15 @@ class Semantic:
 
     # -------------------------------------------------------------- inside
 
-    def _vector(self, text: str, model: Model) -> Vector:
+    def _vector(self, said: tuple[Said, ...], model: Model) -> Vector:
         with self._turn:
-            vector = self._vectors.get(text)
+            vector = self._vectors.get(said)
         if vector is None:
-            vector = model.embed(text, _TOKENS)
+            vector = mean(model, said, _TOKENS)
             with self._turn:
                 while len(self._vectors) >= _QUESTIONS:
                     del self._vectors[next(iter(self._vectors))]
-                self._vectors[text] = vector
+                self._vectors[said] = vector
         return vector
 
     def _clear(self, slot: int) -> None:

@@ -11,6 +11,7 @@ from mcp_studio.search.document import Document
 from mcp_studio.search.fields import LONGEST_HEAD, Fields
 from mcp_studio.search.glossary import english
 from mcp_studio.search.tokens import CHUNK, parts
+from mcp_studio.search.wordlists import ASIDE, CIRCUMSTANCE, STOP
 
 TOKENS = 32
 """Tokens of each text of an entry that are looked at."""
@@ -24,6 +25,15 @@ _PARTS = 6
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _FEWEST = 3
 """Words of a sentence that says something by itself."""
+_GIST = 1 / 3
+"""What counts of a sentence: what it wants done; the rest is the sentence as it is."""
+_FEWEST_BARE = 2
+"""Words that have to be left where what stands aside is left out."""
+_FEWEST_TOLD = 2
+"""Words that tell something that have to come before a circumstance."""
+_CIRCUMSTANCE = re.compile(rf"\b(?:{'|'.join(sorted(CIRCUMSTANCE))})\b", re.IGNORECASE)
+_BEFORE_SIGN = re.compile(r"\s+(?=[.,;!?])")
+_LETTERS = re.compile(r"\w+")
 _LIKELIEST = 2
 """English words that are taken for a Chinese one."""
 _STRETCH = re.compile(f"([{DENSE}]+)")
@@ -35,7 +45,7 @@ _DENSE = 3
 
 
 class Said(NamedTuple):
-    """One of the texts that stand for an entry."""
+    """One of the texts that stand for an entry, or for a sentence of a question."""
 
     text: str
     share: float
@@ -67,13 +77,34 @@ def spoken(name: str) -> str:
     return " ".join(found)
 
 
-def questions_of(text: str) -> list[str]:
+def questions_of(text: str) -> list[tuple[Said, ...]]:
     """A question, then its sentences where it has several: one of them may ask for something by itself."""
     if translated(text):
-        return [in_english(text)]
+        return [(Said(in_english(text), 1.0),)]
     whole = " ".join(text.split())
     sentences = [part.strip() for part in _SENTENCE.split(text) if len(part.split()) >= _FEWEST]
-    return [whole, *sentences[:_PARTS]] if len(sentences) > 1 else [whole]
+    if len(sentences) > 1:
+        return [(Said(whole, 1.0),), *(_asked(sentence) for sentence in sentences[:_PARTS])]
+    return [_asked(whole)]
+
+
+def gist(sentence: str) -> str:
+    """What a sentence wants done, without with what: no quoted text, no names, nothing from the first `in` on."""
+    plain = _BEFORE_SIGN.sub("", " ".join(ASIDE.sub(" ", sentence).split()))
+    if len(plain.split()) < _FEWEST_BARE:
+        plain = sentence
+    for word in _CIRCUMSTANCE.finditer(plain):
+        before = plain[: word.start()]
+        if sum(one not in STOP for one in _LETTERS.findall(before.lower())) >= _FEWEST_TOLD:
+            return before.rstrip()
+    return plain
+
+
+def _asked(sentence: str) -> tuple[Said, ...]:
+    core = gist(sentence)
+    if core == sentence:
+        return (Said(sentence, 1.0),)
+    return Said(sentence, 1 - _GIST), Said(core, _GIST)
 
 
 def translated(text: str) -> bool:

@@ -14,6 +14,7 @@ import pytest
 from mcp_studio.search import embedder
 from mcp_studio.search.method import EVERYWHERE, Query, Scope, SearchProblem
 from mcp_studio.search.semantic import Semantic
+from mcp_studio.search.texts import gist, questions_of
 from tests.search.index_kit import document
 from tests.search.meaning_kit import DOCUMENTS, Letters, many, stand_in
 
@@ -99,6 +100,29 @@ def test_each_sentence_of_a_question_finds_what_it_asks_for(letters: Letters, se
     assert meaning.wait(20)
     asked = "Put an appointment into the calendar for me. Then the weather of the next days! And send an email."
     assert set(names(meaning, asked)[:3]) == {"create_event", "get_forecast", "send_message"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("Delete my namespace <name> in my resource group <group>", "Delete my namespace"),
+        ("Mark the task '1234' as done.", "Mark the task as done."),
+        ("With what can I read a file in /tmp/a.txt?", "With what can I read a file"),
+        ("Where is it?", "Where is it?"),
+        ("'a' 'b'", "'a' 'b'"),
+        ("", ""),
+    ],
+)
+def test_what_a_sentence_wants_done_is_told_from_with_what(sentence: str, wanted: str) -> None:
+    assert gist(sentence) == wanted
+
+
+def test_a_sentence_is_asked_as_it_is_and_by_what_it_wants_done() -> None:
+    assert [(said.text, round(said.share, 2)) for said in questions_of("read a file in 'x'")[0]] == [
+        ("read a file in 'x'", 0.67),
+        ("read a file", 0.33),
+    ]
+    assert [len(part) for part in questions_of("Read the file. Then send it by mail. Use 'x' as title")] == [1, 1, 1, 2]
 
 
 def test_vectors_are_computed_once_and_found_again_by_another_instance(
