@@ -10,7 +10,7 @@ import numpy as np
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search.cjk import MISSING, Segment, dictionary
-from mcp_studio.search.deeds import wanted
+from mcp_studio.search.deeds import named, wanted
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.inverted import Inverted, Weighed
@@ -115,9 +115,9 @@ class Bm25:
         texts = fields(document)
         counts = weights(texts, self._segment)
         k = SATURATION
-        return Weighed(
-            document.ref, {w: tf * (k + 1) / (tf + k) for w, tf in counts.items()}, words(texts.name, self._segment)
-        )
+        name = words(texts.name, self._segment)
+        worth = {w: tf * (k + 1) / (tf + k) for w, tf in counts.items()}
+        return Weighed(document.ref, worth, name, named(name) if document.ref.kind == "tool" else 0)
 
 
 def _named(asked: Iterable[Asked]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What is done to something: it is read, made, changed or deleted. A question for one of these wants no other."""
+"""What a tool does to something: reads, makes, changes or deletes it. A question for one of these wants no other."""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ class Weighed(NamedTuple):
     """What each of its words adds to the score of a question, at an idf of 1: above 0, kept as 32-bit floats."""
     name: Sequence[str] = ()
     """The words of its name, for `covered`."""
+    deeds: int = 0
+    """What its name says that it does, for `against`."""
 
 
 def lucene_idf(frequency: Scores, count: int) -> Scores:
@@ -94,7 +96,7 @@ class Inverted:
             words += document.words
             weights += document.words.values()
             slots += [slot] * len(document.words)
-            self._names.add(slot, document.name)
+            self._names.add(slot, document.name, document.deeds)
         pairs = np.empty((len(slots), 2), np.int32)
         pairs[:, 0] = slots
         pairs[:, 1] = np.array(weights, np.float32).view(np.int32)

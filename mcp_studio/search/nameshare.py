@@ -9,7 +9,6 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from mcp_studio.search.deeds import named
 from mcp_studio.search.slots import Flags, Scores
 
 
@@ -23,16 +22,15 @@ class NameShare:
         self._word = array("I")
         self._slot = array("I")
         self._deeds = array("B")
-        """For each number what its name says that it does."""
+        """For each number what its name says that it does, as bits."""
         self._known: tuple[Scores, Scores] | None = None
 
-    def add(self, slot: int, words: Iterable[str]) -> None:
-        """Take up the words of one name, each once."""
+    def add(self, slot: int, words: Iterable[str], deeds: int = 0) -> None:
+        """Take up the words of one name, each once, and what it says that it does."""
         known = self._words
-        own = dict.fromkeys(words)
         self._deeds.extend(bytes(max(0, slot + 1 - len(self._deeds))))
-        self._deeds[slot] = named(own)
-        for word in own:
+        self._deeds[slot] = deeds
+        for word in dict.fromkeys(words):
             self._word.append(known.setdefault(word, len(known)))
             self._slot.append(slot)
 

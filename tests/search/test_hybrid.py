@@ -53,8 +53,20 @@ def test_what_is_best_by_both_is_first_and_each_side_adds_what_it_alone_finds() 
 def test_without_vectors_the_order_is_that_of_the_words() -> None:
     words = by_words(b=4, a=3, c=3)
     hits = mix(words, Near({}, [], 0))
-    assert [(hit.ref, hit.score) for hit in hits] == [(hit.ref, hit.score / 4) for hit in words]
+    assert [hit.ref for hit in hits] == [hit.ref for hit in words]
+    assert (hits[0].score, hits[1].score) == (1, hits[2].score)
     assert mix([], Near({}, [], 0)) == []
+
+
+def test_the_first_by_words_stays_so_where_others_are_hardly_nearer() -> None:
+    assert names(mix(by_words(a=10, b=9.9), near(a=0.5, b=0.53))) == ["a", "b"]
+    assert names(mix(by_words(a=10, b=9.9), near(a=0.5, b=0.8))) == ["b", "a"]
+
+
+def test_what_does_another_thing_than_is_asked_for_is_behind() -> None:
+    found = by_words(delete_book=10, get_book=9), near(delete_book=0.7, get_book=0.65)
+    assert names(mix(*found, "books")) == names(mix(*found, "delete books")) == ["delete_book", "get_book"]
+    assert names(mix(*found, "list books")) == ["get_book", "delete_book"]
 
 
 def test_what_has_no_vector_yet_keeps_its_place_among_what_has_one() -> None:

@@ -26,6 +26,7 @@ weighed = st.builds(
     refs,
     st.dictionaries(st.sampled_from(WORDS), st.sampled_from([0.1, 1 / 3, 0.7, 1.0]), max_size=5),
     st.lists(st.sampled_from(WORDS), max_size=4).map(tuple),
+    st.integers(0, 15),
 )
 steps = st.lists(st.lists(weighed, max_size=4) | st.sets(refs, max_size=6), max_size=25)
 questions = st.lists(
@@ -92,6 +93,8 @@ def test_after_any_coming_and_going_every_number_is_that_of_a_new_index(
         scores = index.scores(asked, scope)
         named = np.where(scores > 0, scores + index.covered({"a": 1.0, "读": 0.5, "none": 1.0}), 0)
         assert index.of(scores, [Ref("prompt", "s", "none")]) == [0.0]
+        against = index.of(index.against(5).astype(np.float64), sorted(there))
+        assert against == [float(one.deeds in (2, 8, 10)) for _, one in sorted(there.items())]
         answers.append((index.best(named, 3), index.best(scores, 50), index.of(scores, sorted(there))))
     assert answers[0] == answers[1]
 
