@@ -84,7 +84,8 @@ async def _listed(studio: Studio, plan: Plan, kinds: Sequence[EntryKind], out: O
 async def _nothing(studio: Studio, plan: Plan, method: str, kinds: Sequence[EntryKind], found: Found) -> StudioError:
     """Why nothing is shown, and what else may find it."""
     if not found.of:
-        hint = "Without --offline servers are asked." if not plan.connects else ""
+        hint = "Without --offline servers are asked; what programs offered is remembered for the folder they ran in."
+        hint = hint if not plan.connects else ""
         return StudioError("There is nothing to search: no entry is known.", hint=hint)
     said = f"Nothing was found for `{safe(plan.name, 100)}` among {_count(found.of)}. {found.note}".rstrip()
     if method not in ("auto", "substring"):
