@@ -11,7 +11,7 @@ from tests.servers.http_raw import RawServer, Reply, Request
 from tests.support import run
 
 Bad = Callable[[Reply], Awaitable[None]]
-SMALL = Limits(message=MB, headers=8 * KB, connect=0.3, close=1, retry_max=2)
+SMALL = Limits(message=MB, headers=8 * KB, connect=20, close=1, retry_max=2)
 
 
 def meet(bad: Bad, limits: Limits = SMALL, *, settled: bool = True) -> tuple[StudioError, Line]:

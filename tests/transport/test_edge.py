@@ -195,7 +195,7 @@ def test_more_requests_than_connections_wait_and_then_fail_in_words(monkeypatch:
             await reply.result()
 
         async with RawServer(handler) as server:
-            async with opened(server.url, timeouts=Timeouts(connect=0.3)) as line:
+            async with opened(server.url, timeouts=Timeouts(connect=1)) as line:
                 line.transport.negotiated("2026-07-28")
                 for number in (1, 2, 3):
                     await line.transport.send(request(number))

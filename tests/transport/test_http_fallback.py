@@ -205,7 +205,7 @@ def test_what_was_spoken_last_time_is_tried_first() -> None:
 def test_a_server_that_has_moved_on_is_found_out_too(get: Any) -> None:
     async def main() -> None:
         handler = session(lambda got, reply: get(reply))
-        limits = Limits(connect=0.3, close=1, retry_min=0.01)
+        limits = Limits(connect=1, close=1, retry_min=0.01)
         async with RawServer(handler) as raw, opened(raw.url, limits, again) as line:
             await line.shake_hands()
             assert line.transport.kind == "http" and "last time, and not now" in line.tap.notes[0]

@@ -21,11 +21,12 @@ from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_sse import SseServer
 from tests.support import run, wait_until
 
-QUICK = Limits(connect=0.4, close=1, message=64 * KB, write=1)
-HANGING = replace(QUICK, connect=5)
+LIMITS = Limits(connect=20, close=1, message=64 * KB, write=10)
+QUICK = replace(LIMITS, connect=0.6)
+"""For what is given up in time."""
 
 
-def meet(server: SseServer, act: Callable[[Line, RawServer], Any], limits: Limits = HANGING, **about: Any) -> None:
+def meet(server: SseServer, act: Callable[[Line, RawServer], Any], limits: Limits = LIMITS, **about: Any) -> None:
     """Shake hands with a server, and do something."""
 
     async def main() -> None:
@@ -37,7 +38,7 @@ def meet(server: SseServer, act: Callable[[Line, RawServer], Any], limits: Limit
     run(main())
 
 
-def refusal(server: SseServer, limits: Limits = QUICK, **about: Any) -> StudioError:
+def refusal(server: SseServer, limits: Limits = LIMITS, **about: Any) -> StudioError:
     """What opening ends with."""
 
     async def main() -> StudioError:
@@ -84,7 +85,7 @@ def test_messages_go_to_the_endpoint_that_the_server_names(endpoint: str) -> Non
         async with RawServer(server) as raw:
             server.endpoint = endpoint.format(origin=raw.url.removesuffix("/mcp"))
             headers = {"Authorization": "Bearer let-me-in", "X-Own": "1"}
-            async with opened(raw.url, HANGING, SseTransport, headers=headers) as line:
+            async with opened(raw.url, LIMITS, SseTransport, headers=headers) as line:
                 await line.shake_hands("2024-11-05")
                 assert (await line.ask(request(1)))["result"] == {"tools": []}
                 await line.transport.send(Outgoing(b'{"jsonrpc":"2.0","id":5,"result":{}}', "response", 5))
@@ -129,7 +130,7 @@ def test_the_initialized_notification_has_arrived_before_the_next_request_leaves
     server = SseServer()
 
     async def main() -> None:
-        async with RawServer(slow) as raw, opened(raw.url, HANGING, SseTransport) as line:
+        async with RawServer(slow) as raw, opened(raw.url, LIMITS, SseTransport) as line:
             await line.shake_hands("2024-11-05")
             await line.ask(request(1))
 
@@ -145,7 +146,7 @@ def test_an_endpoint_on_another_origin_is_refused_and_nothing_is_sent_there() ->
         async with RawServer(lambda got, reply: reply.accepted()) as other, RawServer(server := SseServer()) as raw:
             server.endpoint = f"{other.url}/message"
             with pytest.raises(Unreachable) as found:
-                async with opened(raw.url, QUICK, SseTransport, headers={"Authorization": "Bearer x"}):
+                async with opened(raw.url, LIMITS, SseTransport, headers={"Authorization": "Bearer x"}):
                     pass
             assert "another origin" in found.value.message and str(other.port) in found.value.message
             assert other.connections == 0
@@ -167,9 +168,9 @@ def test_endpoints_that_cannot_be_used_are_refused_in_words(endpoint: str, words
 
 
 def test_a_stream_without_an_endpoint_is_given_up_in_time() -> None:
-    error = refusal(SseServer(None))
+    error = refusal(SseServer(None), QUICK)
     assert isinstance(error, Unreachable)
-    assert "did not name an endpoint" in error.message and "0.4 seconds" in error.message and error.hint
+    assert "did not name an endpoint" in error.message and "0.6 seconds" in error.message and error.hint
 
 
 def test_what_an_open_stream_lacks_can_be_said_while_it_is_waited_for() -> None:
@@ -219,13 +220,13 @@ async def _not_http(reply: Reply) -> None:
         (_not_found, "404"),
         (_json, "application/json"),
         (_locked, "401"),
-        (_silent, "0.4 seconds"),
+        (_silent, "0.6 seconds"),
         (_ends, "ended the stream"),
         (_not_http, "not HTTP"),
     ],
 )
 def test_what_is_no_stream_is_told(get: Any, words: str) -> None:
-    error = refusal(SseServer(on_get=get))
+    error = refusal(SseServer(on_get=get), QUICK if get is _silent else LIMITS)
     assert words in error.message
     assert isinstance(error, HttpSignIn) == (get is _locked)
 
@@ -390,7 +391,7 @@ def test_an_endpoint_that_is_not_known_any_more_is_a_lost_session(status: str) -
         async def call(server: SseServer, got: Request, reply: Reply) -> None:
             await reply.body(status, b"Could not find session", kind="text/plain")
 
-        async with RawServer(SseServer(call=call)) as raw, opened(raw.url, QUICK, SseTransport) as line:
+        async with RawServer(SseServer(call=call)) as raw, opened(raw.url, LIMITS, SseTransport) as line:
             await line.shake_hands("2024-11-05")
             error = await line.ask(request(1))
             assert isinstance(error, SessionLost) and "Could not find session" in error.message

@@ -23,10 +23,10 @@ from tests.studio_support import opened as studio_opened
 from tests.support import python_server, run, wait_until
 from tests.support_servers import running
 
-QUICK = Limits(connect=0.5, close=1, message=64 * KB, write=0.5)
+LIMITS = Limits(connect=20, close=1, message=64 * KB, write=10)
 
 
-def meet(server: WsServer, act: Callable[[Line, WsServer], Any], limits: Limits = QUICK, **about: Any) -> None:
+def meet(server: WsServer, act: Callable[[Line, WsServer], Any], limits: Limits = LIMITS, **about: Any) -> None:
     """Connect to a server, and do something."""
 
     async def main() -> None:
@@ -141,7 +141,7 @@ def test_what_is_no_websocket_is_told(server: Any, words: str, kind: type[Studio
     async def main() -> None:
         async with RawServer(server) as raw:
             with pytest.raises(kind) as found:
-                async with opened(url_of(raw), QUICK, WebSocketTransport):
+                async with opened(url_of(raw), LIMITS, WebSocketTransport):
                     pass
             assert words in found.value.message
 
@@ -153,10 +153,10 @@ def test_silence_is_given_up_in_time_and_a_closed_port_told() -> None:
         async with RawServer(lambda got, reply: reply.closed_by_peer()) as raw:
             url = url_of(raw)
             with pytest.raises(Unreachable, match=r"0\.5 seconds"):
-                async with opened(url, QUICK, WebSocketTransport):
+                async with opened(url, Limits(connect=0.5), WebSocketTransport):
                     pass
         with pytest.raises(Unreachable, match="refused"):
-            async with opened(url, QUICK, WebSocketTransport):
+            async with opened(url, LIMITS, WebSocketTransport):
                 pass
 
     run(main())
@@ -173,7 +173,7 @@ def test_a_server_without_the_subprotocol_is_taken_and_that_noted() -> None:
 def test_an_address_that_is_no_websocket_s_is_a_mistake_of_the_entry() -> None:
     async def main() -> None:
         with pytest.raises(ConfigError, match="ws://"):
-            async with opened("http://127.0.0.1:1/", QUICK, WebSocketTransport, transport="websocket"):
+            async with opened("http://127.0.0.1:1/", LIMITS, WebSocketTransport, transport="websocket"):
                 pass
 
     run(main())
@@ -184,7 +184,7 @@ def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 
     async def main() -> None:
         with pytest.raises(Unreachable) as found:
-            async with opened("ws://127.0.0.1:1/", QUICK, WebSocketTransport):
+            async with opened("ws://127.0.0.1:1/", LIMITS, WebSocketTransport):
                 pass
         assert "pip install 'mcp-studio[ws]'" in found.value.hint
 

@@ -19,7 +19,7 @@ from tests.servers.http_raw import RawServer
 from tests.servers.ws_raw import BINARY, CLOSE, PING, TEXT, Socket, WsServer, frame, url_of
 from tests.support import run, wait_until
 
-QUICK = Limits(connect=1, close=0.6, message=64 * KB, write=0.3)
+QUICK = Limits(connect=20, close=0.6, message=64 * KB, write=0.3)
 
 
 def end_of(begin: Callable[[Socket], Awaitable[None]]) -> tuple[StudioError, WsServer]:
