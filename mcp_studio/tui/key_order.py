@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from textual.app import App
 from textual.errors import NoWidget
-from textual.events import Event, Key, MouseDown, MouseEvent, MouseUp, Paste
+from textual.events import Callback, Event, Key, MouseDown, MouseEvent, MouseUp, Paste
 from textual.widget import Widget
 
 _TICK = 0.01
@@ -81,9 +81,9 @@ class KeyOrder:
 
     def _hop(self, number: int, above: list[Widget], again: Widget | None) -> None:
         for place, widget in enumerate(above):
-            if widget.call_later(self._hop, number, above[place + 1 :], again):
+            if widget.post_message(Callback(callback=_Step(self._hop, number, above[place + 1 :], again))):
                 return
-        self._app.call_later(self._arrived, number, again)
+        self._app.post_message(Callback(callback=_Step(self._arrived, number, again)))
 
     async def _arrived(self, number: int, again: Widget | None) -> None:
         if number != self._number or not self._busy:
@@ -102,6 +102,19 @@ class KeyOrder:
             event = self._held.popleft()
             self._busy = waits_for(event)
             await self._act(event)
+
+
+class _Step:
+    """What is to be called, with what. Of a `partial` Textual finds out each time how many parameters it has."""
+
+    _param_count = 0
+
+    def __init__(self, call: Callable[..., Awaitable[None] | None], *given: object) -> None:
+        self._call, self._given = call, given
+
+    async def __call__(self) -> None:
+        if (more := self._call(*self._given)) is not None:
+            await more
 
 
 def _from(widget: Widget) -> Iterable[Widget]:

@@ -48,7 +48,8 @@ class Asker:
         self._disconnect: Callable[[], None] = lambda: None
         self._wanted: Answer | None = None
         self._newest = Answer(Question(), FEW)
-        self._running = False
+        self._asked = asyncio.Event()
+        self._running = self._closed = False
         self.settled = False
         """Everything that was asked is answered."""
 
@@ -58,6 +59,7 @@ class Asker:
         again = again and (self._wanted is None or self._wanted.again)
         self._wanted = self._newest = Answer(question, limit, again=again)
         self.settled = False
+        self._asked.set()
         if not self._running:
             self._running = True
             self._work(self._go())
@@ -68,19 +70,21 @@ class Asker:
             self.ask(self._newest.question, min(MANY, self._newest.limit * 5), again=True)
 
     def close(self) -> None:
-        """Hear nothing of the index any more."""
+        """Ask no more, and hear nothing of the index any more."""
+        self._closed = True
+        self._asked.set()
         self._disconnect()
 
     async def _go(self) -> None:
-        try:
-            index = await self.open()
-            while (wanted := self._wanted) is not None:
+        """Answer for as long as it is wanted: to start anew for each letter costs more than to wait."""
+        index = await self.open()
+        while await self._asked.wait() and not self._closed:
+            self._asked.clear()
+            if (wanted := self._wanted) is not None:
                 self._wanted = None
                 answer = await self._answer(index, wanted)
                 self.settled = self._wanted is None
                 self._show(answer)
-        finally:
-            self._running = False
 
     async def _answer(self, index: SearchIndex, wanted: Answer) -> Answer:
         question = wanted.question
@@ -98,7 +102,8 @@ class Asker:
             await asyncio.to_thread(_import)
         if self.index is None:
             self.index = self._studio.index
-            self._disconnect = self.index.changed.connect(self._changed)
+            if not self._closed:
+                self._disconnect = self.index.changed.connect(self._changed)
         return self.index
 
     def _changed(self, _: None) -> None:

@@ -62,6 +62,7 @@ class SearchBox(Dialog[Chosen], scope="search"):
         self._question: Question = kept.question
         self._answer: Answer | None = None
         self._room, self._status, self._heading, self._held = 60, "", "", ""
+        self._keys: Content | None = None
         self._asker = Asker(studio, lambda work: self.run_worker(work, group="search"), self.show)
         self._input = Asked(self._question.text, compact=True, placeholder="What are you looking for?")
         self._line = SearchLine()
@@ -118,8 +119,11 @@ class SearchBox(Dialog[Chosen], scope="search"):
             return
         self._draw_preview()
         self._status = search_words.status(self._answer)
-        self._room = box.outer_size.width - 2 * _EDGE - cell_len(self._status) - 2
-        keys = self.keys_line()
+        room = box.outer_size.width - 2 * _EDGE - cell_len(self._status) - 2
+        if room != self._room or self._keys is None:
+            self._room = room
+            self._keys = self.keys_line()
+        keys = self._keys
         line = (glyphs().line * (self._room - keys.cell_length), "$pane-focus")
         heading = search_words.heading(self._studio)
         if heading != self._heading:

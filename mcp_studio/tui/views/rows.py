@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import groupby
+from operator import itemgetter
 from textwrap import wrap
 from typing import ClassVar, cast
 
@@ -20,6 +22,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui.views.line import Line
 
 _NO_GUTTER = Spacing()
+_LOOK = itemgetter(1)
 _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
 
@@ -117,7 +120,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     def redraw(self) -> None:
         """Draw every visible row anew: what they show has changed, though not how many there are."""
         self._strips.clear()
-        self.refresh()
+        self._refresh_rows()
 
     def rows_changed(self, top: int | None = None, *, redraw: bool = True) -> None:
         """The number of rows has changed; the first row on screen stays, or becomes `top`.
@@ -128,7 +131,11 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_rows(self.top if top is None else top)
         if redraw:
             self._strips.clear()
-        self.refresh()
+        self._refresh_rows()
+
+    def _refresh_rows(self) -> None:
+        """Draw all but the scrollbar, which sees to itself."""
+        self.refresh(Region(0, 0, self.row_width, self.size.height))
 
     def scroll_rows(self, top: int) -> None:
         """Make this the first row on screen, as far as there are rows below it."""
@@ -208,7 +215,11 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         if isinstance(line, Strip):
             return line.apply_style(base).crop_extend(0, width, base)
         look = self.look
-        segments = [Segment(text, look(name, on_cursor=selected)) for text, name in line if text]
+        # Neighbours that look the same are one: each later step has less work with it.
+        alike = groupby([piece for piece in line if piece[0]], _LOOK)
+        segments = [
+            Segment("".join([text for text, _ in same]), look(name, on_cursor=selected)) for name, same in alike
+        ]
         cells = sum(cell_len(text) for text, _, _ in segments)
         if cells > width:
             return Strip(segments, cells).adjust_cell_length(width, base)
