@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 from textual.events import Click, Resize
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.widget import Widget
 
@@ -137,14 +137,22 @@ class Pane(Widget):
         beside = len(_GAP) + self._note.cell_length if self.tabs_at_bottom and self._note else 0
         tabs = self._fit_tabs(room - (beside if self.tabs_at_bottom else head.cell_length))
         if self.tabs_at_bottom:
-            self.border_title = head + self._title
             shown = Content.assemble(tabs, _GAP if tabs and self._note else "", self._note or "")
             self._place(self.outer_size.width - 3 - shown.cell_length + 0)
-            self.border_subtitle = shown or None
+            self._put(head + self._title, shown)
         else:
-            self.border_title = head + (tabs or self._title)
             self._place(3 + head.cell_length)
-            self.border_subtitle = self._note
+            self._put(head + (tabs or self._title), self._note or Content(""))
+
+    def _put(self, above: Content, below: Content) -> None:
+        """Change what stands in the border; only those lines are drawn anew, not everything inside."""
+        x, y = self.content_offset
+        width, height = self.outer_size
+        for name, line, text in (("_border_title", 0, above), ("_border_subtitle", height - 1, below)):
+            before: Content | None = getattr(self, name)
+            if not (before or Content("")).is_same(text):
+                setattr(self, name, text.expand_tabs(4).split()[0] if text else None)
+                self.refresh(Region(-x, line - y, width, 1))
 
     def _fit_tabs(self, room: int) -> Content:
         for level in range(5):
