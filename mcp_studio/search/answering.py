@@ -11,8 +11,9 @@ from mcp_studio.search import auto, cjk, why
 from mcp_studio.search.found import Found, Hit, Used
 from mcp_studio.search.intake import Intake
 from mcp_studio.search.known import Known
+from mcp_studio.search.literal import literal_reasons
 from mcp_studio.search.meaning import Meaning
-from mcp_studio.search.method import Answer, Query, Scored, SearchProblem
+from mcp_studio.search.method import BY_LETTERS, Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import checked
 from mcp_studio.search.usage import Usage, Uses
 
@@ -112,6 +113,8 @@ class Answering:
         if taken is None:
             return None
         (document, entry), reasons = taken, scored.reasons
+        if reasons and reasons[0].field == BY_LETTERS[0].field:
+            reasons = literal_reasons(document, query, reasons[0]) if query is not None else ()
         if query is not None and all(reason.field == "meaning" for reason in reasons):
             reasons = why.reasons(document, query, reasons)
         return Hit(scored.ref, scored.score, reasons, entry, _used(uses.get(scored.ref)))

@@ -9,34 +9,18 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.document import Document
-from mcp_studio.search.grades import INSIDE, Graded, Pool, everything, graded, in_order
+from mcp_studio.search import grades
+from mcp_studio.search.grades import ELSEWHERE, INSIDE, MOST_WORDS, TITLED, Graded, Pool, everything, graded, in_order
 from mcp_studio.search.literal import in_name
 from mcp_studio.search.method import LONGEST
-from mcp_studio.search.names import (
-    END,
-    LETTERS,
-    LONGEST_NAME,
-    PART,
-    TITLE,
-    Row,
-    encoded,
-    fold,
-    of_name,
-    parts,
-    parts_of,
-)
+from mcp_studio.search.names import END, LETTERS, LONGEST_NAME, PART, TITLE, encoded, fold, of_name, parts, parts_of
 from mcp_studio.search.stems import stem
-from mcp_studio.search.substring import MOST_WORDS
 
 _LONGEST_TEXT = 500
 """Characters of a description that are looked at."""
-_ELSEWHERE, _TITLE, _SERVER = 3, 6, 8
+_SERVER = 8
 _FORM = 14
 """What another form of a word is worth that is a part of a name: little less than a part that begins with it."""
-_NO_DOCUMENT = Document(Ref("tool", "", ""), {})
-"""Nothing here looks into the documents of rows."""
 
 
 class Narrowed(NamedTuple):
@@ -79,7 +63,7 @@ class Letters:
     def read(self, most: int) -> bool:
         """Read so many rows ahead of the first question, which reads the rest; whether there are more."""
         now, self._unread = self._unread[:most], self._unread[most:]
-        self._read.update((id(entry), (entry, _row(entry))) for entry in now)
+        self._read.update((id(entry), (entry, _text(entry))) for entry in now)
         return bool(self._unread)
 
     @property
@@ -87,17 +71,17 @@ class Letters:
         """All rows as they are compared."""
         if self._pool is None:
             self.read(len(self._unread))
-            rows = [self._read[id(entry)][1] for entry in self._entries]
-            self._pool = Pool(rows, [row.text for row in rows])
-            self._heads = [row.text[: row.text.index(LETTERS)] for row in rows]
-            self._servers = {row.server: encoded(fold(row.server)) for row in rows}
+            texts = [self._read[id(entry)][1] for entry in self._entries]
+            self._pool = Pool(texts, [entry.ref.server for entry in self._entries])
+            self._heads = [text[: text.index(LETTERS)] for text in texts]
+            self._servers = {server: encoded(fold(server)) for server in set(self._pool.servers)}
         return self._pool
 
     def find(self, text: str) -> Narrowed:
         """The rows in which every word stands, or in whose name another form of it does."""
         words = words_of(text)
         if not words:
-            return Narrowed(range(len(self.pool.rows)), True)
+            return Narrowed(range(len(self.pool.texts)), True)
         if self._before is None or self._before[0] != words[:-1]:
             self._before = words[:-1], self._having(words[:-1])
             self._last = None
@@ -105,7 +89,7 @@ class Letters:
         found = self._with(before, words[-1], self._within(before, words[-1]))
         self._last = words[-1], found.graded.places
         ordered = in_order(self.pool, found.graded, words)
-        return Narrowed(self._sorted(ordered), max(found.least, default=0) >= _TITLE)
+        return Narrowed(self._sorted(ordered), max(found.least, default=0) >= TITLED)
 
     def _within(self, before: _Found, word: str) -> Sequence[int]:
         """Where a word can stand by its letters: only where the one before stood, if that has grown by letters."""
@@ -142,10 +126,10 @@ class Letters:
             return found
         grades = dict(zip(found.places, found.grades, strict=True))
         if "." in word:  # of a name's beginning behind its server only names were found
-            grades = {place: _ELSEWHERE for place in places if plain in self.pool.texts[place]} | grades
+            grades = {place: ELSEWHERE for place in places if plain in self.pool.texts[place]} | grades
             grades = self._of_server(places, word) | grades
         for place, grade in grades.items() if servers else ():
-            if grade < _SERVER and self.pool.rows[place].server in servers:
+            if grade < _SERVER and self.pool.servers[place] in servers:
                 grades[place] = _SERVER
         for place in self._with_form(places, form) if form else ():
             grades[place] = max(grades.get(place, 0), _FORM)
@@ -155,12 +139,12 @@ class Letters:
     def _with_form(self, places: Sequence[int], form: str) -> list[int]:
         begins, heads = PART + form.rstrip("i"), self._heads
         likely = [place for place in places if begins in heads[place]]
-        return [place for place in likely if any(stem(part) == form for part in parts_of(self.pool.rows[place]))]
+        return [place for place in likely if any(stem(part) == form for part in parts_of(self.pool.texts[place]))]
 
     def _of_server(self, among: Sequence[int], word: str) -> dict[int, int]:
         """`server.word`: the rows of a server that have a word."""
         server, _, rest = word.partition(".")
-        places = [place for place in among if self.pool.rows[place].server.lower() == server.lower()]
+        places = [place for place in among if self.pool.servers[place].lower() == server.lower()]
         if not server or not rest:
             return {}
         found = graded(self.pool, Graded(places, [0] * len(places)), [rest])
@@ -180,7 +164,7 @@ class Letters:
 
 def words_of(text: str) -> list[str]:
     """The words of a text that are looked for."""
-    return [word for word in dict.fromkeys(text[:LONGEST].split()) if fold(word)][:MOST_WORDS]
+    return grades.words_of(text[:LONGEST])[:MOST_WORDS]
 
 
 def form_of(word: str) -> str:
@@ -209,13 +193,13 @@ def _pieces(name: str, word: str) -> tuple[str, ...]:
     return tuple(part for part in parts(name) if form and stem(part) == form)
 
 
-def _row(entry: Entry) -> Row:
+def _text(entry: Entry) -> str:
     ref, view = entry.ref, entry.view
-    server, name, kind = ref.server, ref.name, ref.kind
+    server, name = ref.server, ref.name
     own = "" if view.name == name else view.name[:LONGEST_NAME]
     rest = f"{server[:LONGEST_NAME]}.{name[:LONGEST_NAME]} {own} {view.description[:_LONGEST_TEXT]}"
     # Folding is what takes most of the time, of which there is little: ten thousand rows at the first letter.
     rest = rest.lower() if rest.isascii() and rest.isprintable() else encoded(fold(rest))
     title = view.title
     title = encoded(fold(title[:LONGEST_NAME])) if title else ""
-    return Row(server, name, kind, f"{of_name(name_of(entry))}{title}{TITLE}{rest}", _NO_DOCUMENT)
+    return f"{of_name(name_of(entry))}{title}{TITLE}{rest}"

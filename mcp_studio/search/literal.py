@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
-from mcp_studio.search.method import Reason
-from mcp_studio.search.names import LONGEST_NAME, Row, fold, parts
+from mcp_studio.search.grades import MOST_WORDS, words_of
+from mcp_studio.search.method import LONGEST, SIMILAR, Query, Reason
+from mcp_studio.search.names import LONGEST_NAME, fold, parts
 from mcp_studio.search.stretch import spot, stretch
 
 MOST = 3
 """Fields that are named."""
 
 
-def literal_reasons(row: Row, words: Sequence[str]) -> tuple[Reason, ...]:
+def literal_reasons(document: Document, query: Query, why: Reason) -> tuple[Reason, ...]:
+    """Where what was found by its letters has them: why it was found, in full."""
+    if why.text == SIMILAR:
+        return _similar(_name(document), why.words)
+    return _strict(document, words_of(query.text[:LONGEST])[:MOST_WORDS])
+
+
+def _strict(document: Document, words: Sequence[str]) -> tuple[Reason, ...]:
     """Where each word stands first, by field; the name before the rest."""
     found: dict[str, tuple[str, list[str]]] = {}
     read: Fields | None = None
-    name = ""
+    name = _name(document)
     for word in words:
         folded = fold(word)
-        name = name or _name(row)
         pieces = in_name(name, word, folded)
         if pieces:
             _keep(found, "name", "", pieces)
             continue
-        read = read or fields(row.document)
+        read = read or fields(document)
         for field, text in _texts(read):
             if place := spot(text, folded):
                 shown = stretch(text, *place) if field in ("description", "uri") else text
@@ -34,17 +42,16 @@ def literal_reasons(row: Row, words: Sequence[str]) -> tuple[Reason, ...]:
     return tuple(Reason(field, tuple(dict.fromkeys(pieces)), text) for field, (text, pieces) in found.items())[:MOST]
 
 
-def name_reasons(row: Row, terms: Sequence[str]) -> tuple[Reason, ...]:
+def _similar(name: str, terms: Sequence[str]) -> tuple[Reason, ...]:
     """The same for a name that is only similar: `terms` are the folded parts of it that are meant; none is all."""
-    name = _name(row)
     places = [spot(name, term) for term in terms]
     pieces = tuple(name[slice(*place)] for place in places if place)
-    return (Reason("name", pieces or (name,), "similar"),)
+    return (Reason("name", pieces or (name,), SIMILAR),)
 
 
-def _name(row: Row) -> str:
-    ref = row.document.ref
-    return ref.name[:LONGEST_NAME] if ref.kind in ("tool", "prompt") else fields(row.document).name
+def _name(document: Document) -> str:
+    ref = document.ref
+    return ref.name[:LONGEST_NAME] if ref.kind in ("tool", "prompt") else fields(document).name
 
 
 def in_name(name: str, word: str, folded: str) -> tuple[str, ...]:

@@ -55,6 +55,12 @@ BY_MEANING = (Reason("meaning"),)
 """Of what is found where no word did it."""
 
 
+BY_LETTERS = (Reason("letters"),)
+"""Of what was found by its letters: where they stand is looked up for what is shown."""
+SIMILAR = "similar"
+"""The text of that reason, its words parts of the name, where the name is only nearly right."""
+
+
 class Scored(NamedTuple):
     """One thing that was found."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
 
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import fields
@@ -24,17 +23,6 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _FOREIGN_PART = re.compile(r"[^\W\d_]+|\d+")
 
 
-class Row(NamedTuple):
-    """A document as it is compared. The first three are its place among the others."""
-
-    server: str
-    name: str
-    kind: str
-    text: str
-    """`NAME name END, PART part …, LETTERS INITIALS LAST, title TITLE rest`, folded but for the initials, `encoded`."""
-    document: Document
-
-
 def fold(text: str) -> str:
     """A text without its cases and control characters, words one space apart; wide letters are plain ones."""
     if not text.isascii():
@@ -49,14 +37,13 @@ def parts(name: str) -> list[str]:
     return [fold(part) for part in _FOREIGN_PART.findall(unicodedata.normalize("NFKC", name))]
 
 
-def row_of(document: Document) -> Row:
-    """Read a document."""
-    ref, found = document.ref, fields(document)
+def text_of(document: Document) -> str:
+    """A document as it is compared: its name as `of_name` has it, `title TITLE rest`; folded and `encoded`."""
+    found = fields(document)
     arguments = " ".join(one.name for one in found.parameters[:20])[:_LONGEST_ARGUMENTS]
     rest = (found.server, found.uri[:_LONGEST_ADDRESS], *found.tags, arguments, found.description[:LONGEST_TEXT])
     title = fold(found.title[:_LONGEST_TITLE]) + TITLE
-    text = encoded("\n".join((title, *(fold(one) for one in rest if one))))[:LONGEST_TEXT]
-    return Row(ref.server, ref.name, ref.kind, of_name(found.name) + text, document)
+    return of_name(found.name) + encoded("\n".join((title, *(fold(one) for one in rest if one))))[:LONGEST_TEXT]
 
 
 def of_name(name: str) -> str:
@@ -69,9 +56,8 @@ def of_name(name: str) -> str:
     return encoded(f"{NAME}{fold(name)}{END}{divided}{LETTERS}{initials}{LAST}")
 
 
-def parts_of(row: Row) -> list[str]:
-    """The parts of a row's name, `encoded`."""
-    text = row.text
+def parts_of(text: str) -> list[str]:
+    """The parts of the name that a text begins with, `encoded`."""
     return text[text.index(END) + 2 : text.index(LETTERS)].split(PART)
 
 

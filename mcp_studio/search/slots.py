@@ -102,6 +102,13 @@ class Slots:
         """The number of a document, None when it is not there."""
         return self._slot.get(ref)
 
+    def ref(self, slot: int) -> Ref:
+        """The document of a number that is there."""
+        ref = self._refs[slot]
+        if ref is None:
+            raise KeyError(slot)
+        return ref
+
     def best(self, scores: Scores, limit: int) -> tuple[list[tuple[Ref, float]], int]:
         """The documents with the largest scores above 0, equal ones by server, name and kind; and how many there are.
 

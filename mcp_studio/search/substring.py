@@ -2,149 +2,187 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
-from operator import itemgetter
+from array import array
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mcp_studio.catalog.ref import KINDS, Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.fuzzy import Similar
-from mcp_studio.search.grades import FLAT, WHOLE, Graded, Pool, best_of_many, everything, graded, in_order
-from mcp_studio.search.literal import literal_reasons, name_reasons
-from mcp_studio.search.method import EVERYWHERE, LONGEST, Answer, Query, Scope, Scored
-from mcp_studio.search.names import END, Row, fold, row_of
+from mcp_studio.search.grades import (
+    BEGINS,
+    ELSEWHERE,
+    FLAT,
+    MOST_WORDS,
+    TITLED,
+    WHOLE,
+    Word,
+    addresses,
+    grades_of,
+    orders,
+    word_of,
+    words_of,
+)
+from mcp_studio.search.method import BY_LETTERS, LONGEST, SIMILAR, Answer, Query, Scope, Scored
+from mcp_studio.search.names import END, LAST, TITLE, text_of
+from mcp_studio.search.packed import Rows
+from mcp_studio.search.plugins import order
+from mcp_studio.search.slots import Flags, Slot, Slots
 
-MOST_WORDS = 12
-"""Words of a question that count."""
 ENOUGH = 5
 """Where fewer are found as they are written, names that are only similar are shown as well."""
-
-_FEW = 100
-TOLD = 60
-"""The best so many hits say why they are there; saying it takes longer than finding them."""
+FEW = 1_000
+"""So many documents that are gone do not make anything slower."""
+Grades = NDArray[np.int64]
+Worths = NDArray[np.uint8]
 
 
 class Substring:
     """The method `substring`; see `Method`."""
 
     def __init__(self) -> None:
-        self._rows: dict[Ref, Row] = {}
-        self._sorted = Pool([], [])
-        self._touched: set[Ref] = set()
-        """What came or went since the rows were brought in order."""
-        self._scoped: tuple[Scope, Pool] | None = None
-        self._similar = Similar()
-        self._before: tuple[Scope, list[str], Graded] = EVERYWHERE, [], Graded((), ())
+        self._slots = Slots()
+        self._rows = Rows()
+        """A row for each slot: the name is its head."""
+        self._lengths = array("H")
+        """Of the names."""
+        self._changed()
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take up documents."""
-        self._rows.update((document.ref, row_of(document)) for document in documents)
-        self._changed(document.ref for document in documents)
+        self._slots.remove([document.ref for document in documents])
+        for document in documents:
+            text = text_of(document)
+            at = text.index(LAST) + 1
+            title, _, rest = text[at:].rpartition(TITLE)
+            words = [*(TITLE + word for word in _words(title)), *_words(rest)]
+            self._slots.add(document.ref)
+            self._rows.add(text[:at], words)
+            self._lengths.append(text.index(END))
+        self._changed()
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents."""
-        for ref in refs:
-            self._rows.pop(ref, None)
-        self._changed(refs)
+        self._slots.remove(refs)
+        if self._slots.dead > max(FEW, len(self._slots) // 2):
+            self._tidy()
+        self._changed()
+
+    def _tidy(self) -> None:
+        """Leave out the rows of what is gone; the others get other numbers."""
+        left = np.flatnonzero(self._slots.alive)
+        self._rows.keep(left)
+        self._lengths = array("H", np.frombuffer(self._lengths, np.uint16)[left].tobytes())
+        before, self._slots = self._slots, Slots()
+        for ref in before:  # in the order of their slots: none of those is given twice
+            self._slots.add(ref)
+
+    def _changed(self) -> None:
+        self._names: tuple[Scope, Slot, Similar] | None = None
 
     def search(self, query: Query) -> Answer:
         """All that have every word, the best first; similar names where that is too few."""
         text = query.text[:LONGEST]
-        pool = self._pool(query.scope)
+        rows = np.flatnonzero(self._slots.within(query.scope))
         if exact := self._addressed(text.strip(), query.scope):
-            return _answer(Pool(exact, []), Graded(range(len(exact)), [WHOLE] * len(exact)), len(exact), query, [])
-        words = [word for word in dict.fromkeys(text.split()) if fold(word)]
+            return self._answer(np.array(exact), np.full(len(exact), WHOLE), query, [])
+        words = words_of(text)
         note = f"Only the first {MOST_WORDS} words count." if len(words) > MOST_WORDS else ""
         words = words[:MOST_WORDS]
-        if not words:
-            return _answer(pool, everything(pool), len(pool.rows), query, [])
-        found, total = self._graded(pool, words, query)
-        if total >= min(ENOUGH, len(pool.rows)):
-            return _answer(pool, found, total, query, words, note)
-        return self._with_similar(found, pool, query, words, note)
+        found, grades = self._graded(words, rows)
+        answer = self._answer(found, grades, query, words)._replace(note=note)
+        if answer.total >= min(ENOUGH, len(rows)):
+            return answer
+        return self._with_similar(answer, np.setdiff1d(rows, found, assume_unique=True), query, words)
 
-    def _with_similar(self, found: Graded, pool: Pool, query: Query, words: list[str], note: str) -> Answer:
-        known = {id(pool.rows[place]) for place in found.places}
-        like = [one for one in self._similar.find(pool, words) if id(one[1]) not in known]
-        if like and not known:
+    def _with_similar(self, strict: Answer, others: Slot, query: Query, words: list[str]) -> Answer:
+        if self._names is None or self._names[0] != query.scope:
+            every = np.unique(self._rows.heads_of(np.flatnonzero(self._slots.within(query.scope))))
+            heads = self._rows.heads.all
+            self._names = query.scope, every, Similar([heads[number] for number in every.tolist()])
+        _, every, similar = self._names
+        found = {int(every[place]): (score, terms) for place, (score, terms) in similar.find(words).items()}
+        heads = self._rows.heads_of(others)
+        at = np.isin(heads, np.fromiter(found, np.intp, len(found)))
+        like: list[Scored] = []
+        for row, head in zip(others[at].tolist(), heads[at].tolist(), strict=True):
+            score, terms = found[head]
+            like.append(Scored(self._slots.ref(row), score, (BY_LETTERS[0]._replace(words=terms, text=SIMILAR),)))
+        like.sort(key=order)
+        note = strict.note
+        if like and not strict.total:
             note = f"Nothing has what was typed; these names are similar. {note}".rstrip()
-        strict = _answer(pool, found, len(known), query, words)
         room = max(query.limit - len(strict.hits), 0)
-        more = [Scored(row.document.ref, score, name_reasons(row, terms)) for score, row, terms in like[:room]]
-        return Answer([*strict.hits, *more], len(known) + len(like), note)
+        return Answer([*strict.hits, *like[:room]], strict.total + len(like), note)
 
-    def _graded(self, pool: Pool, words: list[str], query: Query) -> tuple[Graded, int]:
-        """Those that have every word, and how many; what the words before the last left is kept for the next key."""
-        head = words[:-1]
-        if not head:
-            return best_of_many(pool, words[0], query.limit)
-        if self._before[:2] != (query.scope, head):
-            self._before = query.scope, head, graded(pool, everything(pool), head)
-        found = in_order(pool, graded(pool, self._before[2], words[-1:]), words)
-        return found, len(found.places)
+    def _graded(self, words: Sequence[str], rows: Slot) -> tuple[Slot, Grades]:
+        """Those of the rows that have every word, and how well."""
+        heads, others = self._rows.heads, self._rows.words
+        bits = [np.zeros(len(heads), np.uint16), np.zeros(len(others), np.uint16)]
+        asked = [word_of(word) for word in words]
+        for number, word in enumerate(asked):
+            for way in word.ways:
+                bits[0][heads.having(way)] |= 1 << number
+            bits[1][others.having(word.plain)] |= 1 << number
+        has = self._rows.part(rows).over(np.bitwise_or, *bits)
+        left, begun = np.ones(len(rows), np.bool_), set[int]()
+        for number, word in enumerate(words):
+            named = self._beginning(word, rows, left)
+            if named.any():
+                begun.add(number)
+            left &= named if number in begun else (has >> number & 1).astype(np.bool_)
+        rows = rows[left]
+        part, own = self._rows.part(rows), self._rows.heads_of(rows)
+        grades, there = np.zeros(len(rows), np.int64), np.zeros(len(heads), np.bool_)
+        there[own] = True
+        for number, word in enumerate(asked):
+            likely = there & (bits[0] >> number & 1).astype(np.bool_)
+            grades += BEGINS if number in begun else part.over(np.maximum, *self._worths(word, likely))
+        more = np.zeros(len(heads), np.int64)
+        for piece, worth in orders(words):
+            more[heads.having(piece)] += worth
+        return rows, grades + more[own]
 
-    def _changed(self, refs: Iterable[Ref]) -> None:
-        self._touched.update(refs)
-        self._scoped = None
-        self._similar.forget()
-        self._before = EVERYWHERE, [], Graded((), ())
+    def _worths(self, word: Word, likely: Flags) -> tuple[Worths, Worths]:
+        """What a word is worth that stands in one of those heads, and in each word of the rest."""
+        heads, others = self._rows.heads, self._rows.words
+        worths = np.zeros(len(heads), np.uint8), np.zeros(len(others), np.uint8)
+        numbers, every = np.flatnonzero(likely), heads.all
+        worths[0][numbers] = grades_of([every[number] for number in numbers.tolist()], word)
+        titles, found = np.zeros(len(others), np.bool_), others.having(word.plain)
+        titles[others.having(TITLE)] = True
+        worths[1][found] = np.where(titles[found], TITLED, ELSEWHERE)
+        return worths
 
-    def _pool(self, scope: Scope) -> Pool:
-        if self._touched:
-            self._arrange()
-        if scope == EVERYWHERE:
-            return self._sorted
-        if self._scoped is None or self._scoped[0] != scope:
-            rows = [row for row in self._sorted.rows if scope.has(row.document.ref)]
-            self._scoped = scope, Pool(rows, [row.text for row in rows])
-        return self._scoped[1]
+    def _beginning(self, word: str, rows: Slot, left: Flags) -> Flags:
+        """Which of the rows that are left have an address that begins with a word."""
+        found = np.zeros(len(rows), np.bool_)
+        for server, begins in addresses(word):
+            likely = left & np.isin(self._rows.heads_of(rows), self._rows.heads.having(begins))
+            for at in np.flatnonzero(likely).tolist():
+                found[at] |= self._slots.ref(rows[at]).server.lower() == server
+        return found
 
-    def _arrange(self) -> None:
-        """Bring the rows in order; a few at their places, many by sorting all."""
-        rows, texts = self._sorted
-        if len(self._touched) > max(_FEW, len(rows) // 50):
-            rows = sorted(self._rows.values())
-            self._sorted = Pool(rows, [row.text for row in rows])
-        else:
-            for kind, server, name in self._touched:
-                place = bisect_left(rows, (server, name, kind))
-                if place < len(rows) and rows[place][:3] == (server, name, kind):
-                    del rows[place], texts[place]
-                if row := self._rows.get(Ref(kind, server, name)):
-                    rows.insert(place, row)
-                    texts.insert(place, row.text)
-        self._touched.clear()
-
-    def _addressed(self, text: str, scope: Scope) -> list[Row]:
+    def _addressed(self, text: str, scope: Scope) -> list[int]:
         """What is called so in full: `server.tool` or `mcp__server__tool`."""
         divider, rest = ("__", text[len(FLAT) :]) if text.startswith(FLAT) else (".", text)
-        found: list[Row] = []
+        found: list[int] = []
         at = rest.find(divider)
         while at >= 0:
-            server, name = rest[:at], rest[at + len(divider) :]
-            rows = (self._rows.get(Ref(kind, server, name)) for kind in KINDS)
-            found.extend(row for row in rows if row is not None and scope.has(row.document.ref))
+            refs = (Ref(kind, rest[:at], rest[at + len(divider) :]) for kind in KINDS)
+            found += [slot for ref in refs if (slot := self._slots.at(ref)) is not None and scope.has(ref)]
             at = rest.find(divider, at + 1)
-        return sorted(found, key=itemgetter(0, 1, 2))
+        return found
+
+    def _answer(self, rows: Slot, grades: Grades, query: Query, words: list[str]) -> Answer:
+        """The best of some rows: by grade, then the shorter names, then by server, name and kind."""
+        scores = np.zeros(self._slots.size)
+        scores[rows] = np.where(grades > 0, grades + 1 / (1 + np.frombuffer(self._lengths, np.uint16)[rows]), 1)
+        best, total = self._slots.best(scores, query.limit)
+        return Answer([Scored(ref, score if score > 1 else 0.0, BY_LETTERS) for ref, score in best], total)
 
 
-def _answer(pool: Pool, found: Graded, total: int, query: Query, words: list[str], note: str = "") -> Answer:
-    """The best of them: by grade, then the shorter names, then the order of the rows."""
-    rows, groups = pool.rows, dict[int, list[int]]()
-    for place, grade in zip(found.places, found.grades, strict=True):
-        groups.setdefault(grade, []).append(place)
-    hits: list[Scored] = []
-    for grade in sorted(groups, reverse=True):
-        room = query.limit - len(hits)
-        if room <= 0:
-            break
-        best = [rows[place] for place in groups[grade]]
-        best = sorted(best, key=_length) if grade else best
-        for row in best[:room]:
-            why = literal_reasons(row, words) if len(hits) < TOLD else ()
-            hits.append(Scored(row.document.ref, grade + 1 / (1 + _length(row)) if grade else 0.0, why))
-    return Answer(hits, total, note)
-
-
-def _length(row: Row) -> int:
-    return row.text.index(END)
+def _words(text: str) -> list[str]:
+    return [word for word in text.replace("\n", " ").split(" ") if word]

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcp_studio.catalog.ref import KINDS, Ref
 from mcp_studio.search.document import Document
-from mcp_studio.search.method import Answer, Query, Scope
+from mcp_studio.search.grades import Pool, everything, graded, in_order, words_of
+from mcp_studio.search.literal import literal_reasons
+from mcp_studio.search.method import BY_LETTERS, Answer, Query, Scope
+from mcp_studio.search.names import text_of
 from mcp_studio.search.substring import Substring
 
 TOOLS = {
@@ -146,6 +151,24 @@ def test_coming_and_going_leaves_what_a_new_one_would_have() -> None:
             assert method.search(Query(typed, 1_000)) == fresh.search(Query(typed, 1_000))
 
 
+LETTERS = st.sampled_from(["li", "list", "Books", "b", "_", "-", ".", "o", "ü", "文件", " "])
+texts = st.lists(LETTERS, max_size=5).map("".join)
+
+
+@given(st.lists(st.tuples(texts.filter(bool), texts, texts), max_size=6, unique_by=lambda one: one[0]), texts)
+def test_packed_rows_are_graded_as_whole_texts_are(rows: list[tuple[str, str, str]], typed: str) -> None:
+    listed = [
+        Document(Ref("tool", "s", name), {"title": title, "description": description})
+        for name, title, description in rows
+    ]
+    pool, words = Pool([text_of(one) for one in listed], ["s"] * len(listed)), words_of(typed)
+    expected = in_order(pool, graded(pool, everything(pool), words), words)
+    method = Substring()
+    method.add(listed)
+    found = {hit.ref: int(hit.score) for hit in method.search(Query(typed)).hits if hit.reasons == BY_LETTERS}
+    assert found == {listed[place].ref: grade for place, grade in zip(expected.places, expected.grades, strict=True)}
+
+
 def test_a_scope_limits_servers_and_kinds() -> None:
     method = made()
     method.add([Document(Ref("prompt", "files", "read"), {"name": "read"})])
@@ -168,7 +191,9 @@ def test_many_hits_are_cut_without_changing_what_comes_first() -> None:
 
 
 def reasons(text: str) -> Sequence[tuple[str, tuple[str, ...]]]:
-    return [(reason.field, reason.words) for reason in made().search(Query(text)).hits[0].reasons]
+    hit = made().search(Query(text)).hits[0]
+    found = Document(hit.ref, {"name": hit.ref.name, "description": TOOLS[str(hit.ref)]})
+    return [(reason.field, reason.words) for reason in literal_reasons(found, Query(text), hit.reasons[0])]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +213,5 @@ def test_reasons_are_pieces_of_what_was_found(typed: str, why: list[tuple[str, t
 
 
 def test_the_texts_of_a_document_are_bounded() -> None:
-    from mcp_studio.search.names import row_of
-
     raw = {"name": "n" * 10_000, "description": "long 文件 " * 100_000, "title": "t" * 10_000}
-    assert len(row_of(Document(Ref("tool", "s" * 10_000, "n" * 10_000), dict(raw))).text) < 1_000
+    assert len(text_of(Document(Ref("tool", "s" * 10_000, "n" * 10_000), dict(raw)))) < 1_000
