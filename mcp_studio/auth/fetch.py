@@ -262,7 +262,8 @@ def _target(url: str) -> bytes:
 def _lines(url: str, method: str, headers: HeaderList, body: bytes) -> Headers:
     """The header lines of a request: those that are given, and those that HTTP itself needs."""
     own = [("Host", urlsplit(url).netloc), ("User-Agent", f"mcp-studio/{__version__}"), ("Accept", "application/json")]
-    own.append(("Accept-Encoding", "identity"))
+    # A connection for each: what a server sends beyond its answer is no answer to anything else.
+    own += [("Accept-Encoding", "identity"), ("Connection", "close")]
     given = {name.lower() for name, _ in headers}
     lines = [line for line in own if line[0].lower() not in given] + headers
     return (*lines, ("Content-Length", str(len(body)))) if body or method == "POST" else tuple(lines)

@@ -17,7 +17,6 @@ from mcp_studio.transport.network_errors import no_such_host
 if TYPE_CHECKING:
     import httpcore2
 
-_KEEP_ALIVE = 4.0
 _CONNECTIONS = 4
 
 
@@ -98,7 +97,7 @@ class Pools:
             # A proxy is not the server: it is verified always, and is shown no certificate of ours.
             proxy=_proxy(route, lambda: self._context(self._others)) if route else None,
             max_connections=_CONNECTIONS,
-            keepalive_expiry=_KEEP_ALIVE,
+            max_keepalive_connections=0,
             network_backend=None if route else guarded(self.look),
         )
 

@@ -92,6 +92,22 @@ def test_what_cannot_be_read_is_said() -> None:
     refuses(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf", HttpFailure, "in the middle")
 
 
+def test_what_comes_beyond_an_answer_answers_nothing_else() -> None:
+    async def main() -> None:
+        def answer(ask: Ask) -> Reply | bytes:
+            if ask.path == "/second":
+                return 200, [], b"its own"
+            smuggled = b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled"
+            return b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst" + smuggled
+
+        async with Web(answer) as web, Fetcher(config(web.url), small(), FakeTap(), Redactor()) as one:
+            for path, body in (("/first", b"first"), ("/second", b"its own"), ("/second", b"its own")):
+                assert (await one.send("metadata", "GET", web.url + path)).body == body
+            assert web.connections == 3
+
+    run(main())
+
+
 def test_a_slow_drip_ends_at_the_deadline() -> None:
     async def main() -> None:
         async def drip(writer: asyncio.StreamWriter) -> None:
