@@ -153,6 +153,8 @@ class CatalogFilter(Pane):
         if filtered is None or (kind, text) != self.sought:
             return
         again = filtered.also[:2] == (kind, text)
+        if again and [*filtered.also.pieces.items()] == [*pieces.items()] and (self._answered.is_set() or not whole):
+            return  # the index knows more now, and nothing of it is for this
         filtered.also = filtered.also._replace(kind=kind, text=text, pieces=pieces)
         if whole:
             self._answered.set()

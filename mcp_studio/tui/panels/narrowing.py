@@ -32,6 +32,8 @@ class Narrowing:
     def __init__(self) -> None:
         self._letters: dict[EntryKind, tuple[Sequence[Row], Letters]] = {}
         self.also = Also()
+        self._named: tuple[Sequence[Row], Mapping[Ref, Sequence[Row]]] = (), {}
+        """The rows that were asked for last, by what they are."""
         self._words: list[str] = []
         self.count = 0
         """Rows that have all the words."""
@@ -75,11 +77,12 @@ class Narrowing:
         wanted, asked = self.also.pieces, self.also.text
         if self.also.kind != kind or not (text.startswith(asked) or asked.startswith(text)):
             return []
-        found: dict[Ref, list[Row]] = {}
-        for row in rows:
-            if row.entry.ref in wanted and row.entry.ref not in known:
-                found.setdefault(row.entry.ref, []).append(row)
-        return [row for ref in wanted for row in found.get(ref, ())]
+        if self._named[0] is not rows:
+            named: dict[Ref, list[Row]] = {}
+            for row in rows:
+                named.setdefault(row.entry.ref, []).append(row)
+            self._named = rows, named
+        return [row for ref in wanted if ref not in known for row in self._named[1].get(ref, ())]
 
     def _of(self, kind: EntryKind, rows: Sequence[Row]) -> Letters:
         known = self._letters.get(kind)
