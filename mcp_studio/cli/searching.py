@@ -96,8 +96,9 @@ async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, 
             return task.result()
     except TimeoutError:
         done, all = studio.index.vectors
-        said = f"What {all:,} entries mean was not found out within {seconds:g} seconds, but of {done:,}."
-        raise StudioError(said, hint="These are kept: the next search goes on from there.") from None
+        much = f"{done:,} of {all:,}" if done else "none"
+        said = f"What entries mean was not found out within {seconds:g} seconds: it is known of {much}."
+        raise StudioError(said, hint="What is known is kept: the next search goes on from there.") from None
     finally:
         task.cancel()
         out.passing("")
