@@ -213,8 +213,8 @@ def test_waiting_for_meaning_is_told_and_ends_when_time_is_up(capsys: pytest.Cap
         patch.setattr(searching, "_TOLD", 0.01)
         assert run(ask(0.05, None)) == "found"
         assert capsys.readouterr().err.startswith("What entries mean is being found out. It is kept")
-        with pytest.raises(StudioError, match="not found out within 0.03 seconds: it is known of 3 of 9,000"):
+        with pytest.raises(StudioError, match=r"not found out within 0\.03 seconds: it is known of 3 of 9,000"):
             run(ask(30, 0.03))
         vectors.index.vectors = (0, 0)
-        with pytest.raises(StudioError, match="within 0.03 seconds: it is known of none"):
+        with pytest.raises(StudioError, match=r"within 0\.03 seconds: it is known of none"):
             run(ask(30, 0.03))
