@@ -72,9 +72,9 @@ def reading(document: Document, *, whole: bool = False) -> Reading:
     """A document as it was read, or is read now.
 
     Args:
-        whole: everything that is searched, to the last value of a parameter; slow where there is much.
+        whole: everything that is searched, to the last value of a parameter; slow where there is much, and not kept.
     """
-    return _read(_Same(document), whole)
+    return _read(document, True) if whole else _kept(_Same(document))
 
 
 def own_words(chunk: str) -> tuple[str, ...]:
@@ -87,8 +87,12 @@ def _is_dense(chunk: str) -> bool:
 
 
 @lru_cache(maxsize=KEPT)
-def _read(same: _Same, whole: bool) -> Reading:
-    read = fields(same.document)
+def _kept(same: _Same) -> Reading:
+    return _read(same.document, False)
+
+
+def _read(document: Document, whole: bool) -> Reading:
+    read = fields(document)
     texts = tuple((field, text) for field, text in _texts(read, whole) if text)
     end = LONGEST_TEXT if whole else LOOKED_AT
     chunks: dict[str, list[Place]] = {}
