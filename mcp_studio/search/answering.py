@@ -105,7 +105,10 @@ class Answering:
         return served._replace(answer=answer._replace(note=f"{lacks} {answer.note}".strip()))
 
     def _ask(self, intake: Intake, query: Query) -> Answer:
-        return checked(intake.offer, intake.ask(query), query, self._known.has)
+        answer = intake.ask(query)
+        if intake.offer.package:
+            return checked(intake.offer, answer, query, self._known.has)
+        return answer._replace(hits=[hit for hit in answer.hits if self._known.has(hit.ref)])
 
     def _hit(self, scored: Scored, uses: Mapping[Ref, Uses], query: Query | None = None) -> Hit | None:
         """What is shown of something found; None where it has gone meanwhile."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from mcp_studio.catalog.ref import Ref
@@ -132,14 +133,18 @@ def pieces(text: str) -> list[str]:
     return [piece.casefold() for piece in _BREAK.split(text[:_LONGEST]) if piece]
 
 
+_own = lru_cache(2_048)(pieces)
+"""Of names and servers: they are the same with the next key."""
+
+
 def close(asked: list[str], ref: Ref) -> Close:
     """How near a name is to what was asked for; the server's name may be said besides."""
-    own = pieces(ref.name)
+    own = _own(ref.name)
     if not asked or not own:
         return Close.NOT
     found = _close(asked, own)
     if found is Close.NOT:
-        server = set(pieces(ref.server))
+        server = set(_own(ref.server))
         rest = [piece for piece in asked if piece not in server]
         if rest and len(rest) < len(asked):
             return min(_close(rest, own), Close.BEGINS)

@@ -40,11 +40,13 @@ class Bm25:
         self._segment = dictionary() if cjk == "jieba" else None
         self._store = Inverted(forgotten=self._forget)
         self._forms: defaultdict[str, list[str]] = defaultdict(list)
+        """The words of a stem, but for the one that is it: most words are their own."""
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take up documents."""
         for word in self._store.add(self._weighed(document) for document in documents):
-            self._forms[stem(word)].append(word)
+            if (form := stem(word)) != word:
+                self._forms[form].append(word)
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents."""
@@ -89,7 +91,9 @@ class Bm25:
 
     def forms(self, word: str) -> Iterable[str]:
         """The known words of the same stem."""
-        return [form for form in self._forms.get(stem(word), ()) if self._store.frequency(form)]
+        form = stem(word)
+        own = (form,) if stem(form) == form else ()
+        return [one for one in (*own, *self._forms.get(form, ())) if self._store.frequency(one)]
 
     def beginning(self, prefix: str, most: int) -> list[str]:
         """The known words that begin so."""
@@ -106,10 +110,10 @@ class Bm25:
     def _forget(self, words: Iterable[str]) -> None:
         """Words that no document has any more."""
         for word in words:
-            forms = self._forms[stem(word)]
-            forms.remove(word)
-            if not forms:
-                del self._forms[stem(word)]
+            if (form := stem(word)) != word:
+                self._forms[form].remove(word)
+                if not self._forms[form]:
+                    del self._forms[form]
 
     def _weighed(self, document: Document) -> Weighed:
         texts = fields(document)
