@@ -61,6 +61,7 @@ class Lists(RawServer):
         self.reads = 0
         self.version = int(os.environ.get("LISTS_VERSION", "1"))
         self.completed = []
+        self.read_once = threading.Event()
         if options.without_completions:
             CAPABILITIES.pop("completions")
 
@@ -94,6 +95,7 @@ class Lists(RawServer):
 
     def list_tools(self, params):
         """On pages of two, whose cursors have blanks in them, where that is asked for."""
+        self.read_once.set()
         if not self.options.pages:
             return {"tools": self.tools}
         start = int(params.get("cursor", "after 0").split()[1])
@@ -176,7 +178,8 @@ class Lists(RawServer):
         super().run()
 
     def rest_never(self):
-        """Change the lists twenty times a second."""
+        """Change the lists twenty times a second, once somebody knows them."""
+        self.read_once.wait()
         while True:
             time.sleep(0.05)
             self.version += 1

@@ -65,7 +65,7 @@ def test_calls_that_are_refused_share_one_question_and_go_on_when_somebody_has_s
 
     async def go() -> None:
         async with Protected() as server:
-            short = http(server.url, timeouts=Timeouts(idle=0.3, total=10))
+            short = http(server.url, timeouts=Timeouts(idle=1, total=10))
             async with opened(short, settings=settings) as studio:
                 server.token = TOKEN
                 calls = [studio.call_tool(ECHO, {"text": str(n)}, approved=True) for n in range(3)]
@@ -73,7 +73,7 @@ def test_calls_that_are_refused_share_one_question_and_go_on_when_somebody_has_s
                 (question,) = studio.inbox.pending
                 assert (question.kind, question.server) == ("sign_in", "s")
                 assert question.reasons == ("It would ask for: notes",) and not studio.inbox.waiting("s")
-                await asyncio.sleep(0.4)  # longer than the idle limit
+                await asyncio.sleep(1.1)  # longer than the idle limit
                 assert not any(call.outcome for call in calls), "deadlines stand still"
                 assert any(call.asking for call in calls), "it is shown to wait for a person"
                 assert question.sign_in is not None

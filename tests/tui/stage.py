@@ -8,6 +8,7 @@ from typing import Any
 
 from textual._context import visible_screen_stack
 from textual.message import Message
+from textual.notifications import Notify
 from textual.pilot import Pilot
 
 from mcp_studio.config.model import Config, ServerConfig, Settings
@@ -88,7 +89,8 @@ class Stage:
 
     @property
     def toasts(self) -> list[str]:
-        return [notification.message for notification in self.app._notifications]
+        """All so far, also those that are gone again: a busy machine looks late."""
+        return [told.notification.message for told in self.messages(Notify)]
 
 
 def raw(name: str = "raw", *args: str, **more: Any) -> ServerConfig:

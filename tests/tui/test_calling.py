@@ -158,7 +158,7 @@ def test_progress_is_drawn_and_escape_stops_the_call() -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:
             await stage.open("count")
-            stage.main.calling.edited({"steps": 50, "pause": 0.1}, {})
+            stage.main.calling.edited({"steps": 5000, "pause": 0.1}, {})
             await stage.press("ctrl+j")
             await stage.shows("running", "%")
             await stage.press("escape")

@@ -102,7 +102,7 @@ def test_a_letter_that_was_on_its_way_approves_nothing() -> None:
             await stage.press("j")
             request = InputRequest("approval", "raw", "", subject="raw.fail", reasons=("destructive",), arguments={})
             asking = asyncio.create_task(stage.studio.inbox.ask(request))
-            await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
+            await stage.until(lambda: getattr(stage.app.screen, "_deaf_until", 0), "approval")
             dialog = stage.app.screen
             assert isinstance(dialog, Approval) and 0 < dialog._deaf_until < time.monotonic() + DEAF
             dialog._deaf_until += 60  # a slow machine is no reason to hear

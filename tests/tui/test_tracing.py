@@ -225,7 +225,9 @@ def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_go
             await stage.until(lambda: "◆" in stage.screen_text(), "the mark")
             await called(stage, "echo", text="of today")
             assert panel.recording.total == total
-            await stage.press("S", "down")
+            await stage.press("S")
+            await stage.shows("this one")
+            await stage.press("down")
             await stage.shows("The trace shows it now.")
             await stage.press("d")
             await stage.told("go back to what is being recorded first")

@@ -19,6 +19,8 @@ def main(pattern: str, flags: int, spans: bool = False) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for who started it
     search = re.compile(pattern, flags).search
     read, write = sys.stdin.buffer, sys.stdout.buffer
+    write.write(b"\n")  # it has started: what that takes on a busy machine is no regex's fault
+    write.flush()
     while line := read.readline():
         texts = [read.read(int(size)).decode("utf-8", "replace") for size in line.split()]
         if hasattr(signal, "alarm"):

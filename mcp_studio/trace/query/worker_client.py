@@ -8,13 +8,16 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from mcp_studio.trace.query.errors import TooSlow
 
 PATIENCE = 1.0
 """Seconds that a regex may take for some texts of up to `_BATCH` bytes; more for larger ones."""
+_START_PATIENCE = 10.0
+"""Seconds that its process may take to start; more than enough on a machine that is busy."""
 _BATCH = 1 << 18
 _START = (
     "import sys, runpy; "
@@ -83,27 +86,21 @@ class Worker:
             _end(process)
 
     def _ask(self, batch: list[bytes], until: float | None) -> bytes:
-        process = self._process or self._started()
-        slow = threading.Event()
-        size = sum(map(len, batch))
-
-        def give_up() -> None:
-            slow.set()
-            process.kill()
-
-        patience = PATIENCE + size / 5_000_000
-        timer = threading.Timer(patience if until is None else max(0.0, until - time.monotonic()), give_up)
-        timer.daemon = True
-        timer.start()
+        left = None if until is None else until - time.monotonic()
+        process, slow = self._process, threading.Event()
         try:
+            if process is None:
+                process = self._started()
+                with _killed_after(_START_PATIENCE if left is None else left, process, slow):
+                    process.stdout.read(1)  # type: ignore[union-attr]
             assert process.stdin and process.stdout
-            process.stdin.write(" ".join(str(len(data)) for data in batch).encode() + b"\n" + b"".join(batch))
-            process.stdin.flush()
-            found = process.stdout.read(len(batch) * self._unit)
+            left = PATIENCE + sum(map(len, batch)) / 5_000_000 if until is None else until - time.monotonic()
+            with _killed_after(left, process, slow):
+                process.stdin.write(" ".join(str(len(data)) for data in batch).encode() + b"\n" + b"".join(batch))
+                process.stdin.flush()
+                found = process.stdout.read(len(batch) * self._unit)
         except (OSError, ValueError):
             found = b""
-        finally:
-            timer.cancel()
         if len(found) < len(batch) * self._unit:
             self.close()
             what = "takes too long" if slow.is_set() else "could not be looked for"
@@ -118,6 +115,23 @@ class Worker:
         self._process = process
         self._finalizer = weakref.finalize(self, _end, process)
         return process
+
+
+@contextmanager
+def _killed_after(seconds: float, process: subprocess.Popen[bytes], slow: threading.Event) -> Generator[None]:
+    """Should it take longer, the process is killed and `slow` is set."""
+
+    def give_up() -> None:
+        slow.set()
+        process.kill()
+
+    timer = threading.Timer(max(0.0, seconds), give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -149,6 +149,13 @@ def test_a_regex_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
     query.close()
 
 
+def test_that_its_process_starts_slowly_is_not_the_fault_of_a_regex(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_client, "_START", f"import time; time.sleep(1.2); {worker_client._START}")
+    query = parse("/(a+)+$/")
+    assert query.matches(entry(1, body=b"aaa"))
+    query.close()
+
+
 @pytest.mark.parametrize(
     ("pattern", "folded", "text"),
     [

@@ -14,6 +14,7 @@ from textual.widgets import Input
 
 from mcp_studio.config.model import Settings
 from mcp_studio.schema.form import build
+from mcp_studio.tui.aids import visit
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.confirm import Confirm
@@ -185,7 +186,11 @@ def test_a_field_a_part_and_the_whole_are_edited_outside(editor: str, tmp_path: 
     run(test())
 
 
-def test_editors_that_fail_or_return_at_once_lose_nothing(editor: str, tmp_path: Path) -> None:
+def test_editors_that_fail_or_return_at_once_lose_nothing(
+    editor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visit, "AT_ONCE", 60.0)
+
     async def test() -> None:
         settings = Settings(editor=editor[:-1] + "3")
         async with on_stage(size=(80, 24), settings=settings) as stage:

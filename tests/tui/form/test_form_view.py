@@ -15,6 +15,7 @@ from mcp_studio.jsontext import Json, loads
 from mcp_studio.safetext import is_live
 from mcp_studio.schema.form import MAX_FIELDS, build
 from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.tui.form.fields import Fields
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.form.offer import Offer
@@ -422,7 +423,8 @@ def test_the_editor_goes_with_the_scrolled_rows() -> None:
     run(test())
 
 
-def test_completions_of_the_server_are_offered() -> None:
+def test_completions_of_the_server_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fields._offer, "__defaults__", (1.0,))
     asked: list[tuple[str, str]] = []
 
     async def complete(name: str, text: str) -> Offer:
