@@ -192,8 +192,9 @@ def wire(walker: Walker, modern: bool) -> None:
     walker.go("end", r"click me\[|no session")
     walker.go("enter", "cannot be opened")
     walker.go("esc", gone="─ Sessions")
-    walker.go("f11", "Servers 1 . Methods", "target")
-    turn(walker, "]", rf"(echo|refuse){MARK}")
+    walker.go("f11", "Servers 1 . Methods", rf"│ (echo|refuse){MARK}")
+    turn(walker, "]", r"│ target +\d")
+    turn(walker, "]", rf"│ (echo|refuse){MARK}")
     walker.go("]", MARK)
     walker.go("esc", gone="Methods")
 

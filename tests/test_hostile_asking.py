@@ -71,8 +71,8 @@ def models(walker: Walker) -> None:
 def told(walker: Walker) -> None:
     """What is told: log messages, progress, updates, tasks; what a result has besides text."""
     call(walker, "talk", "talked")
-    walker.go("f3", "Log", MARK)
-    walker.go("down enter", MARK)
+    walker.go("f3", "Log messages", MARK)
+    walker.go("down enter", "Timeline")
     walker.go("esc esc", gone="Log messages")
     call(walker, "work")
     walker.drain(0.3)
