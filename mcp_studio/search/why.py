@@ -164,7 +164,8 @@ def reasons(document: Document, query: Query, otherwise: tuple[Reason, ...] = ()
     if not found and not query.typing:  # what begins so is found too where there is no such word
         found = _found(read, _looked(text, True))
     if not found and not otherwise:  # then what says little did it, or what stands far behind
-        found = _found(reading(document, whole=True), _looked(text, True, True))
+        loose = _looked(text, True, True)
+        found = _found(read, loose) or _found(reading(document, whole=True), loose)
     return found or otherwise
 
 
