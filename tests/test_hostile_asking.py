@@ -71,9 +71,9 @@ def models(walker: Walker) -> None:
 def told(walker: Walker) -> None:
     """What is told: log messages, progress, updates, tasks; what a result has besides text."""
     call(walker, "talk", "talked")
-    walker.go("f3", "Log messages", MARK)
+    walker.go("f3", "Log of ", MARK)
     walker.go("down enter", "Timeline")
-    walker.go("esc esc", gone="Log messages")
+    walker.go("esc esc", gone="Log of ")
     call(walker, "work")
     walker.drain(0.3)
     call(walker, "draw", "✓ ok")
