@@ -65,16 +65,21 @@ def search(
         meaning: whether meaning is known well enough to be mixed in; asked where that would help.
         strength: how much something is used, from 0 to 1.
     """
-    asked, text = pieces(query.text), query.text.strip()
+    asked, text, limit = pieces(query.text), query.text.strip(), query.limit
+    query = query._replace(limit=max(ENOUGH, limit))  # how many are shown says nothing about how many there are
     names = ask("substring", query) if "." in text or "__" in text else None
     if names is not None and names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
-        return Served(names, "substring")  # an address in full
+        return _cut(Served(names, "substring"), limit)  # an address in full
     found, by_words = _by_words(query, ask, several(asked, query.text) and meaning())
     if len(asked) > MOST_WORDS and len(found.hits) >= ENOUGH:
         names = Answer((), 0)
     elif names is None:
         names = ask("substring", query)
-    return _merged(query, asked, Served(found, by_words), names, strength)
+    return _cut(_merged(query, asked, Served(found, by_words), names, strength), limit)
+
+
+def _cut(served: Served, limit: int) -> Served:
+    return served._replace(answer=served.answer._replace(hits=served.answer.hits[:limit]))
 
 
 def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
@@ -116,7 +121,7 @@ def _merged(query: Query, asked: list[str], words: Served, names: Answer, streng
     ]
     hits.sort(key=order)
     total = max(found.total, names.total) if names.total > len(names.hits) else found.total + more
-    notes = [note for note in (found.note, names.note if more and few else "") if note]
+    notes = [note for note in (found.note, names.note if more and not worded else "") if note]
     served = "+".join(name for name, part in (("substring", more), (words.method, found.hits)) if part)
     return Served(Answer(hits[: query.limit], max(total, len(hits)), " ".join(notes)), served or words.method)
 
