@@ -126,7 +126,8 @@ def test_totals_count_what_there_is_and_limits_hold() -> None:
     many = [document("s", f"read_{at:03}", "Reads.") for at in range(120)]
     answer = Engines(many).search("read", limit=7).answer
     assert len(answer.hits) == 7 and answer.total == 120
-    served = Engines(many).search("reads?", limit=1)
+    books = [document(f"s{at}", name, "Of books.") for at in range(6) for name in ("list_books", "book")]
+    served = Engines(books).search("books?", limit=1)
     assert served.method == "bm25" and served.answer.note == "", "few are shown, but many were found"
     assert Engines().search("nothing of this kind").answer.total == len(found("nothing of this kind"))
 
