@@ -18,7 +18,7 @@ from tests.studio_support import call, opened, stdio, text
 from tests.support import python_server, run, wait_until
 
 SETTINGS = Settings(limits=replace(DEFAULT, probe=0.3, close=1.0))
-PATIENT = Timeouts(connect=30, idle=20, total=40)
+PATIENT = Timeouts(connect=60, idle=60, total=100)
 """What is no matter of deadlines has time, also on a busy machine."""
 
 

@@ -20,7 +20,7 @@ from tests.studio_support import call, http, opened, text
 from tests.support import python_server, run, wait_until
 
 SETTINGS = Settings(limits=replace(DEFAULT, close=1.0, message=1_000_000))
-PATIENT = Timeouts(connect=30, idle=20, total=40)
+PATIENT = Timeouts(connect=60, idle=60, total=100)
 KINDS: Any = pytest.mark.parametrize("kind", ["sse", "websocket"])
 
 

@@ -207,7 +207,7 @@ def test_a_locked_keyring_costs_only_the_servers_that_need_it(kept: KeyringSessi
     kept.lock()
     began = time.monotonic()
     done = cli("config", "show", "--json")
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 25, "waiting for one alone takes longer"
     kept.unlock()
     assert list(done.json["result"]["servers"]) == ["free"]
     assert done.err.count("The keyring is locked, and nobody has unlocked it.") == 3

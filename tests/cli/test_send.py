@@ -72,7 +72,7 @@ def test_a_frame_of_several_lines_is_refused_unless_that_is_meant() -> None:
     lines = '{"jsonrpc":"2.0","id":1001,"method":"ping"}\n{"jsonrpc":"2.0","id":1002,"method":"ping"}'
     done = raw("send", "--frame", lines)
     assert done.code == 2 and "2 lines" in done.err
-    done = raw("send", "--frame", lines, "--newlines", "--wait", "0.5", "--json")
+    done = raw("send", "--frame", lines, "--newlines", "--wait", "1.5", "--json")
     assert [one["message"]["id"] for one in exchange(done)["came"]] == [1001, 1002]
 
 
