@@ -25,6 +25,8 @@ class Arranging:
 
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
+        self._last: Pane = screen.catalog
+        screen.regain = self._regain
 
     def pane(self, name: str) -> Pane:
         """The pane of that name."""
@@ -43,7 +45,13 @@ class Arranging:
         return node
 
     def go_to(self, pane: Pane) -> None:
-        """Show a pane, also in a zoomed or narrow arrangement, and give it the focus."""
+        """Show a pane, and give it the focus."""
+        self._reveal(pane)
+        # Not `focus()`, which waits in a queue: the next key may be there already.
+        self._screen.set_focus(pane.entry_point())
+
+    def _reveal(self, pane: Pane) -> None:
+        """Show a pane also where another fills the screen, or the left side is hidden."""
         screen = self._screen
         if screen.has_class("-zoom") and not pane.has_class("-zoomed"):
             self.zoom(pane)
@@ -51,8 +59,6 @@ class Arranging:
             screen.remove_class("-no-side")
         if pane in (screen.trace, screen.detail):
             screen.add_class("-trace")
-        # Not `focus()`, which waits in a queue: the next key may be there already.
-        screen.set_focus(pane.entry_point())
 
     def visit(self, name: str) -> None:
         """Go to a pane; the trace goes away when it is already there."""
@@ -83,11 +89,19 @@ class Arranging:
             self.go_to(self._screen.calling.home)
 
     def focus_moved(self) -> None:
-        """The trace goes when something else has the focus; the footer shows the keys that act here."""
+        """What has the focus is seen, whoever gave it, and the trace goes; the footer shows the keys that act here."""
         screen = self._screen
+        if self.focused is not None:
+            self._last = self.focused
+            self._reveal(self.focused)
         if self.focused not in (screen.trace, screen.detail) and screen.has_class("-trace"):
             screen.remove_class("-trace")
         self.show_keys()
+
+    def _regain(self) -> None:
+        """What had the focus is not there any more: the same pane has it, or one that is seen."""
+        there = self._last.region and self._last.entry_point().focusable
+        self.go_to(self._last if there else self._screen.calling.home)
 
     def servers_changed(self) -> None:
         """What can be done in the servers pane depends on whether there are any."""
@@ -122,8 +136,8 @@ class Arranging:
         """Let one pane fill the screen, or put all back."""
         screen = self._screen
         screen.set_class(pane is not None, "-zoom")
-        for name in PANES:
-            self.pane(name).set_class(self.pane(name) is pane, "-zoomed")
+        for each in screen.query(Pane):
+            each.set_class(each is pane, "-zoomed")
         for box in screen.query(Container):
             box.set_class(pane is not None and pane in box.query(Pane), "-holds")
 

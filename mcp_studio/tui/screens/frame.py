@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from textual.reactive import Reactive
 from textual.widget import Widget
 
@@ -11,6 +13,9 @@ from mcp_studio.tui.painter import Painted
 class Frame(Painted[None]):
     """A screen that the focus crosses often, as from row to row of a form."""
 
+    regain: Callable[[], None] = staticmethod(lambda: None)
+    """Gives the focus to something that is seen."""
+
     # Textual draws the whole screen anew for every change of this, though widgets see to their own looks.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
@@ -18,3 +23,13 @@ class Frame(Painted[None]):
         # Around both the focus is within, as before; how they look themselves is seen to when they are told of it.
         if focused is None or blurred is None or focused.parent is not blurred.parent:
             super()._update_focus_styles(focused, blurred)
+
+    def watch_focused(self, focused: Widget | None) -> None:
+        """What had the focus has been hidden or removed: the keys must go somewhere."""
+        if focused is None:
+            self.call_after_refresh(self._regain)
+
+    def _regain(self) -> None:
+        # Without it on purpose is a terminal that is in the background itself.
+        if self.focused is None and self.is_attached and self.app.app_focus:
+            self.regain()

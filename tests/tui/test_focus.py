@@ -1,0 +1,61 @@
+"""The keys always go to something that is seen, whatever was hidden, removed or filled the screen before."""
+
+from __future__ import annotations
+
+from textual.widget import Widget
+
+from tests.tui.stage import Stage, on_stage, raw, run
+
+
+def seen(stage: Stage) -> bool:
+    """Whether what has the focus is on the screen."""
+    focused: Widget | None = stage.app.screen.focused
+    return focused is not None and focused in stage.app.screen._compositor.visible_widgets
+
+
+def test_a_form_that_cannot_be_sent_is_shown_where_another_pane_fills_the_screen() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(80, 24)) as stage:
+            await stage.open("echo")
+            await stage.press("escape", "1", "f10")
+            await stage.until(lambda: stage.main.servers.has_class("-zoomed"), "one pane")
+            await stage.press("ctrl+j")
+            await stage.until(lambda: stage.main.focused_pane is stage.main.call and seen(stage), "the form")
+
+    run(main())
+
+
+def test_the_exchange_beside_the_trace_fills_the_screen_and_gives_way_again() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(200, 60)) as stage:
+            await stage.press("f8", "up")
+            await stage.until(lambda: stage.main.detail.entry_point() is not stage.main.detail, "an exchange")
+            stage.main.go_to(stage.main.detail)
+            await stage.press("f10")
+            await stage.until(lambda: stage.main.detail.size.width > 190 and seen(stage), "all of the screen")
+            await stage.pilot.resize_terminal(80, 24)
+            await stage.press("f10")
+            await stage.until(lambda: stage.main.focused_pane is not stage.main.detail and seen(stage), "another pane")
+
+    run(main())
+
+
+def test_what_is_hidden_or_disabled_under_the_focus_does_not_swallow_the_keys() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(80, 24)) as stage:
+            stage.main.set_focus(None)
+            await stage.until(lambda: seen(stage), "a focus")
+            await stage.press("1")
+            stage.main.servers.list.display = False
+            await stage.until(lambda: stage.main.focused_pane is stage.main.catalog and seen(stage), "another pane")
+
+    run(main())
+
+
+def test_a_search_among_commands_that_finds_none_says_so() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(80, 24)) as stage:
+            await stage.press("ctrl+p", *"zzz")
+            await stage.shows("No command has these words.")
+
+    run(main())
