@@ -7,10 +7,12 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from typing import cast
 from urllib.parse import parse_qsl
+from weakref import WeakKeyDictionary
 
 from mcp_studio.auth.fields import body_of
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import JsonProblem
+from mcp_studio.redact import Redactor
 from mcp_studio.transport.tap import Headers
 
 _SHOWN = 64 * 1024
@@ -28,8 +30,15 @@ _BEYOND = 4 * 1024
 _LONGEST = 64 * 1024
 """Of a secret that is learned; tokens that are longer are not taken (`answers.LONGEST`)."""
 _DEPTH = 4
-_MANY = 64
-"""Secrets that are learned of one answer: a flood of them would make the redactor slow."""
+_MANY = 16
+"""Secrets that are learned of one answer: a flood of them would make the redactor slow and large."""
+_ODD = 200
+"""Characters of one that is none of a header: those are stored whole, in many forms."""
+_MOST = 500
+"""Secrets that are learned of answers in all; tokens that are taken are learned besides, when they are kept."""
+_BARE = re.compile(r"[\x21-\x7e]+\Z")
+_WORD = re.compile(r"[A-Za-z_ -]{1,40}\Z")
+_learned: WeakKeyDictionary[Redactor, int] = WeakKeyDictionary()
 
 
 def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str:
@@ -64,7 +73,15 @@ def secrets_in(body: bytes) -> list[str]:
         text = body.removeprefix(BOM_UTF8)[: _SHOWN + _BEYOND].decode("utf-8", "replace")
         found += [value for name, value in _form(body) if name in _SECRET]
         found += [at[1] for name in _NAMED.finditer(text) if (at := _WRITTEN.match(text, name.end()))]
-    return [one for one in dict.fromkeys(found) if len(one) <= _LONGEST][:_MANY]
+    return [one for one in dict.fromkeys(found) if len(one) <= (_LONGEST if _BARE.match(one) else _ODD)][:_MANY]
+
+
+def learn(redactor: Redactor, body: bytes) -> None:
+    """Have the redactor know what in an answer must not be shown; it forgets nothing, so not without end."""
+    for secret in secrets_in(body):
+        if (count := _learned.get(redactor, 0)) < _MOST:
+            _learned[redactor] = count + 1
+            redactor.learn(secret)
 
 
 def _form(body: bytes) -> list[tuple[str, str]]:
@@ -83,7 +100,8 @@ def _values(value: object, depth: int, *, secret: bool = False) -> Iterator[str]
         return
     elif isinstance(value, dict):
         for name, inner in cast("dict[str, object]", value).items():
-            yield from _values(inner, depth - 1, secret=secret or name.lower() in _SECRET)
+            word = name == "code" and isinstance(inner, str) and _WORD.match(inner)  # an error has one, too
+            yield from _values(inner, depth - 1, secret=secret or (name.lower() in _SECRET and not word))
     elif isinstance(value, list):
         for inner in cast("list[object]", value):
             yield from _values(inner, depth - 1, secret=secret)

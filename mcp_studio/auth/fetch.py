@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from mcp_studio import __version__
-from mcp_studio.auth.exchanges import readable, secrets_in, shown
+from mcp_studio.auth.exchanges import learn, readable, shown
 from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.model import AuthExchange, NextRequest
 from mcp_studio.auth.network import check_url
@@ -181,8 +181,7 @@ class Fetcher:
             self._note(pending._replace(response=self._redactor.text(fetched), ms=ms))
             return
         body = readable(fetched.body)
-        for secret in secrets_in(body):
-            self._redactor.learn(secret)
+        learn(self._redactor, body)
         self._tap.http_response(HttpResponse(number, fetched.status, "", fetched.headers, body=body, purpose=purpose))
         text = shown(
             tuple(self._redactor.headers(fetched.headers)), body.decode("utf-8", "replace"), self._redactor.text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from mcp_studio.auth import answers
-from mcp_studio.auth.exchanges import readable, secrets_in, shown
+from mcp_studio.auth.exchanges import learn, readable, secrets_in, shown
+from mcp_studio.redact import Redactor
 
 TOKEN = "planted-token-1234567890"
 
@@ -41,6 +44,17 @@ def test_an_answer_in_another_encoding_is_read_as_people_would(encoding: str) ->
     assert readable(b"") == b"" and readable(b"{}") == b"{}"
 
 
+def test_a_server_that_makes_up_secrets_without_end_fills_no_memory() -> None:
+    redactor = Redactor()
+    for number in range(60):
+        many = [f"{number}-{at} {'x' * 14_000}" for at in range(64)]
+        learn(
+            redactor, json.dumps({"access_token": many, "code": [f"{number:05}-{at:05}" for at in range(64)]}).encode()
+        )
+    assert len(redactor._literals) < 10_000 and sum(len(one) for one, _ in redactor._literals) < 1_000_000
+    assert "00000-00000" not in redactor.text("00000-00000")
+
+
 def test_of_a_long_body_the_beginning_is_looked_through_and_shown() -> None:
     seen: list[int] = []
 
@@ -54,4 +68,5 @@ def test_of_a_long_body_the_beginning_is_looked_through_and_shown() -> None:
 
 def test_forms_are_looked_through_too() -> None:
     assert secrets_in(b"access_token=%b&scope=a" % TOKEN.encode()) == [TOKEN]
+    assert secrets_in(b'{"error": {"code": "invalid_request"}}') == [], "a word that is no code"
     assert secrets_in(b"") == secrets_in(b"<html>") == []
