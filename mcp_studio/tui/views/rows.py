@@ -185,6 +185,8 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a part of the widget. A row that was drawn before is as it went to the terminal then."""
+        if self.parent is None:  # taken away, with its colours; the screen is drawn before it is laid out anew
+            return [Strip.blank(crop.width)] * crop.height
         self._width, self._whole = self.row_width, self.size.width
         if self.styles.gutter != _NO_GUTTER or self.opacity != 1:
             return super().render_lines(crop)
