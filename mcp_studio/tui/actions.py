@@ -109,6 +109,7 @@ ACTIONS: tuple[Action, ...] = (
         "servers",
         ("server-open", "!enter", "open", "Details, warnings and stderr", "Details"),
         ("server-toggle", "!space", "toggle_server", "Connect or disconnect", "On/off"),
+        ("server-filter", "!slash", "filter", "Filter by name, address or state as you type", ""),
         ("server-restart", "r", "restart", "Connect again now", "Restart"),
         ("server-add", "n", "add", "Add a server", "New"),
         ("server-edit", "e", "edit", "Edit the server", "Edit"),

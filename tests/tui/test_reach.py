@@ -184,3 +184,33 @@ def test_details_are_wrapped_anew_when_the_terminal_changes() -> None:
             await stage.until(lambda: stage.app.screen is stage.main, "main screen")
 
     run(main())
+
+
+def test_servers_are_narrowed_by_name_address_or_state_and_esc_goes_back() -> None:
+    async def main() -> None:
+        many = [stdio(("no-such-program", f"--port={number}"), f"bad{number}") for number in range(6)]
+        async with on_stage(raw(), *many, size=SMALL) as stage:
+            servers = stage.main.servers
+
+            def names() -> list[str]:
+                return list(dict.fromkeys(row.server.status.server for row in servers.list.rows))
+
+            await stage.press("1", "down", "slash", *"connected")
+            await stage.until(lambda: names() == ["raw"], "what is connected")
+            await stage.shows("1 of 7")
+            await stage.press("ctrl+u", *"failed port=4")
+            await stage.until(lambda: names() == ["bad4"], "a state and an address")
+            await stage.press("space", *"x")
+            await stage.shows("0 of 7", "words; esc ends")
+            await stage.press("escape")
+            await stage.until(lambda: servers.list.has_focus and len(names()) == 7 and servers.current == "bad0", "all")
+            await stage.press("slash", *"bad5", "enter", "escape")
+            await stage.until(
+                lambda: len(names()) == 7 and servers.current == "bad5", "all, and the one that was found"
+            )
+            assert not servers.filter.display
+            await stage.press("slash", *"bad2", "enter")
+            servers.go_to("raw")
+            await stage.until(lambda: len(names()) == 7 and servers.current == "raw", "one that was hidden")
+
+    run(main())

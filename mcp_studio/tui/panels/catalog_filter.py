@@ -119,6 +119,11 @@ class CatalogFilter(Pane):
                     await asyncio.wait_for(self._answered.wait(), _PATIENCE)
             self.action_open()
 
+    async def end_filter(self) -> None:
+        """Show everything again; the cursor stays."""
+        if self.filter.text:
+            await self.filter.clear()
+
     # Showing
 
     def _fill(self, keep: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -15,9 +15,9 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.tui import describe
 from mcp_studio.tui.bindings import key_for, refuse
-from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.panels.filtered_pane import FilteredPane
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, fit, spread, width_of
+from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, spread, width_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 EMPTY = (
@@ -25,6 +25,7 @@ EMPTY = (
     "Press n and paste a command, a URL or an mcp.json snippet.\n\n"
     "Or try everything on the bundled one: mcp-studio demo"
 )
+NONE = "No server has these words; esc ends the filter."
 _REASON_LINES = 3
 
 
@@ -46,6 +47,8 @@ class Server(NamedTuple):
     """Its certificate may be anybody's."""
     signing: bool = False
     """Somebody is signing in to it."""
+    address: str = ""
+    """Its URL, or the command that starts it."""
 
 
 class _Row(NamedTuple):
@@ -62,10 +65,11 @@ _SIGNS = {"ok": "on", "busy": "half", "bad": "bad", "off": "off"}
 _LOOKS = {"ok": "ok", "busy": "warn", "bad": "bad", "off": "dim"}
 
 
-class ServersPanel(Pane, scope="servers"):
+class ServersPanel(FilteredPane, scope="servers"):
     """The list of servers."""
 
     number = 1
+    typed = FilteredPane.typed | {"toggle_server"}
 
     class Wanted(Message):
         """The person wants something done: `open toggle restart add edit delete copy roots logs ending stray token`
@@ -94,7 +98,8 @@ class ServersPanel(Pane, scope="servers"):
         )
 
     def compose(self) -> ComposeResult:
-        """One list."""
+        """One list, and what narrows it."""
+        yield self.filter
         yield self.list
 
     def on_mount(self) -> None:
@@ -105,7 +110,7 @@ class ServersPanel(Pane, scope="servers"):
         """Show these servers, in this order."""
         self._servers = servers
         self.set_class(not servers, "-empty")
-        self._fill()
+        self.fill()
 
     @property
     def current(self) -> str:
@@ -113,13 +118,21 @@ class ServersPanel(Pane, scope="servers"):
         return self.list.row.server.status.server if self.list.row else ""
 
     def go_to(self, name: str) -> None:
-        """Put the cursor on a server."""
-        self.list.go_to_key((name, 0))
+        """Put the cursor on a server, also on one that a filter hides."""
+        if not self.list.go_to_key((name, 0)) and self.words:
+            self.words = ()
+            self.fill()
+            self.list.go_to_key((name, 0))
+            self.run_worker(self.end_filter())
+
+    def home(self) -> Hashable:
+        """The server under the cursor."""
+        return self.current, 0
 
     def on_resize(self, event: Resize) -> None:
         """Reasons are wrapped to the width."""
         super().on_resize(event)
-        self._fill()
+        self.fill()
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
         """Say which server the cursor is on."""
@@ -131,10 +144,14 @@ class ServersPanel(Pane, scope="servers"):
         event.stop()
         self.action_open()
 
-    def _fill(self) -> None:
+    def fill(self, *, keep: bool = True) -> None:
+        """Show the servers that have all words of the filter."""
+        shown = [server for server in self._servers if all(word in self._text(server) for word in self.words)]
+        self.show_note(Content(f"{len(shown):,} of {len(self._servers):,}") if self.words else None)
+        self.list.empty = NONE if self._servers and not shown else EMPTY
         width = max(12, self.list.row_width - 3)
         rows: list[_Row] = []
-        for server in self._servers:
+        for server in shown:
             rows.append(_Row(server, "", 0))
             if server.insecure:
                 lines = wrap(f"{glyphs().warning} {describe.INSECURE}", width, subsequent_indent="  ")
@@ -146,7 +163,12 @@ class ServersPanel(Pane, scope="servers"):
                     reason, width, max_lines=_REASON_LINES, placeholder=glyphs().more, break_on_hyphens=False
                 ) or [reason]
                 rows += [_Row(server, line, number) for number, line in enumerate(lines, 1)]
-        self.list.set_rows(rows)
+        self.list.set_rows(rows, keep=keep)
+
+    def _text(self, server: Server) -> str:
+        """Name, transport, address and state, as they are compared with words."""
+        state = f"{self._words(server)} {describe.state_words(server.status)}"
+        return f"{server.status.server} {server.kind} {server.address} {state}".casefold()
 
     def _draw_row(self, row: _Row, width: int, selected: bool) -> Line:
         if row.reason:
@@ -164,7 +186,7 @@ class ServersPanel(Pane, scope="servers"):
         kind = f"{_SHORT.get(row.server.kind, row.server.kind):<5} " if longest + len("stdio ") <= room else ""
         least = 6 if room - len(kind) >= 6 else min(6, longest)
         names = max(least, min(longest, room - len(kind)))
-        left: list[Piece] = [sign, (fit(safe(status.server), names, more=signs.more), "")]
+        left = [sign, *mark_matches(fit(safe(status.server), names, more=signs.more), self.words)]
         state: list[Piece] = [(f" {kind}", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
         return spread([*left, *state, *warned], [], width)
 
@@ -177,6 +199,8 @@ class ServersPanel(Pane, scope="servers"):
     def _ask(self, what: str) -> None:
         if self.current or what == "add":
             self.post_message(self.Wanted(what, self.current))
+        elif self._servers:
+            refuse(self, NONE)
         else:
             refuse(self, f"There is no server yet; {key_for(self, 'server-add')} adds one.")
 

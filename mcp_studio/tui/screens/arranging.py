@@ -10,7 +10,7 @@ from textual.widget import Widget
 from mcp_studio.tui import late
 from mcp_studio.tui.actions import BY_ID, PANES, Action, scoped, spell
 from mcp_studio.tui.form_keys import SHORT
-from mcp_studio.tui.panels.pane import Pane
+from mcp_studio.tui.panels.pane import Pane, first_focusable
 
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.main import MainScreen
@@ -100,7 +100,7 @@ class Arranging:
 
     def _regain(self) -> None:
         """What had the focus is not there any more: the same pane has it, or one that is seen."""
-        there = self._last.region and self._last.entry_point().focusable
+        there = self._last.region and first_focusable(self._last)
         self.go_to(self._last if there else self._screen.calling.home)
 
     def servers_changed(self) -> None:

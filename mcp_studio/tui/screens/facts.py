@@ -26,8 +26,12 @@ def server_rows(studio: Studio) -> list[Server]:
         wrong = bool(status.warnings) or studio.trace.ledger(name).wrong
         offers, unit = _most_telling(studio, name)
         signing = studio.signing.running(name) is not None
-        kind = status.spoken or config.kind
-        rows.append(Server(status, kind, offers, unit, wrong, insecure=config.tls.insecure, signing=signing))
+        kind, address = status.spoken or config.kind, config.url or " ".join((config.command or "", *config.args))
+        rows.append(
+            Server(
+                status, kind, offers, unit, wrong, insecure=config.tls.insecure, signing=signing, address=address
+            )
+        )  # fmt: skip
     return rows
 
 

@@ -255,8 +255,8 @@ class MainScreen(Frame):
             self.calling.cancel()
         elif pane in (self.call, self.result):
             self.go_to(self.catalog)
-        elif pane is self.catalog and self.catalog.filter.text:
-            self.run_worker(self.catalog.filter.clear())
+        elif isinstance(pane, CatalogPanel | ServersPanel):
+            self.run_worker(pane.end_filter())
 
     def action_jump(self) -> None:
         """Letters over the panes."""
