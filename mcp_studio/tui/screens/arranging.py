@@ -118,7 +118,7 @@ class Arranging:
             own = tuple(a for name in (*PANES, "tasks", "history") if listed == name for a in scoped(name) if a.show)
         if pane is self._screen.call and (acts := self._screen.call.acts):
             own = tuple(BY_ID[act]._replace(short=SHORT[act]) for act in acts)
-        if pane is self._screen.servers and not self._screen.servers.current:
+        if pane is self._screen.servers and not self._screen.studio.manager.names():
             own = (BY_ID["server-add"],)
         useless = set[str]() if self._screen.calling.opened else {"call"}
         if pane is self._screen.call and self._screen.call.acts:
