@@ -23,11 +23,8 @@ _MOST_PARAMETERS = 25
 _BEGINNING = 400
 
 
-class Place(NamedTuple):
-    """Where a chunk stands: in which text, and at which character."""
-
-    text: int
-    start: int
+Place = tuple[int, int]
+"""Where a chunk stands: in which text, and at which character. There are many: a plain tuple takes a fifth."""
 
 
 class Word(NamedTuple):
@@ -46,8 +43,13 @@ class Reading(NamedTuple):
     """Each text with its field, in the order in which they count."""
     chunks: dict[str, list[Place]]
     words: dict[str, Word]
-    vocabulary: frozenset[str]
-    """Words of its name, title and server, and of the beginning of what it says of itself."""
+    beginning: str
+    """Its name, title and server, and the beginning of what it says of itself."""
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """The words of that; hardly ever asked for."""
+        return frozenset(words(self.beginning))
 
 
 class _Same:
@@ -98,15 +100,14 @@ def _read(document: Document, whole: bool) -> Reading:
     chunks: dict[str, list[Place]] = {}
     for number, (_, text) in enumerate(texts):
         for match in CHUNK.finditer(text, 0, end):
-            chunks.setdefault(match[0], []).append(Place(number, match.start()))
+            chunks.setdefault(match[0], []).append((number, match.start()))
     known: dict[str, Word] = {}
     for chunk in chunks:
         for word in own_words(chunk):
             if word not in known:
                 known[word] = Word(stem(word) if len(word) > 1 else "", [])
             known[word].chunks.append(chunk)
-    vocabulary = words(f"{read.name} {read.title} {read.server} {read.head}"[:_BEGINNING])
-    return Reading(texts, chunks, known, frozenset(vocabulary))
+    return Reading(texts, chunks, known, f"{read.name} {read.title} {read.server} {read.head}"[:_BEGINNING])
 
 
 def _texts(read: Fields, whole: bool) -> Iterator[tuple[str, str]]:
