@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.filter import LineFilter
 from textual.widgets import Input
@@ -14,7 +15,9 @@ from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
 from mcp_studio.tui import themes
+from mcp_studio.tui.form.fields import Fields
 from mcp_studio.tui.form.form_view import FormView
+from mcp_studio.tui.form.offers import Offers
 from mcp_studio.tui.walls import WALL
 
 SCHEMA: dict[str, Any] = {
@@ -36,6 +39,13 @@ SCHEMA: dict[str, Any] = {
     },
     "required": ["customer", "quantity", "payment"],
 }
+
+
+def rest(patch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Have a server asked for completions so long after a key, however slow the machine is between keys."""
+    want: Any = Offers.want
+    patch.setattr(Fields._offer, "__defaults__", (seconds,))
+    patch.setitem(want.__kwdefaults__, "pause", seconds)
 
 
 class FormApp(App[None]):

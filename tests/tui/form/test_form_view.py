@@ -15,12 +15,11 @@ from mcp_studio.jsontext import Json, loads
 from mcp_studio.safetext import is_live
 from mcp_studio.schema.form import MAX_FIELDS, build
 from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.tui.form.fields import Fields
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.form.offer import Offer
 from tests.support import run, wait_until
-from tests.tui.form.demo import FormApp
+from tests.tui.form.demo import FormApp, rest
 
 
 @asynccontextmanager
@@ -424,7 +423,6 @@ def test_the_editor_goes_with_the_scrolled_rows() -> None:
 
 
 def test_completions_of_the_server_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Fields._offer, "__defaults__", (1.0,))
     asked: list[tuple[str, str]] = []
 
     async def complete(name: str, text: str) -> Offer:
@@ -433,8 +431,12 @@ def test_completions_of_the_server_are_offered(monkeypatch: pytest.MonkeyPatch) 
 
     async def test() -> None:
         async with shown({"city": TEXT}, complete=complete) as (app, pilot):
-            await pilot.press("b", "e")
+            with monkeypatch.context() as fast:
+                rest(fast, 60.0)
+                await pilot.press("b")
+            await pilot.press("e")
             await wait_until(lambda: "berlin" in app.lines()[0])
+            rest(monkeypatch, 60.0)
             await pilot.press("right")
             assert app.form.value == {"city": "berlin"}
             assert asked == [("city", "be")]
