@@ -21,7 +21,7 @@ def faulty(fault: str, *more: str, **entry: Any) -> Any:
 
 def test_a_lost_call_shows_how_its_server_ended_and_is_sent_again_with_its_value() -> None:
     async def check() -> None:
-        async with on_stage(faulty("exits-mid-call")) as stage:
+        async with on_stage(faulty("exits-mid-call"), size=(120, 60)) as stage:
             await stage.open("echo")
             stage.main.calling.opened.value = {"text": "the first value"}
             focused = stage.app.focused
