@@ -145,6 +145,13 @@ def test_ways_servers_and_kinds_are_changed_by_keys_shown_and_kept() -> None:
             await stage.shows("Search which servers?", "[x] beta", "[ ] alpha")
             await stage.press("up", "space", "enter")
             await stage.shows("all servers · resources")
+            await stage.press("ctrl+s", "ctrl+s")
+            await stage.shows("Search which servers?")
+            await stage.press("escape")
+            await stage.until(lambda: "Search which" not in stage.screen_text(), "back")
+            await stage.shows("alpha · resources")
+            await stage.press("ctrl+s")
+            await stage.shows("all servers · resources")
 
     run(go())
 

@@ -245,7 +245,10 @@ class SearchPalette(SearchBox):
             self.app.push_screen(SearchServers(names, chosen), self._pick)
 
     def _pick(self, servers: frozenset[str] | None) -> None:
-        whole = servers is None or servers == frozenset(self._studio.manager.names())
+        if servers is None:  # what was chosen stays, and the next step is all of them
+            self._kept.picked = True
+            return
+        whole = servers == frozenset(self._studio.manager.names())
         self._kept.picked = not whole
         self._ask(self._question._replace(servers=None if whole else servers))
 
