@@ -5,21 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
 from textual.binding import BindingType
 from textual.events import Event, InputEvent, Key, Paste
 from textual.filter import LineFilter
 from textual.theme import Theme
 
-from mcp_studio.errors import ConfigError, StudioError
-from mcp_studio.safetext import hidden_in, safe
+from mcp_studio.errors import ConfigError
+from mcp_studio.safetext import hidden_in
 from mcp_studio.tui import actions, clipboard, late, late_auth, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.driver import prompt_driver
 from mcp_studio.tui.gate import Gate
 from mcp_studio.tui.key_order import KeyOrder, waits_for
+from mcp_studio.tui.saying import SayingApp
 from mcp_studio.tui.screens.main import MainScreen
 from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.walls import WALL
@@ -36,7 +36,7 @@ _TYPING = 2.0
 """Seconds after a letter during which more are expected to come."""
 
 
-class StudioApp(App[int]):
+class StudioApp(SayingApp):
     """The studio's screen over a running engine, which surrounds it: `run.py` opens both."""
 
     TITLE = "mcp-studio"
@@ -59,7 +59,6 @@ class StudioApp(App[int]):
         self.gate = Gate()
         """Through which a passphrase is asked for here; whoever starts the servers before may put one in its place."""
         self._asked_before: AskPassphrase | None = None
-        self._said: dict[str, float] = {}
         self.animation_level = "none"
         choose(ascii=settings.ascii)
         self._plain = (late.plain_signs(),) if settings.ascii else ()
@@ -161,20 +160,6 @@ class StudioApp(App[int]):
         keyring.ask_with(self._asked_before)
 
     # Telling the person
-
-    def say(self, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
-        """A short message at the corner of the screen; foreign text in it does no harm."""
-        shown, now = safe(text, 600), time.monotonic()
-        timeout = 4 if severity == "information" else 8
-        self._said = {old: until for old, until in self._said.items() if until > now}
-        if shown not in self._said:  # the same words once more would only cover more
-            self._said[shown] = now + timeout
-            self.notify(shown, severity=severity, timeout=timeout, markup=False)
-
-    def fail(self, error: StudioError | OSError) -> None:
-        """Say what went wrong, and what to try."""
-        text = f"{error.message} {error.hint}".strip() if isinstance(error, StudioError) else str(error)
-        self.say(text, "error")
 
     def copy(self, text: str) -> None:
         """Put text on the person's clipboard and say so."""
