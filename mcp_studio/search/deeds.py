@@ -29,7 +29,7 @@ def named(said: Iterable[str]) -> int:
     return _all(_NAMED, said)
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4_000)
 def done(name: str) -> int:
     """The same for a name as it is."""
     return named(words(name))

@@ -15,7 +15,7 @@ from mcp_studio.search.slots import Flags, Slot
 _BREAK = "\n"
 _BLOCK = 4_096
 """Rows that are looked at in one go: what that takes for a moment fits into the caches of a processor."""
-_KEPT = 32
+_KEPT = 16
 _MANY = 0.25
 """Where more of all rows are looked at, it is quicker to look at all."""
 

@@ -105,7 +105,7 @@ _SHORTEST = 3
 """Letters that have to remain."""
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=2_000)
 def stem(word: str) -> str:
     """The part of a lower-case word that its forms share; the word itself where there is nothing to take away."""
     if word in _ODD:

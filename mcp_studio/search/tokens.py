@@ -68,18 +68,18 @@ def words(text: str, segment: cjk.Segment | None = None) -> list[str]:
     found: list[str] = []
     extend = found.extend
     for chunk in CHUNK.findall(text):
-        if chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0]):
+        if chunk.isascii() and chunk.isalpha() and chunk.islower():
+            found.append(chunk)
+        elif chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0]):
             extend(cjk.grams(chunk, segment))
         else:
             extend(chunk_words(chunk))
     return found
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4_000)
 def chunk_words(chunk: str) -> tuple[str, ...]:
     """The words of one chunk with spaces round it."""
-    if chunk.isascii() and chunk.isalpha() and chunk.islower():
-        return (chunk,)
     return tuple(part.word for part in parts(chunk))
 
 
