@@ -72,6 +72,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         super().__init__(name=name, id=id, classes=classes)
         self._empty = empty
         self._width = self._whole = 0
+        self._sized = False
         self._strips: LRUCache[Hashable, Strip] = LRUCache(512)
         self._looks: dict[tuple[str, bool], Style] = {}
 
@@ -187,6 +188,8 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """The lines of a part of the widget. A row that was drawn before is as it went to the terminal then."""
         if self.parent is None:  # taken away, with its colours; the screen is drawn before it is laid out anew
             return [Strip.blank(crop.width)] * crop.height
+        if not self._sized:  # a place that was looked up before the first layout is no news then: no event tells it
+            self.call_later(self.resized)
         self._width, self._whole = self.row_width, self.size.width
         if self.styles.gutter != _NO_GUTTER or self.opacity != 1:
             return super().render_lines(crop)
@@ -248,6 +251,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def resized(self) -> None:
         """The widget has another size."""
+        self._sized = True
         self._set_height(self.row_count)
 
     def on_show(self) -> None:

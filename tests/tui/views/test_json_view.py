@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import cast
 
+import pytest
+
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.messages import Copied, Searched
+from mcp_studio.tui.views.rows import RowsView
 from tests.support import run, wait_until
 from tests.tui.views.stage import Stage, staged
 
@@ -224,5 +227,19 @@ def test_json_set_while_hidden_is_there_when_shown() -> None:
             view.display = True
             await wait_until(lambda: stage.lines()[1:2] == ['  ▸ "a": [1, 2, 3]'])
             assert view.row_count == 4 and view.complete
+
+    run(go())
+
+
+def test_a_view_that_nothing_tells_its_first_size_opens_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the place of a new view is looked up before it is laid out: it is known then, and no news."""
+    monkeypatch.setattr(RowsView, "on_resize", lambda view: None)
+    monkeypatch.setattr(RowsView, "on_show", lambda view: None)
+
+    async def go() -> None:
+        view = JsonView()
+        view.set_json('{"a": [1, 2]}')
+        async with staged(view):
+            await wait_until(lambda: view.row_count > 1, 5, "it is open")
 
     run(go())
