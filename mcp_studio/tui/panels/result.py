@@ -87,8 +87,6 @@ class ResultPanel(Pane, scope="result"):
         """Show the call of what is open: nothing yet, running, or ended."""
         if not self._body.is_attached:
             return  # a call may end while the app is being left
-        if self.has_focus_within:
-            self.call_after_refresh(self._keep_focus, self.screen.focused)
         if opened is not None and opened.key != self._key:
             self._key, self.tab = opened.key, "text"
         self._opened, self._call = opened, call
@@ -115,12 +113,6 @@ class ResultPanel(Pane, scope="result"):
         why = describe.hint(outcome.error, key_for(self, "server-sign-in")) if outcome.sent else None
         parts = late.http_card(outcome.error, why=why)
         return [*parts, "\n", *ending] if ending else parts
-
-    def _keep_focus(self, before: Widget | None) -> None:
-        """What had the focus before may be hidden now; a line that was opened since then may not be drawn yet."""
-        focused = self.screen.focused
-        if focused is None or (focused is before and not focused.is_on_screen):
-            self.screen.set_focus(self.entry_point())
 
     def tick(self) -> None:
         """Draw the first line and the border: time and progress move on while it runs."""
