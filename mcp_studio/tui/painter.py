@@ -1,7 +1,8 @@
 """What a screen draws when a little of it has changed: only the widgets that are seen there, and only those lines.
 
 Textual renders all widgets of the rectangle around everything that has changed, also those behind others: for a letter
-in a dialog its whole frame and the screen below it.
+in a dialog its whole frame and the screen below it. It also renders widgets that were taken away and have lost their
+styles when the screen is drawn before it is laid out anew, and many end the app then.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Painter(Compositor):
             self._changed = ()
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        self._forget_removed()
         if not self._changed:
             yield from super()._get_renders(crop)
             return
@@ -46,6 +48,11 @@ class Painter(Compositor):
             wanted = [one for one in wanted if not seen.contains_region(one)]
             if not wanted:
                 return
+
+    def _forget_removed(self) -> None:
+        visible = self.visible_widgets
+        if any(widget.parent is None for widget in visible):
+            self._visible_widgets = {widget: place for widget, place in visible.items() if widget.parent is not None}
 
 
 class Painted(Screen[T]):

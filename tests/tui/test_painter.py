@@ -6,6 +6,7 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import TextArea
 
 from mcp_studio.tui.painter import Painted
 from tests.support import run
@@ -69,5 +70,35 @@ def test_a_part_that_is_drawn_again_looks_as_in_the_whole_and_what_is_not_seen_i
                     cells = {x: strip.text for x, strip in update.chops[y].items() if strip is not None}
                     seen = "".join(text for x, text in sorted(cells.items()) if x1 <= x < x2)
                     assert seen == whole[y][x1:x2]
+
+    run(go())
+
+
+class Page(Painted[None]):
+    """A text that can be taken away."""
+
+    def compose(self) -> ComposeResult:
+        yield TextArea("some words")
+
+
+class Pages(App[None]):
+    def on_mount(self) -> None:
+        self.push_screen(Page())
+
+
+def test_what_was_taken_away_is_not_drawn_before_the_screen_is_laid_out_anew() -> None:
+    async def go() -> None:
+        app = Pages()
+        async with app.run_test(size=(30, 6)) as pilot:
+            await pilot.pause()
+            page = app.screen
+            assert "some words" in "".join(strip.text for strip in page._compositor.render_strips())
+            area = page.query_one(TextArea)
+            await area.remove()
+            for update in (page._compositor.render_strips, page._compositor.render_full_update):
+                page._compositor._visible_widgets = None
+                assert area in page._compositor.visible_widgets, "the screen is not laid out anew yet"
+                update()
+            assert "some words" not in "".join(strip.text for strip in page._compositor.render_strips())
 
     run(go())

@@ -186,8 +186,6 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a part of the widget. A row that was drawn before is as it went to the terminal then."""
-        if self.parent is None:  # taken away, with its colours; the screen is drawn before it is laid out anew
-            return [Strip.blank(crop.width)] * crop.height
         if not self._sized:  # a place that was looked up before the first layout is no news then: no event tells it
             self.call_later(self.resized)
         self._width, self._whole = self.row_width, self.size.width

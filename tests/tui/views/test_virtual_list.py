@@ -7,7 +7,6 @@ from typing import ClassVar, cast
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.geometry import Region
 from textual.widgets import Static
 
 from mcp_studio.tui.views.virtual_list import VirtualList
@@ -35,19 +34,6 @@ def test_only_visible_rows_are_drawn() -> None:
             await pilot.pause()
             assert stage.lines() == names(10)
             assert len(set(drawn)) <= 12
-
-    run(go())
-
-
-def test_what_was_taken_away_is_blank_where_the_screen_is_drawn_before_it_is_laid_out_anew() -> None:
-    async def go() -> None:
-        view = Names(lambda row, width, selected: [(row, "accent")])
-        async with staged(view):
-            view.set_rows(names(3))
-            await view.remove()
-            view._strips.clear()
-            view._looks.clear()
-            assert [strip.text for strip in view.render_lines(Region(0, 0, 8, 2))] == [" " * 8] * 2
 
     run(go())
 
