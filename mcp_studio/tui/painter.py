@@ -2,7 +2,7 @@
 
 Textual renders all widgets of the rectangle around everything that has changed, also those behind others: for a letter
 in a dialog its whole frame and the screen below it. It also renders widgets that were taken away and have lost their
-styles when the screen is drawn before it is laid out anew, and many end the app then.
+styles when the screen is drawn before it is laid out anew, and finds them under the mouse; many end the app then.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from textual._compositor import ChopsUpdate, Compositor
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
 
 T = TypeVar("T")
 
@@ -49,10 +50,21 @@ class Painter(Compositor):
             if not wanted:
                 return
 
+    def get_widget_at(self, x: int, y: int) -> tuple[Widget, Region]:
+        """The widget under the mouse, and its place."""
+        self._forget_removed()
+        return super().get_widget_at(x, y)
+
+    def get_widgets_at(self, x: int, y: int) -> Iterable[tuple[Widget, Region]]:
+        """All widgets under the mouse, and their places."""
+        self._forget_removed()
+        return super().get_widgets_at(x, y)
+
     def _forget_removed(self) -> None:
         visible = self.visible_widgets
         if any(widget.parent is None for widget in visible):
             self._visible_widgets = {widget: place for widget, place in visible.items() if widget.parent is not None}
+            self._layers_visible = None
 
 
 class Painted(Screen[T]):

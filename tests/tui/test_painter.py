@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual.app import App, ComposeResult
+from textual.events import MouseDown, MouseMove
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -100,5 +101,25 @@ def test_what_was_taken_away_is_not_drawn_before_the_screen_is_laid_out_anew() -
                 assert area in page._compositor.visible_widgets, "the screen is not laid out anew yet"
                 update()
             assert "some words" not in "".join(strip.text for strip in page._compositor.render_strips())
+
+    run(go())
+
+
+def test_the_mouse_does_not_meet_what_was_taken_away_before_the_screen_is_laid_out_anew() -> None:
+    async def go() -> None:
+        app = Pages()
+        async with app.run_test(size=(30, 6)) as pilot:
+            await pilot.pause()
+            page = app.screen
+            area = page.query_one(TextArea)
+            assert page.get_widget_at(3, 1)[0] is area
+            await area.remove()
+            page._compositor._visible_widgets = page._compositor._layers_visible = None
+            assert area in page._compositor.visible_widgets, "the screen is not laid out anew yet"
+            assert page.get_widget_at(3, 1)[0] is page
+            assert area not in page._compositor.visible_widgets
+            assert area not in [widget for widget, _ in page.get_widgets_at(3, 1)]
+            for kind in (MouseDown, MouseMove):
+                page._forward_event(kind(None, 3, 1, 0, 0, 1, False, False, False))
 
     run(go())
