@@ -18,7 +18,7 @@ from mcp_studio.auth.holder import Holder
 from mcp_studio.auth.model import Grant
 from mcp_studio.auth.renewing import expired, expiring
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.auth.unattended import KINDS
+from mcp_studio.config.alone import see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
 from mcp_studio.jsontext import JsonProblem, loads, mapping
@@ -177,7 +177,7 @@ class Access:
 
     async def _anew(self, refused: Refused, sent: str, header: str, wanted: tuple[str, ...], reason: str) -> bool:
         """Another token by signing in, without a person where the configuration says how."""
-        if self._config.auth.kind in KINDS:
+        if self._config.auth.alone:
             asked = f"{sent} for {scopes.text(wanted)}"
             await self._holder.together(asked, lambda: self._alone(sent, wanted, header))
         else:
@@ -204,13 +204,14 @@ class Access:
                 raise run.error
 
     def _needed(self, refused: Refused, header: str, message: str) -> HttpSignIn:
+        alone = self._config.auth.alone
         error = HttpSignIn(
             message,
-            hint=f"Sign in: mcp-studio auth login {self._config.name}",
+            hint=see_to(self._config) if alone else f"Sign in: mcp-studio auth login {self._config.name}",
             http=HttpAnswer(refused.status, "", tuple(refused.headers), refused.body),
             challenge=header,
         )
-        error.by_login = True
+        error.by_login = not alone
         return error
 
     def _wanting(self, sent: str, header: str) -> str:

@@ -19,7 +19,6 @@ from mcp_studio.auth.renewing import expiring, revoke
 from mcp_studio.auth.signin import Browser, SignIn
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.auth.trusted import FILE, Trusted
-from mcp_studio.auth.unattended import KINDS
 from mcp_studio.config.model import Auth, Keeping, ServerConfig, Settings
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
@@ -184,9 +183,9 @@ class Accounts:
         Raises:
             StudioError: why it cannot be; `SignInNeeded` where a person has to sign in.
         """
-        grant = await self._existing(config)
-        if config.auth.kind in KINDS and not grant.refresh_token:
-            run = self.sign_in(config, tap, scopes=grant.scopes)
+        grant = await (self._holder(config).current() if config.auth.alone else self._existing(config))
+        if grant is None or (config.auth.alone and not grant.refresh_token):
+            run = self.sign_in(config, tap, scopes=grant.scopes if grant else ())
             await run.run()
             if run.error is not None:
                 raise run.error
@@ -247,7 +246,7 @@ class Accounts:
         await asyncio.gather(*(holder.settle(seconds) for holder in self._holders.values()))
 
     def _store(self, config: ServerConfig) -> GrantStore:
-        if config.auth.kind not in KINDS:
+        if not config.auth.alone:
             return self._kept
         if config.auth not in self._held:
             vault = MemoryVault()

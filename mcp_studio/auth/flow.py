@@ -64,7 +64,7 @@ class Flow:
         Raises:
             StudioError: the step that runs says why; what was kept before is untouched.
         """
-        alone = self._config.auth.kind in unattended.KINDS
+        alone = self._config.auth.alone
         with self._person.step("resource") as step:
             if not alone:
                 await self._store.place()  # Nobody is sent to a browser for what cannot be kept then.
@@ -126,7 +126,7 @@ class Flow:
         else:
             issuer = await find_issuer(self._fetcher, self._config, await self._chosen(resource))
         self._same_client(issuer)
-        if self._config.auth.kind not in unattended.KINDS:
+        if not self._config.auth.alone:
             issuer.for_code(assume_pkce=self._config.auth.assume_pkce)
         place = f", known by {issuer.place}" if issuer.place else ", of which nothing is known: its usual endpoints"
         step.detail = " ".join((f"{issuer.issuer}{place}.", *issuer.notes.values()))
@@ -149,7 +149,7 @@ class Flow:
     def _same_client(self, issuer: IssuerMetadata) -> None:
         """What was configured for one authorization server is not shown to another just because a server says so."""
         auth, before = self._config.auth, self._means.trusted.issuer(self._client_key)
-        configured = auth.client_id or auth.kind in unattended.KINDS
+        configured = auth.client_id or auth.alone
         if configured and not auth.issuer and before and before != issuer.issuer:
             raise AuthFailed(
                 f"The server now names the authorization server {said(issuer.issuer)}; the configured client was used "

@@ -130,7 +130,7 @@ class SignIn:
     def _end(self, state: SignInState, error: StudioError | None) -> None:
         if self.over:
             return
-        self._watched.end(error)
+        self._watched.end(error, aside=self._flow.aside)
         self.state, self.error, self.until, self.next_request = state, error, 0.0, None
         self.changed.emit(self)
 

@@ -19,11 +19,9 @@ from mcp_studio.auth.granting import client_proof
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import Client
 from mcp_studio.auth.redeem import Sender, redeem, signed
-from mcp_studio.config.model import Auth, AuthKind, ServerConfig
+from mcp_studio.config.alone import see_to
+from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import ConfigError
-
-KINDS: tuple[AuthKind, ...] = ("client_credentials", "private_key_jwt", "enterprise", "workload")
-"""The kinds of `[servers.NAME.auth]` that `obtain` is for."""
 
 
 class Obtained(NamedTuple):
@@ -43,7 +41,7 @@ async def obtain(
     dpop: Dpop | None = None,
     use: Use = "no",
 ) -> Obtained:
-    """A token by the grant that `config.auth.kind` names, one of `KINDS`.
+    """A token by the grant that `config.auth.kind` names, which needs no person.
 
     Args:
         resource: what the server's metadata calls it, sent as `resource` (RFC 8707); empty for none.
@@ -64,7 +62,7 @@ async def obtain(
         make = signed(issuer.token_endpoint, client, form, prove)
         got = await redeem(sender, make, purpose, asked=scopes, dpop=dpop, use=use)
     except AuthFailed as problem:
-        raise _explained(problem, dict(form)["grant_type"], shown[0] or shown[-1], issuer) from None
+        raise _explained(problem, dict(form)["grant_type"], shown[0] or shown[-1], issuer, config) from None
     return Obtained(client, got)
 
 
@@ -140,9 +138,11 @@ async def _identity_grant(
     return got.access_token
 
 
-def _explained(problem: AuthFailed, grant: str, assertion: str, issuer: IssuerMetadata) -> AuthFailed:
+def _explained(
+    problem: AuthFailed, grant: str, assertion: str, issuer: IssuerMetadata, config: ServerConfig
+) -> AuthFailed:
     """A refusal, and beside it what it most often comes from: a JWT for somebody else or too old, no such grant."""
-    words = [problem.hint]
+    words = [problem.hint.replace(": sign in again.", ".")]
     if problem.error and issuer.grants is not None and grant not in issuer.grants:
         words.append(
             f"grant_types_supported in its metadata is {said(', '.join(issuer.grants))}; it has to list {grant}."
@@ -154,5 +154,7 @@ def _explained(problem: AuthFailed, grant: str, assertion: str, issuer: IssuerMe
         words.append(
             f"The JWT that was sent says: {', '.join(facts)}; the authorization server is {said(issuer.issuer)}."
         )
+    if problem.error in ("invalid_grant", "invalid_client", "unauthorized_client"):
+        words.append(see_to(config))
     problem.hint = " ".join(word for word in words if word)
     return problem

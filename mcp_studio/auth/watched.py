@@ -63,10 +63,12 @@ class Watched:
             known.append(exchange)
         self._changed()
 
-    def end(self, error: StudioError | None) -> None:
-        """It is over."""
+    def end(self, error: StudioError | None, *, aside: bool = False) -> None:
+        """It is over; with `aside` a person can go on with the step that runs."""
         for step in self.steps:
-            if step.state in ("running", "asking"):
+            if step.state in ("running", "asking") and aside:
+                step.state = "asking"
+            elif step.state in ("running", "asking"):
                 step.state, step.detail = "failed", error.message if error else step.detail
         if error is None:
             self._skip(self.steps)

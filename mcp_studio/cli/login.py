@@ -19,6 +19,7 @@ from mcp_studio.cli.passphrase import typed
 from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.sign_in_words import login_command, steps_json
 from mcp_studio.cli.signing_in import Guide, Opener
+from mcp_studio.config.alone import see_to
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, Unreachable, UsageError, renamed
 from mcp_studio.jsontext import Json
@@ -125,8 +126,10 @@ def _refused(error: StudioError, server: ServerConfig, account: Account, sign_in
     """The authorization server gave a token that the server does not take: nobody is helped by signing in again."""
     look = login_command(server).replace("auth login", "auth status", 1)
     hint = (
-        f"Signing in at {account.issuer} went well, and the token is kept: it is the server that does not take it. "
-        f"What it says, and for whom it is meant: {look}"
+        f"{account.issuer} gave a token; it is the server that does not take it. {see_to(server)}"
+        if remote.alone(server)
+        else f"Signing in at {account.issuer} went well, and the token is kept: it is the server that does not take "
+        f"it. What it says, and for whom it is meant: {look}"
     )
     detail: dict[str, Json] = {"issuer": account.issuer, "steps": steps_json(sign_in.steps)}
     return out.fail(renamed(error, SignInNeeded, hint), detail)

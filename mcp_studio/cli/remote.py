@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.address import resource_of
-from mcp_studio.auth.unattended import KINDS
 from mcp_studio.cli import targets
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -77,7 +76,7 @@ def refuse_own(server: ServerConfig) -> None:
 
 def alone(server: ServerConfig) -> bool:
     """Whether its tokens are got without a person, whenever one is needed."""
-    return server.signs_in and server.auth.kind in KINDS
+    return server.signs_in and server.auth.alone
 
 
 def resource(server: ServerConfig) -> str:

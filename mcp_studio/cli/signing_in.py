@@ -127,8 +127,7 @@ class Guide:
                 self._note(exchange_line(exchange))
                 if self._sign_in.step_by_step and exchange.status:
                     frame(exchange.response)
-            put_off = isinstance(self._failure, SignInAt) and step.state == "failed"
-            if step.state in MARKS and state != step.state and (step.detail or step.state != "skipped") and not put_off:
+            if step.state in MARKS and state != step.state and (step.detail or step.state != "skipped"):
                 self._note(step_line(step))
             self._told[step.name] = (step.state, seen)
 

@@ -95,6 +95,11 @@ class Auth:
     """Go on where the authorization server does not say that it knows PKCE, as some do that know it."""
 
     @property
+    def alone(self) -> bool:
+        """Whether tokens are got by one of the grants that need no person."""
+        return self.kind not in ("", "none", "code")
+
+    @property
     def whose(self) -> str:
         """Under what its sign-in is kept beside others at the same address: the account, else the client."""
         return self.account or self.client_id

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from mcp_studio.config.alone import see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
 
@@ -28,14 +29,14 @@ def command(config: ServerConfig, challenge: str = "") -> str:
 
 
 def add_hint(error: StudioError, config: ServerConfig) -> None:
-    """Have an error name the command that helps, where signing in would; one that says more stays as it is."""
+    """Have an error say what helps, such as the command that signs in; one that says more stays as it is."""
     challenge = str(getattr(error, "challenge", ""))
     if challenge and not _TOKENS.search(challenge[:4_096]):
         return
     if error.exit_code == 3 and (challenge or not error.hint) and config.signs_in:
-        error.hint = f"Sign in: {command(config, challenge)}"
+        error.hint = see_to(config) if config.auth.alone else f"Sign in: {command(config, challenge)}"
         if isinstance(error, SignInNeeded):
-            error.by_login = True
+            error.by_login = not config.auth.alone
 
 
 def wants(server: str, reason: str, *, how: str = "") -> str:

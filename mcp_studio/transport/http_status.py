@@ -196,7 +196,9 @@ def sign_in(answer: Said, place: str, body: bytes, *, had_credentials: bool) -> 
             wants.append(f"{name} {found!r}")
     asked_for = f" ({', '.join(wants)})" if wants else ""
     said = excerpt(body)
-    hint = "Check the headers of this server." if had_credentials else "Give it a header such as Authorization."
+    hint = "Give it a header such as Authorization."
+    if had_credentials:
+        hint = "Check the headers of this server, or what whoever is signed in may do there."
     if scheme.lower() == "basic":
         hint = "It wants a name and a password, and no sign-in by OAuth: they go into its address, before the host and "
         hint += "with an @, or into a header Authorization."

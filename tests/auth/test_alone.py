@@ -11,6 +11,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from mcp_studio.errors import SignInNeeded
 from mcp_studio.transport.credentials import Refused
 from tests.auth.signing import Desk, server
 from tests.auth.test_assertions import pem, private
@@ -102,6 +103,32 @@ def test_a_server_that_wants_a_token_gets_one_by_itself(setup: Setup, tmp_path: 
     run(main())
 
 
+def test_another_token_is_got_for_whoever_asks_though_there_was_none_before(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk, config = Desk(tmp_path), server(world.url, **with_secret(world, tmp_path))
+            for _ in range(2):
+                account = await desk.accounts.refresh(config, desk.tap)
+                assert account.scopes == ("mcp:tools",)
+            assert sum(request.path == "/token" for request in world.requests) == 2
+
+    run(main())
+
+
+def test_a_server_that_takes_no_token_has_nobody_sign_in(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AuthServer() as world:
+            desk = Desk(tmp_path)
+            access = desk.accounts.access(server(world.url, **with_secret(world, tmp_path)), desk.tap, None)
+            assert access is not None
+            assert await access.refused(Refused(401, "POST", world.url, [], [], "", 1))
+            with pytest.raises(SignInNeeded) as caught:
+                await access.refused(Refused(401, "POST", world.url, await access.lines("POST", world.url), [], "", 2))
+            assert "client_id and client_secret" in caught.value.hint and "auth login" not in caught.value.hint
+
+    run(main())
+
+
 def test_a_secret_that_is_refused_is_sent_once(tmp_path: Path) -> None:
     async def main() -> None:
         async with AuthServer() as world:
@@ -110,6 +137,7 @@ def test_a_secret_that_is_refused_is_sent_once(tmp_path: Path) -> None:
             signed = await desk.done(server(world.url, **given))
             assert signed.state == "failed" and signed.error
             assert "invalid_client" in signed.error.message and "another-secret" not in str(signed.steps)
+            assert "client_id and client_secret in [servers.one.auth]" in signed.error.hint
             assert sum(request.path == "/token" for request in world.requests) == 1
 
     run(main())

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_studio.config.model import ServerConfig, Source
+from mcp_studio.config.model import Auth, ServerConfig, Source
 from mcp_studio.session.sign_in_words import add_hint, wants
 from mcp_studio.transport.http_errors import HttpSignIn
 
@@ -28,6 +28,15 @@ def test_the_command_is_named_where_signing_in_helps(challenge: str, hint: str) 
     error = HttpSignIn("no", hint="as it was", challenge=challenge)
     add_hint(error, SERVER)
     assert error.hint == hint and error.by_login == ("auth login" in hint)
+
+
+def test_where_nobody_can_sign_in_the_entry_is_what_is_to_be_looked_at() -> None:
+    auth = Auth(kind="client_credentials", client_id="me", client_secret="${keyring:tickets}")
+    error = HttpSignIn("no", challenge='bearer error="insufficient_scope", scope="a b"')
+    add_hint(error, replace(SERVER, name="notes", auth=auth))
+    assert "auth login" not in error.hint and not error.by_login
+    assert "client_id and client_secret in [servers.notes.auth]" in error.hint
+    assert error.hint.endswith("mcp-studio config secrets set tickets")
 
 
 def test_a_reason_that_says_the_same_is_not_said_twice() -> None:
