@@ -36,8 +36,8 @@ class Bm25:
     """A `Method`: fielded BM25 with a bonus for names."""
 
     def __init__(self, cjk: Cjk = "characters") -> None:
-        self._wanted = cjk
         self._segment = dictionary() if cjk == "jieba" else None
+        self._missing = MISSING if cjk == "jieba" and self._segment is None else ""
         self._store = Inverted(forgotten=self._forget)
         self._forms: defaultdict[str, list[str]] = defaultdict(list)
         """The words of a stem, but for the one that is it: most words are their own."""
@@ -62,7 +62,7 @@ class Bm25:
             scores += store.scores(self._worth(looking), query.scope)
             found = found if found.any() else scores > 0
         best = float(scores.max(initial=0.0, where=found))
-        note = MISSING if asked.dense and self._wanted == "jieba" and self._segment is None else ""
+        note = self._missing if asked.dense else ""
         if best <= 0:
             return Answer((), 0, note)
         total = scores / best

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.deeds import done, wanted
 from mcp_studio.search.document import Document
-from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Method, Query, Scored, SearchProblem
+from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import order
 from mcp_studio.search.semantic import FOREIGN, Near, Semantic
 from mcp_studio.search.texts import translated, understood
@@ -27,30 +27,22 @@ POOL = 200
 
 
 class Hybrid:
-    """A `Method`: words, and what is near in meaning.
+    """A `Method`: words, and what is near in meaning. Both are methods themselves, and have what there is by that.
 
     Args:
         words: finds by words.
         meaning: finds by meaning.
-        feeds: whether what is added goes on to both; False where they have it already, being methods themselves.
     """
 
-    def __init__(self, words: Method, meaning: Semantic, *, feeds: bool = True) -> None:
+    def __init__(self, words: Callable[[Query], Answer], meaning: Semantic) -> None:
         self._words = words
         self._meaning = meaning
-        self._feeds = feeds
 
     def add(self, documents: Sequence[Document]) -> None:
-        """Take up documents: their words now, their meaning soon."""
-        if self._feeds:
-            self._words.add(documents)
-            self._meaning.add(documents)
+        """Both have them."""
 
     def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents."""
-        if self._feeds:
-            self._words.remove(refs)
-            self._meaning.remove(refs)
+        """Both will be told."""
 
     def search(self, query: Query) -> Answer:
         """Answer a question, by words alone where the model is not loaded yet or cannot be; the note says so.
@@ -58,7 +50,7 @@ class Hybrid:
         Raises:
             SearchProblem: it cannot be asked by words.
         """
-        return self.mixed(query, self._words.search(query._replace(limit=max(POOL, query.limit))))
+        return self.mixed(query, self._words(query._replace(limit=max(POOL, query.limit))))
 
     def mixed(self, query: Query, found: Answer) -> Answer:
         """An answer by words with the meaning mixed in."""

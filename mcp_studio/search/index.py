@@ -8,7 +8,7 @@ from concurrent import futures
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Entry
@@ -27,6 +27,22 @@ _MOST = 1_000
 _SOON, _STEADY = 0.05, 0.25
 """Seconds between a change and telling of it; while changes go on, between one telling and the next."""
 _CLOSE = 1.0
+
+
+class Asking(TypedDict, total=False):
+    """How a question is asked."""
+
+    method: str
+    """Without it, `auto`."""
+    scope: Scope
+    limit: int
+    """The most hits that are wanted; 50 where nothing is said, 1,000 at most."""
+    typing: bool
+    """The last word may go on, and what can be said at once is better than what is complete."""
+    once: bool
+    """Nobody will ask again. Meaning asked for by name is waited for, however long that takes, with `vectors` telling
+    how far it is; without a method it serves only where it is kept from before, and nothing is begun that nobody would
+    wait for."""
 
 
 class SearchIndex:
@@ -110,29 +126,13 @@ class SearchIndex:
         """Of how many entries the meaning is known, and how many there are; (0, 0) before somebody asks for it."""
         return self._serving.meaning.progress
 
-    async def ask(
-        self,
-        text: str,
-        *,
-        method: str = "auto",
-        scope: Scope = EVERYWHERE,
-        limit: int = 50,
-        typing: bool = False,
-        once: bool = False,
-    ) -> Found:
+    async def ask(self, text: str, **how: Unpack[Asking]) -> Found:
         """Answer a question; an empty one is answered with what was used last and most. Cancel it to give it up.
-
-        Args:
-            typing: the last word may go on, and what can be said at once is better than what is complete.
-            once: nobody will ask again. Meaning asked for by name is waited for, however long that takes, with
-                `vectors` telling how far it is; without a method it serves only where it is kept from before, and
-                nothing is begun that nobody would wait for.
 
         Raises:
             SearchProblem: it cannot be asked in this way.
         """
-        steps = self._steps(text, method, scope, limit, typing, once)
-        waited: Future[Any] | None = None
+        steps = self._steps(text, **how)
         try:
             while True:
                 waited, within = next(steps)
@@ -142,27 +142,15 @@ class SearchIndex:
         except StopIteration as done:
             return done.value
         finally:
-            if waited is not None:
-                waited.cancel()
             steps.close()
 
-    def ask_now(
-        self,
-        text: str,
-        *,
-        method: str = "auto",
-        scope: Scope = EVERYWHERE,
-        limit: int = 50,
-        typing: bool = False,
-        once: bool = False,
-    ) -> Found:
+    def ask_now(self, text: str, **how: Unpack[Asking]) -> Found:
         """The same, blocking.
 
         Raises:
             SearchProblem: it cannot be asked in this way.
         """
-        steps = self._steps(text, method, scope, limit, typing, once)
-        waited: Future[Any] | None = None
+        steps = self._steps(text, **how)
         try:
             while True:
                 waited, within = next(steps)
@@ -171,13 +159,26 @@ class SearchIndex:
         except StopIteration as done:
             return done.value
         finally:
+            steps.close()
+
+    def _steps(
+        self, text: str, method: str = "auto", scope: Scope = EVERYWHERE, limit: int = 50, typing: bool = False,
+        once: bool = False,
+    ) -> Steps:  # fmt: skip
+        """The steps to an answer; what is waited for is given up where they are closed."""
+        query = Query(text[:LONGEST], max(1, min(limit, _MOST)), scope, typing)
+        steps = self._serving.steps(text, query, method, once)
+        waited: Future[Any] | None = None
+        try:
+            while True:
+                waited, within = next(steps)
+                yield waited, within
+        except StopIteration as done:
+            return done.value
+        finally:
             if waited is not None:
                 waited.cancel()
             steps.close()
-
-    def _steps(self, text: str, method: str, scope: Scope, limit: int, typing: bool, once: bool) -> Steps:
-        query = Query(text[:LONGEST], max(1, min(limit, _MOST)), scope, typing)
-        return self._serving.steps(text, query, method, once)
 
     # -------------------------------------------------------------- the end
 

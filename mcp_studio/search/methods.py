@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Collection, Sequence
+import time
+from collections.abc import Callable
 from concurrent import futures
+from concurrent.futures import Future
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search import auto
-from mcp_studio.search.document import Document
 from mcp_studio.search.found import MethodInfo
 from mcp_studio.search.intake import CLOSED, Intake
 from mcp_studio.search.known import Difference, Known
-from mcp_studio.search.method import EVERYWHERE, Answer, Method, Query, SearchProblem
+from mcp_studio.search.method import EVERYWHERE, Method, SearchProblem
 from mcp_studio.search.plugins import Offer, entry_points
 from mcp_studio.search.threads import Desk, Lane
 
@@ -43,23 +43,6 @@ class Kit(NamedTuple):
     cache: Path | None = None
     """Where vectors are kept; None keeps none."""
     cjk: Cjk = "characters"
-
-
-class Shared:
-    """A method that has been given everything already, asked in its turn: the words of the hybrid."""
-
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
-
-    def add(self, documents: Sequence[Document]) -> None:
-        """It has them."""
-
-    def remove(self, refs: Collection[Ref]) -> None:
-        """It will be told."""
-
-    def search(self, query: Query) -> Answer:
-        """Answer a question."""
-        return self._intake.ask(query)
 
 
 class Methods:
@@ -161,18 +144,23 @@ class Methods:
             lane.wake()
 
     def close(self, within: float) -> None:
-        """End the threads of plug-ins, bounded, and whatever waits for a method."""
+        """End the threads of plug-ins and whatever waits for a method; the same time is for all of them."""
+        end = time.monotonic() + within
         with self._turn:
             self._closed = True
-        for lane, _ in tuple(self._apart.values()):
-            lane.close(within)
+        closing: list[Future[None]] = []
         for name, intake in tuple(self._intakes.items()):
-            close, desk = intake.stop(), self.desk(name)
-            if desk is None:
+            close = intake.stop()
+            if name not in self._apart:
                 close()
-            else:
-                futures.wait((desk.ask(close),), within)
-                desk.close(within)
+                continue
+            lane, desk = self._apart[name]
+            lane.close(0)
+            closing.append(desk.ask(partial(_after, lane, within, close)))
+        futures.wait(closing, within)
+        for lane, desk in tuple(self._apart.values()):
+            lane.close(max(0.0, end - time.monotonic()))
+            desk.close(max(0.0, end - time.monotonic()))
 
     def _info(self, offer: Offer) -> MethodInfo:
         intake = self._intakes.get(offer.name)
@@ -202,7 +190,7 @@ class Methods:
             meaning = kind(self._kit.cache)
             meaning.changed.connect(lambda _: self._told())
             return meaning
-        if name == "bm25":
+        if name in ("bm25", "okapi"):
             return kind(self._kit.cjk)
         if name == "hybrid":
             meant = self.want("semantic")
@@ -210,5 +198,11 @@ class Methods:
                 if meant.problem is not None:
                     raise meant.problem
                 meant.step()
-            return kind(Shared(self.want("bm25")), meant.method, feeds=False)
+            return kind(self.want("bm25").ask, meant.method)
         return kind()
+
+
+def _after(lane: Lane, within: float, close: Callable[[], None]) -> None:
+    """Close a method that is not being given anything any more: calls never overlap."""
+    lane.close(within)
+    close()

@@ -14,6 +14,8 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Cjk
+from mcp_studio.search.cjk import MISSING, dictionary, is_dense
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import fields
 from mcp_studio.search.method import LONGEST, Answer, Query, Scored
@@ -32,7 +34,9 @@ which have more of what is asked for would come last."""
 class Okapi:
     """A `search.method.Method`."""
 
-    def __init__(self) -> None:
+    def __init__(self, cjk: Cjk = "characters") -> None:
+        self._segment = dictionary() if cjk == "jieba" else None
+        self._missing = MISSING if cjk == "jieba" and self._segment is None else ""
         self._words: dict[Ref, list[str]] = {}
         self._made: _Made | None = None
 
@@ -40,7 +44,7 @@ class Okapi:
         """Take up documents; one that is there is replaced."""
         for document in documents:
             found = fields(document)
-            self._words[document.ref] = words(found.name) + words(found.description)
+            self._words[document.ref] = words(f"{found.name} {found.description}", self._segment)
         self._made = None
 
     def remove(self, refs: Collection[Ref]) -> None:
@@ -60,13 +64,15 @@ class Okapi:
 
     def _asked(self, query: Query, index: BM25Okapi) -> tuple[list[str], str]:
         """The question's words that are known, and what a person should know about that."""
-        given = words(query.text[:LONGEST])
+        given = words(query.text[:LONGEST], self._segment)
         known = [word for word in given if word in index.idf]
         if query.typing and given and given[-1] not in index.idf:
             endings = sorted(word for word in index.idf if word.startswith(given[-1]))
             known += endings[:MOST_ENDINGS]
         cut = len(known) > MOST_WORDS or len(query.text) > LONGEST
-        return known[:MOST_WORDS], "Only the first words of the question were looked at." if cut else ""
+        missing = self._missing if any(is_dense(word[0]) for word in given) else ""
+        note = "Only the first words of the question were looked at." if cut else ""
+        return known[:MOST_WORDS], f"{note} {missing}".strip()
 
 
 class _Made:

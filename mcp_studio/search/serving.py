@@ -207,11 +207,12 @@ class Serving:
                 self._calm.set()
 
     def close(self, within: float) -> None:
-        """End all threads, bounded; what is being asked ends with a problem."""
+        """End all threads, in this time; what is being asked ends with a problem."""
+        end = time.monotonic() + within
         self._lane.close(within)
         with self._turn:
             self._closed, compared, self._compared = True, self._compared, []
         for future in compared:
             future.cancel()
-        self.methods.close(within)
-        self._desk.close(within)
+        self.methods.close(max(0.0, end - time.monotonic()))
+        self._desk.close(max(0.0, end - time.monotonic()))

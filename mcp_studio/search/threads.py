@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -113,8 +114,9 @@ class Desk:
                 _give_up(future)
             self._waiting.clear()
             self._open.notify_all()
+        end = time.monotonic() + within
         for thread in self._threads:
-            thread.join(within)
+            thread.join(max(0.0, end - time.monotonic()))
 
     def _run(self) -> None:
         while (taken := self._next()) is not None:

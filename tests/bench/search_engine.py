@@ -76,7 +76,7 @@ class Engines:
         if name == "hybrid":
             from mcp_studio.search.hybrid import Hybrid
 
-            return Hybrid(self.method("bm25"), self.meaning, feeds=False)
+            return Hybrid(self.method("bm25").search, self.meaning)
         return filled(made(name), self._given)
 
     @cached_property

@@ -5,13 +5,19 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pytest
 
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.search import embedder
+from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.document import Document
+from mcp_studio.search.hybrid import Hybrid
+from mcp_studio.search.method import Method
 from mcp_studio.search.model import SIZE, Vector
+from mcp_studio.search.semantic import Semantic
 from tests.search.index_kit import document
 
 DOCUMENTS = [
@@ -48,6 +54,24 @@ class Letters:
         for word in text.lower().replace(":", " ").replace(".", " ").split():
             vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % SIZE] += 1
         return vector / float(np.linalg.norm(vector))
+
+
+class Both(Hybrid):
+    """Words and meaning, filled as an index fills them."""
+
+    def __init__(self, meaning: Semantic) -> None:
+        self._ways: tuple[Method, Method] = Bm25(), meaning
+        super().__init__(self._ways[0].search, meaning)
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Take up documents."""
+        for way in self._ways:
+            way.add(documents)
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Forget documents."""
+        for way in self._ways:
+            way.remove(refs)
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, ident: str = "letters") -> Letters:

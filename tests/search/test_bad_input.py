@@ -13,7 +13,6 @@ from mcp_studio.errors import StudioError
 from mcp_studio.search import model, regex
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.document import Document
-from mcp_studio.search.hybrid import Hybrid
 from mcp_studio.search.index import SearchIndex
 from mcp_studio.search.method import Answer, Method, Query, Scope, SearchProblem
 from mcp_studio.search.okapi import Okapi
@@ -23,6 +22,7 @@ from mcp_studio.search.semantic import Semantic
 from mcp_studio.search.substring import Substring
 from mcp_studio.search.why import reasons
 from tests.search.bad import QUESTIONS, documents
+from tests.search.meaning_kit import Both
 
 METHODS: dict[str, Callable[[], Method]] = {
     "substring": Substring,
@@ -123,7 +123,7 @@ def test_meaning_bears_the_same() -> None:
     if not model.available()[0]:
         pytest.skip("the extra `semantic` is not installed")
     meaning = Semantic()
-    method = Hybrid(Bm25(), meaning)
+    method = Both(meaning)
     try:
         method.add([one for number, one in enumerate(ALL.values()) if number % 9 == 0])
         meaning.wait(10)

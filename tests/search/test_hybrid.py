@@ -10,11 +10,11 @@ import pytest
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search import embedder
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.hybrid import Hybrid, mix
+from mcp_studio.search.hybrid import mix
 from mcp_studio.search.method import Query, Reason, Scored, SearchProblem
 from mcp_studio.search.semantic import Near, Semantic
 from tests.search.index_kit import document
-from tests.search.meaning_kit import DOCUMENTS, Letters, many, stand_in
+from tests.search.meaning_kit import DOCUMENTS, Both, Letters, many, stand_in
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
 
 
 @pytest.fixture
-def hybrid(letters: Letters) -> Generator[tuple[Hybrid, Semantic]]:
+def hybrid(letters: Letters) -> Generator[tuple[Both, Semantic]]:
     meaning = Semantic()
-    yield Hybrid(Bm25(), meaning), meaning
+    yield Both(meaning), meaning
     letters.gate.set()
     meaning.close()
 
@@ -84,7 +84,7 @@ def test_equal_ones_come_by_server_name_and_kind() -> None:
 
 
 def test_an_answer_never_waits_for_the_model(
-    hybrid: tuple[Hybrid, Semantic], monkeypatch: pytest.MonkeyPatch, letters: Letters
+    hybrid: tuple[Both, Semantic], monkeypatch: pytest.MonkeyPatch, letters: Letters
 ) -> None:
     gate = threading.Event()
 
@@ -104,7 +104,7 @@ def test_an_answer_never_waits_for_the_model(
 
 
 def test_while_meanings_are_computed_words_serve_and_that_is_said(
-    hybrid: tuple[Hybrid, Semantic], letters: Letters
+    hybrid: tuple[Both, Semantic], letters: Letters
 ) -> None:
     both, meaning = hybrid
     both.add(DOCUMENTS[:4])
@@ -123,7 +123,7 @@ def test_while_meanings_are_computed_words_serve_and_that_is_said(
 
 
 def test_a_question_goes_first(
-    hybrid: tuple[Hybrid, Semantic], letters: Letters, monkeypatch: pytest.MonkeyPatch
+    hybrid: tuple[Both, Semantic], letters: Letters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedder, "_POLITE", 20.0)
     _, meaning = hybrid
@@ -138,7 +138,7 @@ def test_a_question_goes_first(
 
 
 def test_where_the_model_is_broken_words_serve_and_the_sentence_is_said(
-    letters: Letters, hybrid: tuple[Hybrid, Semantic], monkeypatch: pytest.MonkeyPatch
+    letters: Letters, hybrid: tuple[Both, Semantic], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both, meaning = hybrid
 
@@ -153,7 +153,7 @@ def test_where_the_model_is_broken_words_serve_and_the_sentence_is_said(
         assert (answer.hits[0].ref.name, answer.note) == ("delete_document", "It is broken.")
 
 
-def test_a_question_in_other_letters_is_answered_by_words(hybrid: tuple[Hybrid, Semantic], letters: Letters) -> None:
+def test_a_question_in_other_letters_is_answered_by_words(hybrid: tuple[Both, Semantic], letters: Letters) -> None:
     both, meaning = hybrid
     both.add(DOCUMENTS)
     assert meaning.wait(20)
@@ -165,7 +165,7 @@ def test_a_question_in_other_letters_is_answered_by_words(hybrid: tuple[Hybrid, 
 
 
 def test_what_is_described_in_the_letters_of_a_chinese_question_is_ranked_by_words(
-    hybrid: tuple[Hybrid, Semantic],
+    hybrid: tuple[Both, Semantic],
 ) -> None:
     both, meaning = hybrid
     both.add([document("s", "remove_thing", "删除一个文件"), document("s", "delete", "Gone for good.")])

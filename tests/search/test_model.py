@@ -52,7 +52,7 @@ def test_what_means_the_same_is_found_without_a_common_word(meaning: Semantic, q
     raw = next(one.raw for one in DOCUMENTS if one.ref.name == wanted)
     assert not set(question.split()) - {"a", "to"} & set(f"{wanted.replace('_', ' ')} {raw['description']}".split())
     assert meaning.search(Query(question)).hits[0].ref.name == wanted
-    assert Hybrid(words, meaning, feeds=False).search(Query(question)).hits[0].ref.name == wanted
+    assert Hybrid(words.search, meaning).search(Query(question)).hits[0].ref.name == wanted
 
 
 def test_what_is_found_by_meaning_says_so(meaning: Semantic) -> None:
@@ -107,8 +107,10 @@ from mcp_studio.search.method import Query, SearchProblem
 from tests.search.meaning_kit import DOCUMENTS
 print(model.available())
 meaning = Semantic()
-hybrid = Hybrid(Bm25(), meaning)
-hybrid.add(DOCUMENTS)
+words = Bm25()
+hybrid = Hybrid(words.search, meaning)
+words.add(DOCUMENTS)
+meaning.add(DOCUMENTS)
 assert meaning.wait(20)
 answer = hybrid.search(Query("delete a document"))
 print(answer.hits[0].ref.name, "|", answer.note)

@@ -186,6 +186,28 @@ def test_a_method_that_fails_at_the_end_is_let_go(manners: None, indexes: Make) 
     assert searching() == []
 
 
+TOGETHER = """
+import threading
+together, ended = threading.Barrier(3), []
+class One:
+    def add(self, documents): pass
+    def remove(self, refs): pass
+    def search(self, query): return (), 0, ""
+    def close(self): ended.append(together.wait(5))
+"""
+
+
+def test_all_have_the_same_time_to_end(plug: Plug, indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_studio.search.index._CLOSE", 60.0)
+    plug("ending", TOGETHER, *(f"{name} = ending:One" for name in "abc"))
+    index = filled(indexes)
+    for name in "abc":
+        index.ask_now("read", method=name)
+    index.close()
+    assert sorted(sys.modules["ending"].ended) == [0, 1, 2], "none waits for another one"
+    assert searching() == []
+
+
 OFFER = Offer("odd", "odd", lambda: None, "package")  # pyright: ignore[reportArgumentType]
 HERE = {Ref("tool", server, name) for server in "ab" for name in "xy"}
 ALL = Query("q", 3, Scope(frozenset("a")))
