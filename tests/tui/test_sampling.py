@@ -180,6 +180,23 @@ def test_anything_else_is_edited_as_json_and_survives_being_put_off() -> None:
     run(main())
 
 
+def test_the_fields_of_a_reply_without_blocks_begin_with_an_empty_text() -> None:
+    async def main() -> None:
+        async with on_stage(asks()) as stage:
+            call = await sampled(stage)
+            await stage.press("alt+j")
+            area = stage.app.screen.query_one("JsonEditor AreaEditor")
+            area.load_text('{"role": "assistant", "model": "m", "content": []}')
+            request = stage.studio.inbox.pending[0]
+            await stage.until(lambda: request.draft["reply"].get("content") == [], "what was typed")
+            await stage.press("alt+j")
+            await stage.shows("adds text")
+            await stage.press("x", "ctrl+j")
+            assert (await answer_of(call))["result"]["content"] == {"type": "text", "text": "x"}
+
+    run(main())
+
+
 def test_several_blocks_are_not_sent_to_a_version_without_them() -> None:
     async def main() -> None:
         async with on_stage(asks("--version", "2025-06-18")) as stage:

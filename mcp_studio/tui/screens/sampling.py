@@ -69,8 +69,11 @@ class Sampling(AskedDialog, scope="sampling"):
             self.query(BlockEditor).last().start()
 
     def _editors(self) -> list[BlockEditor]:
-        blocks = sampling_reply.blocks_of(self._reply) if not self._as_json else []
-        return [self._editor(block) for block in cast("list[dict[str, Json]]", blocks)]
+        if self._as_json:
+            return []
+        blocks = cast("list[dict[str, Json]]", sampling_reply.blocks_of(self._reply))
+        # As JSON a reply may have no block; its fields begin with an empty text, as those of a new one do.
+        return [self._editor(block) for block in blocks or [{}]]
 
     def _editor(self, block: dict[str, Json]) -> BlockEditor:
         if block.get("type") == "tool_use":
