@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from mcp_studio.redact_http import Sessions, clean_body, clean_header, clean_url
 from mcp_studio.secret_forms import MARK as MARK
-from mcp_studio.secret_forms import SHORTEST, forms
+from mcp_studio.secret_forms import Told
 from mcp_studio.secret_names import is_secret_name
 
 _MARK = MARK.encode()
@@ -34,9 +34,6 @@ _ANCHOR = re.compile(
     rb"k(?:(?<!progresstok)en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"
     rb"|b(?:earer |asic )|phrase|verifier|g(?:h[pousr]_|ithub_pat_|lpat-)|xox[a-z]-|yj[\w-]{9}|://|-----begin"
 )
-_BEGINNING = 48
-"""Characters of a long token that are looked for; what follows them in a text goes with them."""
-_TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
 _TOKEN_REST = re.compile(rb"(?:(?!%26)[\w.~+/=%-]|\\{1,80}+(?:/|u00(?:2[bBdDeEfF]|3[dD])))*+")
 """The rest of one, as it is or escaped in a URL or JSON."""
 _VALUE = rb"((?=[^\s&'\"#;,\\<>]{0,200}?[0-9]|[^\s&'\"#;,\\<>]{20})(?:(?!%26)[^\s&'\"#;,\\<>]){8,}+)"
@@ -82,7 +79,7 @@ class _Span(NamedTuple):
 
 
 class Redactor:
-    """Replaces what is secret by `‹redacted›`; it only ever learns more.
+    """Replaces what is secret by `‹redacted›`.
 
     `names` are further header or key names, or regular expressions over them (`redact` in the settings).
 
@@ -91,11 +88,8 @@ class Redactor:
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._told: dict[bytes, None] = {}
-        self._begun: dict[bytes, None] = {}
+        self._told = Told()
         self._sessions = Sessions(self.learn)
-        self._literals: tuple[tuple[bytes, bool], ...] = ()
-        """What is looked for, and whether that is only the beginning of a long one."""
         given = tuple(names)
         plain = [re.escape(name) for name in given if re.fullmatch(r"[\w.-]+", name)]
         patterns = [name.removeprefix("(?i)") for name in given if not re.fullmatch(r"[\w.-]+", name)]
@@ -106,18 +100,16 @@ class Redactor:
         further = b"|".join(part for part in (anchors, rb'\w(?=(?:\\*")?\s?[:=])' * bool(patterns)) if part)
         self._anchor = re.compile(_ANCHOR.pattern + b"|" + further) if further else _ANCHOR
 
-    def learn(self, secret: str) -> None:
-        """Redact this value from now on, also as base64, URL-quoted and JSON-escaped; too short ones are ignored."""
+    def learn(self, secret: str, series: str = "") -> None:
+        """Redact this value from now on, also as base64, URL-quoted and JSON-escaped; too short ones are ignored.
+
+        What is replaced again and again, as the tokens of a sign-in are, is a `series`: its newest values are known,
+        and those from long ago forgotten. Whatever was recorded before was redacted then.
+        """
         scheme, _, rest = secret.strip().partition(" ")
         if scheme.lower() in ("bearer", "basic", "token") and rest:
-            return self.learn(rest)
-        for value in (secret, *secret.splitlines()):
-            value = value.strip()
-            if len(value) > _BEGINNING and _TOKEN.fullmatch(value):
-                self._begun.update(dict.fromkeys(forms(value[:_BEGINNING])))
-            elif len(value) >= SHORTEST:
-                self._told.update(dict.fromkeys(forms(value)))
-        self._literals = (*((one, False) for one in self._told), *((one, True) for one in self._begun))
+            return self.learn(rest, series)
+        self._told.add(secret, series)
 
     def is_secret(self, name: str) -> bool:
         """Whether values of this header, key or variable are secret, by its looks or by the settings."""
@@ -125,7 +117,7 @@ class Redactor:
 
     def bytes(self, data: bytes) -> bytes:
         """The same bytes with secrets replaced; JSON stays JSON, and bytes without secrets are the same object."""
-        if len(data) <= _SLICE and not self._literals:
+        if len(data) <= _SLICE and not self._told.literals:
             low = data.lower()
             if self._anchor.search(low) is None and not (_may_assign(low) and any(_parameters(low))):
                 return data
@@ -164,7 +156,7 @@ class Redactor:
 
     def _learned(self, data: bytes) -> Iterator[_Span]:
         # One after the other: a regular expression of as many as tokens make in a day is slow to make and to search.
-        for literal, begins in self._literals:
+        for literal, begins in self._told.literals:
             start = data.find(literal)
             while start >= 0:
                 end = start + len(literal)

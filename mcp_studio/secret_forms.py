@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import re
+import threading
 from collections.abc import Iterator
 from json.encoder import encode_basestring, encode_basestring_ascii
 from urllib.parse import quote, quote_plus
@@ -12,6 +13,49 @@ MARK = "‹redacted›"
 """What stands in the place of a secret."""
 SHORTEST = 6
 """Told secrets with fewer characters are not looked for: they would be found everywhere."""
+_BEGINNING = 48
+"""Characters of a long token that are looked for; what follows them in a text goes with them."""
+_TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
+_FEW = 24
+"""Secrets of one series that are known: some renewals of a sign-in, each with two or three tokens."""
+
+Literal = tuple[bytes, bool]
+"""What is looked for, and whether that is only the beginning of a long one."""
+
+
+class Told:
+    """The secrets that a redactor was told, for good or until newer ones of the same series have taken their place."""
+
+    def __init__(self) -> None:
+        self._lasting: dict[Literal, None] = {}
+        self._passing: dict[str, dict[str, dict[Literal, None]]] = {}
+        self._guard = threading.Lock()
+        self.literals: tuple[Literal, ...] = ()
+        """All that is looked for."""
+
+    def add(self, secret: str, series: str = "") -> None:
+        """Know one more; of a `series` the newest are known. From any thread."""
+        found = dict.fromkeys(_literals(secret))
+        with self._guard:
+            if series:
+                known = self._passing.setdefault(series, {})
+                known.pop(secret, None)
+                known[secret] = found
+                if len(known) > _FEW:
+                    del known[next(iter(known))]
+            else:
+                self._lasting.update(found)
+            passing = (one for known in self._passing.values() for literals in known.values() for one in literals)
+            self.literals = tuple(dict.fromkeys((*self._lasting, *passing)))
+
+
+def _literals(secret: str) -> Iterator[Literal]:
+    for value in (secret, *secret.splitlines()):
+        value = value.strip()
+        if len(value) > _BEGINNING and _TOKEN.fullmatch(value):
+            yield from ((one, True) for one in forms(value[:_BEGINNING]))
+        elif len(value) >= SHORTEST:
+            yield from ((one, False) for one in forms(value))
 
 
 def forms(secret: str) -> Iterator[bytes]:

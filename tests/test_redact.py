@@ -6,6 +6,7 @@ import base64
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -286,6 +287,42 @@ def test_many_long_tokens_are_learned_and_looked_for_in_no_time() -> None:
     for _ in range(20):
         assert redactor.bytes(frame) is frame
     assert time.thread_time() - began < 1
+
+
+def test_of_secrets_that_replace_each_other_only_those_of_long_ago_are_forgotten() -> None:
+    redactor = Redactor()
+    redactor.learn("token-number-3-of-me")
+    for number in range(500):
+        for word in ("access", "refresh"):
+            redactor.learn(f"{word}-{number:04}-of-me", "one")
+        redactor.learn("the-secret-of-the-client", "one")
+        redactor.learn(f"access-{number // 100:04}-of-you", "other")
+    assert len(redactor._told.literals) < 1000  # pyright: ignore[reportPrivateUsage]
+    for known in ("access-0499-of-me", "refresh-0495-of-me", "the-secret-of-the-client", "access-0000-of-you"):
+        assert redactor.text(f"<{known}>") == f"<{MARK}>"
+    assert redactor.text("token-number-3-of-me") == MARK, "what was told for good"
+    assert redactor.text("<access-0003-of-me>") == "<access-0003-of-me>"
+
+
+def test_what_stands_in_two_series_is_known_as_long_as_one_knows_it() -> None:
+    redactor = Redactor()
+    redactor.learn("the-token-that-is-used", "kept")
+    for number in range(100):
+        redactor.learn(f"hostile-answer-{number}", "answers")
+        redactor.learn("the-token-that-is-used" if number == 3 else f"hostile-again-{number}", "answers")
+    assert redactor.text("<the-token-that-is-used>") == f"<{MARK}>"
+
+
+def test_secrets_are_learned_in_several_threads_at_once() -> None:
+    redactor = Redactor()
+
+    def learn(thread: int) -> None:
+        for number in range(40):
+            redactor.learn(f"secret-{thread}-{number}", f"series {thread}" * (number % 2))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(learn, range(8)))
+    assert redactor.text("secret-7-38 secret-0-39") == f"{MARK} {MARK}"
 
 
 def test_what_a_challenge_says_can_be_read() -> None:

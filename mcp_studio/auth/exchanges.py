@@ -7,7 +7,6 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from typing import cast
 from urllib.parse import parse_qsl
-from weakref import WeakKeyDictionary
 
 from mcp_studio.auth.fields import body_of
 from mcp_studio.errors import LimitExceeded
@@ -34,11 +33,8 @@ _MANY = 16
 """Secrets that are learned of one answer: a flood of them would make the redactor slow and large."""
 _ODD = 200
 """Characters of one that is none of a header: those are stored whole, in many forms."""
-_MOST = 500
-"""Secrets that are learned of answers in all; tokens that are taken are learned besides, when they are kept."""
 _BARE = re.compile(r"[\x21-\x7e]+\Z")
 _WORD = re.compile(r"[A-Za-z_ -]{1,40}\Z")
-_learned: WeakKeyDictionary[Redactor, int] = WeakKeyDictionary()
 
 
 def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str:
@@ -76,12 +72,10 @@ def secrets_in(body: bytes) -> list[str]:
     return [one for one in dict.fromkeys(found) if len(one) <= (_LONGEST if _BARE.match(one) else _ODD)][:_MANY]
 
 
-def learn(redactor: Redactor, body: bytes) -> None:
-    """Have the redactor know what in an answer must not be shown; it forgets nothing, so not without end."""
+def learn(redactor: Redactor, body: bytes, server: str) -> None:
+    """Have the redactor know what in an answer must not be shown; what is kept of it is learned once more then."""
     for secret in secrets_in(body):
-        if (count := _learned.get(redactor, 0)) < _MOST:
-            _learned[redactor] = count + 1
-            redactor.learn(secret)
+        redactor.learn(secret, f"answers about {server}")
 
 
 def _form(body: bytes) -> list[tuple[str, str]]:

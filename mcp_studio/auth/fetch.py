@@ -73,6 +73,7 @@ class Fetcher:
         gate: Gate | None = None,
         record: Record | None = None,
     ) -> None:
+        self._server = config.name
         self._limits = limits
         self._tap = tap
         self._redactor = redactor
@@ -117,7 +118,7 @@ class Fetcher:
             LimitExceeded: the answer is too large.
         """
         for secret in secrets:
-            self._redactor.learn(secret)
+            self._redactor.learn(secret, f"requests about {self._server}")
         seen = {url}
         while True:
             fetched = await self._once(purpose, method, url, headers or [], body)
@@ -181,7 +182,7 @@ class Fetcher:
             self._note(pending._replace(response=self._redactor.text(fetched), ms=ms))
             return
         body = readable(fetched.body)
-        learn(self._redactor, body)
+        learn(self._redactor, body, self._server)
         self._tap.http_response(HttpResponse(number, fetched.status, "", fetched.headers, body=body, purpose=purpose))
         text = shown(
             tuple(self._redactor.headers(fetched.headers)), body.decode("utf-8", "replace"), self._redactor.text

@@ -165,7 +165,7 @@ class Flow:
         self._use = use(self._config.auth.dpop, resource.challenge, resource.metadata, issuer)
         if self._use != "no":
             self._dpop = await asyncio.to_thread(Dpop.make)
-            self._means.redactor.learn(self._dpop.pem)
+            self._means.redactor.learn(self._dpop.pem, f"keys for {self.resource}")
 
     def _wanted(self, resource: Resource, issuer: IssuerMetadata, *, renewable: bool) -> tuple[str, ...]:
         chosen = scopes.select(

@@ -36,9 +36,9 @@ class GrantStore:
     """Grants by resource and account, clients by issuer and account."""
 
     def __init__(
-        self, vault: Callable[[], Vault], state: Path, learn: Callable[[str], None], *, memory: bool = False
+        self, vault: Callable[[], Vault], state: Path, learn: Callable[[str, str], None], *, memory: bool = False
     ) -> None:
-        """`vault` opens it when it is first needed, in a thread; every secret that is read is told to `learn`.
+        """`vault` opens it when it is first needed, in a thread; `learn` is told each secret that is read: it and a series.
 
         With `memory` nothing is written to disk.
         """
@@ -185,8 +185,9 @@ class GrantStore:
         return self._vault
 
     def _tell(self, value: Grant | Client | Pending) -> None:
+        where = value.issuer if isinstance(value, Client) else f"{value.resource} as {value.account}"
         for secret in secrets(value):
-            self._learn(secret)
+            self._learn(secret, f"{type(value).__name__} {where}")
 
     def _get(self, kind: type[T], name: str) -> T | None:
         self.problem = ""

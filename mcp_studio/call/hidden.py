@@ -9,8 +9,8 @@ from typing import cast
 from mcp_studio.call import late
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ToolView
-from mcp_studio.redact import SHORTEST
 from mcp_studio.schema.place import found, path_of
+from mcp_studio.secret_forms import SHORTEST
 
 _LOOKED_AT = 2_000
 """Parts of a schema, or of a value; of what is larger it is taken that it may hold a secret."""

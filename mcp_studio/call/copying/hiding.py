@@ -7,10 +7,10 @@ from typing import NamedTuple, cast
 
 from mcp_studio.call.secret_fields import secret_places
 from mcp_studio.jsontext import Json
-from mcp_studio.redact import MARK, SHORTEST
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import Path, pointer
+from mcp_studio.secret_forms import MARK, SHORTEST
 from mcp_studio.secret_names import is_secret_name
 
 
