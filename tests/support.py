@@ -10,12 +10,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any, TypeVar
 
 import pytest
+
+from tests.servers import forked
 
 T = TypeVar("T")
 
@@ -56,10 +60,42 @@ def python_server(name: str, *args: str) -> list[str]:
     return python_program(file, *args) if name in FORKED else [sys.executable, str(file), *args]
 
 
-def python_program(file: Path, *args: str) -> list[str]:
-    """The argv of a Python program that imports much; in a run of many tests it is forked off one that has done so."""
+def python_program(*words: str | Path) -> list[str]:
+    """The argv of a Python program that imports much: a file, or `-m` and a module, and arguments.
+
+    In a run of many tests it is forked off a process that has imported all that.
+    """
     place = os.environ.get(FORKER)
-    return [sys.executable, *(["-I", "-S", str(SERVERS / "forked.py"), place] if place else []), str(file), *args]
+    return [sys.executable, *(["-I", "-S", str(SERVERS / "forked.py"), place] if place else []), *map(str, words)]
+
+
+def ended(argv: list[str], given: bytes = b"", *, cwd: Path, env: Mapping[str, str]) -> CompletedProcess[bytes]:
+    """Run Python with these words to its end, without a terminal: `subprocess.run`, or forked as `python_program`s are.
+
+    Raises:
+        TimeoutError: it took two minutes, and has been ended.
+    """
+    if not (place := os.environ.get(FORKER)):
+        argv = [sys.executable, *argv]
+        return subprocess.run(argv, input=given, capture_output=True, timeout=120, cwd=cwd, env=env)
+    (stdin, typed), (printed, stdout), (told, stderr) = os.pipe(), os.pipe(), os.pipe()
+    with ThreadPoolExecutor(2) as pool, socket.socket(socket.AF_UNIX) as line:
+        read = [pool.submit(_all_of, end) for end in (printed, told)]
+        line.settimeout(120)
+        try:
+            forked.ask(line, place, argv, [stdin, stdout, stderr], dict(env), str(cwd))
+        finally:
+            for end in (stdin, stdout, stderr):
+                os.close(end)
+        with suppress(BrokenPipeError), open(typed, "wb") as stream:
+            stream.write(given)
+        code = line.recv(1)
+        return CompletedProcess(argv, code[0] if code else -1, read[0].result(), read[1].result())
+
+
+def _all_of(end: int) -> bytes:
+    with open(end, "rb") as stream:
+        return stream.read()
 
 
 @contextmanager

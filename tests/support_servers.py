@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from tests.support import ROOT, python_server
+from tests.support import ROOT, python_program, python_server
 
 START_LIMIT = 60.0
 """Seconds in which a server must say where it listens. Importing the SDK takes half a second on an idle machine."""
@@ -68,10 +67,10 @@ def http_server(*options: str, script: str = "sdk_everything") -> Iterator[str]:
 @contextmanager
 def demo_http() -> Iterator[str]:
     """The URL of the bundled demo server over HTTP."""
-    with running([sys.executable, "-m", "mcp_studio.servers.demo", "--http", "0"]) as server:
+    with running(python_program("-m", "mcp_studio.servers.demo", "--http", "0")) as server:
         yield server.url
 
 
 def demo_stdio() -> list[str]:
     """The argv of the bundled demo server over stdio."""
-    return [sys.executable, "-m", "mcp_studio.servers.demo"]
+    return python_program("-m", "mcp_studio.servers.demo")

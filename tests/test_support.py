@@ -14,12 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import FORKER, SERVERS, forking, npm_server, python_program, run, wait_until
+from tests.support import FORKER, SERVERS, ended, forking, npm_server, python_program, run, wait_until
 
 TOLD = """
 import os, sys
 print(os.environ["TOLD"], os.getcwd(), sys.argv[1:], sys.stdin.read())
 sys.exit("it says why" if sys.argv[1:] else 7)
+"""
+LEAVES = """
+import os, sys
+data = sys.stdin.buffer.read()
+sys.stdout.buffer.write(data * 2)
+print(__name__, os.environ["TOLD"], os.getcwd(), sys.argv[1:], file=sys.stderr)
+sys.stdout.flush()
+os._exit(9)
 """
 WAITS = """
 import os, sys
@@ -78,14 +86,30 @@ def program(folder: Path, text: str, *args: str) -> list[str]:
 @on_linux
 @pytest.mark.usefixtures("forker")
 def test_a_forked_program_has_its_streams_its_environment_its_folder_and_its_exit_code(tmp_path: Path) -> None:
-    def ended(*args: str) -> subprocess.CompletedProcess[str]:
+    def told(*args: str) -> subprocess.CompletedProcess[str]:
         argv, environ = program(tmp_path, TOLD, *args), {**os.environ, "TOLD": "told"}
         return subprocess.run(argv, input="typed", capture_output=True, text=True, env=environ, cwd=tmp_path)
 
-    plain, refusing = ended(), ended("-x")
+    plain, refusing = told(), told("-x")
     assert (plain.returncode, plain.stdout, plain.stderr) == (7, f"told {tmp_path} [] typed\n", "")
     assert (refusing.returncode, refusing.stderr) == (1, "it says why\n")
     assert "['-x']" in refusing.stdout
+
+
+@on_linux
+@pytest.mark.parametrize("forked", [True, False])
+def test_a_module_is_run_to_its_end_the_same_way_whether_it_is_forked_or_started(
+    tmp_path: Path, forked: bool, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if forked:
+        request.getfixturevalue("forker")
+    else:
+        monkeypatch.delenv(FORKER, raising=False)
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    environ = {"PATH": os.environ["PATH"], "TOLD": "told"}
+    done = ended(["-m", "leaves", "--", "-x"], b"typed" * 50_000, cwd=tmp_path, env=environ)
+    assert (done.returncode, done.stdout) == (9, b"typed" * 100_000)
+    assert done.stderr.decode() == f"__main__ told {tmp_path} ['--', '-x']\n"
 
 
 @on_linux

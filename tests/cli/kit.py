@@ -1,10 +1,9 @@
-"""Running the command line as people and scripts do: as a process of its own."""
+"""Running the command line as people and scripts do: as a process of its own, forked where many tests run."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, build_opener
 
-from tests.support import ROOT, python_server
+from tests.support import ROOT, ended, python_server
 
 RAW = python_server("raw_server")
 """A small server with echo, add, wait, count, fail, ask, a resource, a template and a prompt."""
@@ -44,9 +43,7 @@ def argv(*words: str) -> list[str]:
 def cli(*words: str, given: str | bytes = b"", cwd: Path | None = None, **env: str) -> Done:
     """Run a command line to its end, without a terminal."""
     data = given.encode() if isinstance(given, str) else given
-    done = subprocess.run(
-        argv(*words), input=data, capture_output=True, timeout=120, cwd=cwd or ROOT, env=environment(**env)
-    )
+    done = ended(["-m", "mcp_studio", *words], data, cwd=cwd or ROOT, env=environment(**env))
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -1,6 +1,7 @@
 """Stands for a program that forker.py runs: with its streams, its environment, its folder and its exit code.
 
 python -I -S forked.py SOCKET FILE [ARGUMENT ...]
+python -I -S forked.py SOCKET -m MODULE [ARGUMENT ...]
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ import socket
 import sys
 
 
+def ask(line: socket.socket, path: str, argv: list[str], streams: list[int], env: dict[str, str], cwd: str) -> None:
+    """Have a program run: standard input, output and error are three file descriptors, which it gets copies of."""
+    line.connect(path)
+    wanted = json.dumps({"argv": argv, "env": env, "cwd": cwd}).encode() + b"\n"
+    sent = socket.send_fds(line, [wanted], streams)
+    line.sendall(wanted[sent:])
+
+
 def main(path: str, argv: list[str]) -> int:
     """Have it run; returns its exit code. When this process is killed, the program ends too."""
     with socket.socket(socket.AF_UNIX) as line:
-        line.connect(path)
-        wanted = json.dumps({"argv": argv, "env": dict(os.environ), "cwd": os.getcwd()}).encode() + b"\n"
-        sent = socket.send_fds(line, [wanted], [0, 1, 2])
-        line.sendall(wanted[sent:])
+        ask(line, path, argv, [0, 1, 2], dict(os.environ), os.getcwd())
         code = line.recv(1)
         return code[0] if code else 1
 

@@ -3,9 +3,10 @@
     forker.py NUMBER
 
 NUMBER is the file descriptor of a socket that listens already. Whoever connects sends its three streams and, as one
-line of JSON, what is to be run: `argv`, `env` and `cwd` (forked.py does that). The program ends when the line is
-closed; otherwise its exit code is the last thing sent. What a program registers with `atexit` is not run. Ends itself
-with SIGTERM, and when its standard input ends: whoever started it is gone then, in whatever way.
+line of JSON, what is to be run: `argv` (a file, or `-m` and a module, and their arguments), `env` and `cwd` (forked.py
+does that). The program ends when the line is closed; otherwise its exit code is the last thing sent. What a program
+registers with `atexit` is not run. Ends itself with SIGTERM, and when its standard input ends: whoever started it is
+gone then, in whatever way.
 """
 
 from __future__ import annotations
@@ -22,12 +23,17 @@ import socket
 import sys
 import threading
 import traceback
+from os import _exit
+from typing import NoReturn
 
 IMPORTED = (
     *("mcp", "mcp.server.mcpserver", "mcp.server.streamable_http", "mcp.server.sse"),
     *("uvicorn", "uvicorn.lifespan.on", "uvicorn.protocols.http.auto", "starlette.applications", "sse_starlette"),
     *("rich.console", "rich.logging", "anyio._backends._asyncio", "argparse", "sdk_serving"),
     *("mcp_studio.studio", "mcp_studio.schema.form", "mcp_studio.transport.http", "mcp_studio.auth.signin", "httpx2"),
+    *("mcp_studio.cli.engine", "mcp_studio.cli.ending", "mcp_studio.cli.late", "mcp_studio.cli.telling", "tomlkit"),
+    *(f"mcp_studio.cli.verbs.{verb}" for verb in ("auth", "call", "config", "doctor", "listing", "search", "trace")),
+    *("mcp_studio.servers.demo.server", "mcp_studio.servers.demo.serve", "mcp_studio.servers.mock.start"),
 )
 """What the programs of the tests import: the slow ones of it, as far as they are installed."""
 
@@ -58,8 +64,13 @@ def _play(line: socket.socket) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         argv = _take(line)
+        os._exit = lambda code: _leave(line, code)
         threading.Thread(target=_watch, args=(line,), daemon=True).start()
-        runpy.run_path(argv[0], run_name="__main__")
+        if argv[0] == "-m":
+            sys.argv = argv[1:]
+            runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(argv[0], run_name="__main__")
         code = 0
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
@@ -71,9 +82,14 @@ def _play(line: socket.socket) -> None:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-        with contextlib.suppress(OSError):
-            line.send(bytes([code & 0xFF]))
-        os._exit(code)
+        _leave(line, code)
+
+
+def _leave(line: socket.socket, code: int) -> NoReturn:
+    """End at once, and say how."""
+    with contextlib.suppress(OSError):
+        line.send(bytes([code & 0xFF]))
+    _exit(code)
 
 
 def _take(line: socket.socket) -> list[str]:
@@ -81,7 +97,7 @@ def _take(line: socket.socket) -> list[str]:
     data, streams, _, _ = socket.recv_fds(line, 1 << 16, 3)
     while not data.endswith(b"\n"):
         if not (more := line.recv(1 << 16)):
-            os._exit(1)  # killed while it asked
+            _exit(1)  # killed while it asked
         data += more
     wanted = json.loads(data)
     for number, stream in enumerate(streams):
@@ -91,14 +107,15 @@ def _take(line: socket.socket) -> list[str]:
     os.environ.update(wanted["env"])
     os.chdir(wanted["cwd"])
     sys.argv = wanted["argv"]
-    sys.path[:1] = [os.path.dirname(sys.argv[0]), *filter(None, wanted["env"].get("PYTHONPATH", "").split(os.pathsep))]
+    beside = wanted["cwd"] if sys.argv[0] == "-m" else os.path.dirname(sys.argv[0])
+    sys.path[:1] = [beside, *filter(None, wanted["env"].get("PYTHONPATH", "").split(os.pathsep))]
     return sys.argv
 
 
 def _watch(line: socket.socket) -> None:
     """Whoever wanted it is gone."""
     if not line.recv(1):
-        os._exit(1)
+        _exit(1)
 
 
 if __name__ == "__main__":
