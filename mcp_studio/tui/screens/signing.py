@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from mcp_studio import browser
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.auth.unattended import KINDS
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
@@ -109,7 +108,7 @@ class Signing:
             reason,
             scopes,
             browser=browser.is_there(browser=settings.browser),
-            alone=config is not None and config.auth.kind in KINDS,
+            alone=config is not None and config.auth.alone,
         )
 
     def status(self, server: str) -> Status | None:
