@@ -38,7 +38,7 @@ class GrantStore:
     def __init__(
         self, vault: Callable[[], Vault], state: Path, learn: Callable[[str, str], None], *, memory: bool = False
     ) -> None:
-        """`vault` opens it when it is first needed, in a thread; `learn` is told each secret that is read: it and a series.
+        """`vault` opens it when first needed, in a thread; `learn` is told each secret that is read, and its series.
 
         With `memory` nothing is written to disk.
         """
