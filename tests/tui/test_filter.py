@@ -151,3 +151,54 @@ def test_duplicates_and_what_has_no_name_are_found() -> None:
             assert nameless and "it has no name" in nameless[0].entry.problem
 
     run(main())
+
+
+def test_the_footer_has_the_keys_of_the_line_that_is_typed_in() -> None:
+    async def main() -> None:
+        off = [raw(f"off{number}", enabled=False) for number in range(2)]
+        async with filtering(raw("one"), *off, size=(80, 24)) as stage:
+
+            def footer() -> str:
+                return stage.screen_text().splitlines()[-1]
+
+            await stage.press("slash", *"ec")
+            await stage.until(lambda: "enter Open   down To the list   esc End filter   ^f Search" in footer())
+            await stage.press("down")
+            await stage.until(lambda: "enter Open   / Filter   esc End filter" in footer(), "how the filter ends")
+            await stage.press("escape")
+            await stage.until(lambda: "enter Open   / Filter   ^f Search" in footer(), "no filter any more")
+            await stage.press("1")
+            high = stage.main.servers.outer_size.height
+            await stage.press("slash", *"one")
+            await stage.until(lambda: "enter To the list   esc End filter" in footer(), "the keys of this filter")
+            assert len(stage.main.servers.list.rows) == 1
+            assert stage.main.servers.outer_size.height == high + 1, "what is typed moves nothing"
+            await stage.press("escape")
+            await stage.until(lambda: stage.main.servers.outer_size.height == high, "as high as before")
+            await stage.press("ctrl+f")
+            await stage.shows("tab Way", "esc Back")
+
+    run(main())
+
+
+def test_until_somebody_uses_the_list_its_cursor_is_on_the_first_row() -> None:
+    async def main() -> None:
+        async with filtering(raw("one"), raw("two")) as stage:
+            catalog, entries = stage.main.catalog, stage.studio.catalog.entries("tool")
+
+            def come(*servers: str) -> tuple[str, int]:
+                catalog.show("tool", [entry for entry in entries if entry.ref.server in servers], 2, "")
+                return str(catalog.list.row.entry.ref), catalog.list.top
+
+            assert come("two") == ("two.echo", 0)
+            assert come("one", "two") == ("one.echo", 0), "what comes above is not hidden"
+            come("two")
+            await stage.press("down", "up")
+            assert come("one", "two")[0] == "two.echo", "this is where somebody went"
+            catalog.show_kind("tool")
+            come("two")
+            await stage.press("enter")
+            await stage.shows("3 two.echo")
+            assert come("one", "two")[0] == "two.echo", "this is what is open"
+
+    run(main())

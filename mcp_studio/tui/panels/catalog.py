@@ -109,13 +109,13 @@ class CatalogPanel(CatalogFilter, scope="catalog"):
         self._rows[kind] = catalog_rows.rows_of(entries)
         self._servers = servers
         if kind == self.kind:
-            self._fill(keep=True)
+            self._fill(keep=self.list.used or self.list.top > 0)
         self._draw_tabs()
 
     def show_kind(self, kind: EntryKind) -> None:
         """Go to the tab of a kind."""
         self._turn(tasks=False)
-        self.kind = kind
+        self.kind, self.list.used = kind, False
         self._fill(keep=False)
         self._draw_tabs()
         self.post_message(self.Wanted("looked", kind))

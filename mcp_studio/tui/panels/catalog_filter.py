@@ -28,6 +28,13 @@ class EntryList(VirtualList[Row]):
     """A list whose risk marks have the theme's colours."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"view--risk-read", "view--risk-write", "view--risk-destructive"}
+    used = False
+    """Somebody has moved the cursor, or done something with its row: until then it is on the first, whatever comes."""
+
+    def move_to(self, index: int, *, center: bool = False) -> None:
+        """Put the cursor on a row, on which it stays from then on."""
+        self.used = True
+        super().move_to(index, center=center)
 
 
 class CatalogFilter(Pane):
@@ -42,7 +49,7 @@ class CatalogFilter(Pane):
         self._rows: dict[EntryKind, list[Row]] = {kind: [] for kind in KINDS}
         self._why: dict[EntryKind, str] = dict.fromkeys(KINDS, "")
         self.kind: EntryKind = "tool"
-        self.filter = FilterLine()
+        self.filter = FilterLine("filter", ("enter", "Open"), ("down", "To the list"), ("escape", "End filter"))
         self.list = EntryList(self._draw_row, key=catalog_rows.key, stops=lambda row: not row.heading)
         self._query = ""
         self._home: Hashable = None
@@ -77,6 +84,7 @@ class CatalogFilter(Pane):
 
     def _note_home(self) -> None:
         """The row under the cursor is the one to come back to."""
+        self.list.used = True
         self._home = catalog_rows.key(self.list.row) if self.list.row else None
 
     def _read_ahead(self) -> None:

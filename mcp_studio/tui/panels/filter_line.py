@@ -36,9 +36,11 @@ class FilterLine(Widget):
             self.line = line
             self.how = how
 
-    def __init__(self, hint: str = "filter") -> None:
+    def __init__(self, hint: str = "filter", *typing_keys: tuple[str, str]) -> None:
         super().__init__(classes="filter-line")
         self._hint = hint
+        self.typing_keys = typing_keys or (("enter", "To the list"), ("escape", "End filter"))
+        """Keys that act while it is typed in, with what the footer calls them."""
         self._input: Input | None = None
         self.text = ""
 

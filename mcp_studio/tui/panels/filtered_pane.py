@@ -53,6 +53,9 @@ class FilteredPane(Pane):
         self._show_line(False)
 
     def _show_line(self, shown: bool) -> None:
+        if shown != self.filter.display:
+            # What is typed does not move what is below: the pane stays as high as it was with everything in it.
+            self.styles.height = self.outer_size.height + 1 if shown else None
         self.filter.display = shown
         self.set_class(shown, "-filtered")
 

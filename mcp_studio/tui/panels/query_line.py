@@ -59,7 +59,7 @@ class QueryLine(FilterLine):
     """
 
     def __init__(self, hint: str, source: Callable[[], Recording]) -> None:
-        super().__init__(hint)
+        super().__init__(hint, ("tab", "Complete"), ("enter", "To the list"), ("escape", "End filter"))
         self._source = source
         self.aid = QueryAid()
         self._problem: QueryError | None = None

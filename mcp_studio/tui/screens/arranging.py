@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 from textual.containers import Container
 from textual.widget import Widget
+from textual.widgets import Input
 
 from mcp_studio.tui import late
 from mcp_studio.tui.actions import BY_ID, PANES, Action, scoped, spell
 from mcp_studio.tui.form_keys import SHORT
+from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane, first_focusable
 
 if TYPE_CHECKING:
+    from mcp_studio.tui.panels.catalog import CatalogPanel
+    from mcp_studio.tui.panels.servers import ServersPanel
+    from mcp_studio.tui.panels.trace import TracePanel
     from mcp_studio.tui.screens.main import MainScreen
 
 _ORDER = {"call": 0, "search": 2, "commands": 3, "help": 4, "focus-trace": 5, "jump": 6}
 """Where actions of the whole screen stand in the footer; the pane's own come second."""
 _OWN = 3
+_END = ("escape", "End filter")
 
 
 class Arranging:
@@ -109,28 +116,54 @@ class Arranging:
             self.show_keys()
 
     def show_keys(self) -> None:
-        """The footer for the focused pane."""
+        """The footer for the focused pane, or for the line in it that something is typed into."""
         pane = self.focused
-        own: tuple[Action, ...] = ()
-        if pane is not None:
-            listed = "tasks" if pane is self._screen.catalog and self._screen.catalog.on_tasks else pane.id
-            listed = "history" if pane is self._screen.call and pane.tab == "history" else listed
-            own = tuple(a for name in (*PANES, "tasks", "history") if listed == name for a in scoped(name) if a.show)
-        if pane is self._screen.call and (acts := self._screen.call.acts):
-            own = tuple(BY_ID[act]._replace(short=SHORT[act]) for act in acts)
-        if pane is self._screen.servers and not self._screen.studio.manager.names():
-            own = (BY_ID["server-add"],)
         useless = set[str]() if self._screen.calling.opened else {"call"}
         if pane is self._screen.call and self._screen.call.acts:
             useless |= {"focus-trace", "jump", "search"}  # what acts on the row is worth more
         if pane is None or not pane.has_tabs:
             useless.add("tab-next")
-        general = (a for a in scoped("main", "app") if a.show and a.id not in useless)
-        rest = sorted(general, key=lambda a: _ORDER.get(a.id, 7))
-        first = 1 if "call" not in useless else 0
-        chosen = (*rest[:first], *own[:_OWN], *rest[first:])
-        keys = [self._screen.studio_app.key_of(action.id) for action in chosen]
-        self._screen.keys.show([(key, spell(key), action.short) for key, action in zip(keys, chosen, strict=True)])
+        general = sorted(
+            (a for a in scoped("main", "app") if a.show and a.id not in useless), key=lambda a: _ORDER.get(a.id, 7)
+        )
+        rest = [self._named(action) for action in general]
+        own = [*self._typing()]
+        if not own:
+            first = 1 if "call" not in useless else 0
+            own = [*rest[:first], *[self._named(action) for action in self._own(pane)[:_OWN]]]
+            rest = rest[first:]
+            if isinstance(line := getattr(pane, "filter", None), FilterLine) and line.text:
+                own.insert(_OWN - 1, _END)
+        self._screen.keys.show([(key, spell(key), title) for key, title in (*own, *rest)])
+
+    def _named(self, action: Action) -> tuple[str, str]:
+        return self._screen.studio_app.key_of(action.id), action.short
+
+    def _typing(self) -> Sequence[tuple[str, str]]:
+        """Keys of the line around the input that has the focus; none where nothing is sought or filtered."""
+        node: Widget | None = self._screen.focused
+        while isinstance(self._screen.focused, Input) and node is not None and not isinstance(node, Pane):
+            if keys := cast("Sequence[tuple[str, str]]", getattr(node, "typing_keys", ())):
+                return keys
+            node = node.parent if isinstance(node.parent, Widget) else None
+        return ()
+
+    def _own(self, pane: Pane | None) -> tuple[Action, ...]:
+        """The actions of a pane."""
+        screen = self._screen
+        if pane is screen.call and (acts := screen.call.acts):
+            return tuple(BY_ID[act]._replace(short=SHORT[act]) for act in acts)
+        if pane is screen.servers and not screen.studio.manager.names():
+            return (BY_ID["server-add"],)
+        listed = pane.id if pane is not None else None
+        listed = "tasks" if pane is screen.catalog and screen.catalog.on_tasks else listed
+        listed = "history" if pane is screen.call and screen.call.tab == "history" else listed
+        return tuple(a for name in (*PANES, "tasks", "history") if listed == name for a in scoped(name) if a.show)
+
+    async def end_filter(self, pane: CatalogPanel | ServersPanel | TracePanel) -> None:
+        """Show everything in a pane again; esc has another meaning then."""
+        await pane.end_filter()
+        self.show_keys()
 
     def zoom(self, pane: Pane | None) -> None:
         """Let one pane fill the screen, or put all back."""

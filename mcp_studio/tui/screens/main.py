@@ -248,7 +248,7 @@ class MainScreen(Frame):
         elif pane is self.detail:
             self.go_to(self.trace)
         elif pane is self.trace and self.trace.filter.text:
-            self.run_worker(self.trace.end_filter())
+            self.run_worker(self.arranging.end_filter(self.trace))
         elif pane is self.trace:
             self.arranging.leave_trace()
         elif self.calling.running and pane in (self.call, self.result):
@@ -256,7 +256,7 @@ class MainScreen(Frame):
         elif pane in (self.call, self.result):
             self.go_to(self.catalog)
         elif isinstance(pane, CatalogPanel | ServersPanel):
-            self.run_worker(pane.end_filter())
+            self.run_worker(self.arranging.end_filter(pane))
 
     def action_jump(self) -> None:
         """Letters over the panes."""

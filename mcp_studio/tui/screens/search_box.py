@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _EDGE = 3
 """Cells of the border at both ends of what stands in it."""
+_BACK = "search-close"
 _SHORT = 30
 """Lines of the screen below which the preview has few."""
 
@@ -142,15 +143,13 @@ class SearchBox(Dialog[Chosen], scope="search"):
         self._previewed = hit
 
     def keys_line(self) -> Content:
-        """As many keys as fit beside what was found."""
-        room = self._room
+        """As many keys as fit beside what was found; the way back is one of them, whatever else has to go."""
+        shown = [(action.id, self._app.spell(action.id), action.short) for action in scoped(self.scope) if action.show]
+        while len(shown) > 1 and cell_len(GAP.join(f"{key} {title}" for _, key, title in shown)) > self._room:
+            shown.pop(-2 if shown[-1][0] == _BACK else -1)
         parts: list[str | tuple[str, str]] = []
-        for action in scoped(self.scope):
-            key = self._app.spell(action.id)
-            cells = cell_len(f"{key} {action.short}") + (len(GAP) if parts else 0)
-            if action.show and cells <= room:
-                parts += [GAP if parts else "", (key, "b $primary"), f" {action.short}"]
-                room -= cells
+        for _, key, title in shown:
+            parts += [GAP if parts else "", (key, "b $primary"), f" {title}"]
         return Content.assemble(*parts)
 
     def seen(self, row: int) -> None:

@@ -38,6 +38,9 @@ class Findable(Vertical, Generic[View], can_focus=False):
         Binding("escape", "close_find", "End the search", show=False),
     ]
 
+    typing_keys: ClassVar[tuple[tuple[str, str], ...]] = (("enter", "To the text"), ("escape", "End search"))
+    """Keys that act while the line is typed in, with what the footer calls them."""
+
     def __init__(self, view: View, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.view = view
