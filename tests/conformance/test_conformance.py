@@ -7,6 +7,7 @@ They are played where MCP_STUDIO_CONFORMANCE names the folder in which npm insta
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -17,12 +18,14 @@ from tests.support import ROOT
 
 
 @pytest.fixture(scope="module")
-def suite() -> Suite:
+def suite() -> Generator[Suite]:
     """The suite; skips where it is not installed."""
     try:
-        return Suite(Path(os.environ.get("MCP_STUDIO_CONFORMANCE") or ROOT / ".ci" / "conformance"))
+        found = Suite(Path(os.environ.get("MCP_STUDIO_CONFORMANCE") or ROOT / ".ci" / "conformance"))
     except FileNotFoundError:
         pytest.skip("the conformance suite is not installed (set MCP_STUDIO_CONFORMANCE)")
+    with found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +51,10 @@ def test_a_client_that_does_nothing_fails(suite: Suite) -> None:
     silent = suite.play(Case("sep-2640-client-verify-digest", "extension"), "true")
     refusing = suite.play(Case("http-invalid-tool-headers", "2026-07-28"), "false")
     assert not silent.ok and not refusing.ok
+
+
+def test_a_scenario_under_which_node_ends_has_failed_and_the_next_one_is_played(suite: Suite) -> None:
+    wanted = Case("sep-2640-client-no-prefetch", "extension")
+    killed = suite.play(wanted, "kill -9 $PPID")
+    assert not killed.ok and killed.code != 0
+    assert suite.play(wanted).ok
