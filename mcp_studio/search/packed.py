@@ -16,6 +16,8 @@ _BREAK = "\n"
 _BLOCK = 4_096
 """Rows that are looked at in one go: what that takes for a moment fits into the caches of a processor."""
 _KEPT = 16
+_FEW = 5_000
+"""So few strings are looked through without the others."""
 _MANY = 0.25
 """Where more of all rows are looked at, it is quicker to look at all."""
 
@@ -66,6 +68,25 @@ class Strings:
     def kept(self, used: Flags) -> tuple[Strings, Slot]:
         """Only those that are used, and the new number of each."""
         return Strings(list(compress(self._numbers, used.tolist()))), np.cumsum(used) - 1
+
+
+class Some:
+    """A few of many strings, looked through by themselves."""
+
+    def __init__(self, every: Sequence[str], numbers: Slot) -> None:
+        self._numbers = numbers
+        places: list[int] = numbers.tolist()
+        self._text = _BREAK.join(("", *(every[place] for place in places), ""))
+        self._breaks = np.flatnonzero(np.frombuffer(self._text.encode("latin-1"), np.uint8) == ord(_BREAK))
+
+    def having(self, piece: str) -> Slot:
+        """The numbers of those in which a piece stands."""
+        find, found = self._text.find, list[int]()
+        at = find(piece)
+        while at >= 0:
+            found.append(at)
+            at = find(piece, find(_BREAK, at))
+        return self._numbers[np.searchsorted(self._breaks, found) - 1]
 
 
 class _Read(NamedTuple):
@@ -134,6 +155,12 @@ class Rows:
         places = np.arange(counts.sum()) + np.repeat(begins[rows] - ends + counts, counts)
         return Part(self.heads_of(rows), words[places], ends - counts)
 
+    def strings(self, part: Part) -> tuple[Strings | Some, Strings | Some]:
+        """The heads and the words of a part, to be looked through; all of them where it has many."""
+        if part.only is not None:
+            return self.heads, self.words
+        return _some(self.heads, part.heads), _some(self.words, part.words)
+
     def keep(self, rows: Slot) -> None:
         """Leave out all others; those that are kept are numbered anew."""
         heads, words, begins, _ = self.part(rows)
@@ -142,3 +169,8 @@ class Rows:
         for own, now in ((self._head, head[heads]), (self._word, word[words]), (self._begin, begins)):
             del own[:]
             own.frombytes(now.astype(np.uint32).tobytes())
+
+
+def _some(strings: Strings, used: NDArray[Any]) -> Strings | Some:
+    numbers = np.flatnonzero(np.bincount(used))
+    return strings if len(numbers) > _FEW else Some(strings.all, numbers)

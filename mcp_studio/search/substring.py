@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from mcp_studio.search.grades import (
 )
 from mcp_studio.search.method import BY_LETTERS, LONGEST, SIMILAR, Answer, Query, Scope, Scored
 from mcp_studio.search.names import END, LAST, TITLE, text_of
-from mcp_studio.search.packed import Rows
+from mcp_studio.search.packed import Part, Rows, Some, Strings
 from mcp_studio.search.plugins import order
 from mcp_studio.search.slots import Flags, Slot, Slots
 
@@ -37,6 +38,15 @@ FEW = 1_000
 """So many documents that are gone do not make anything slower."""
 Grades = NDArray[np.int64]
 Worths = NDArray[np.uint8]
+
+
+class _Rows(NamedTuple):
+    """Rows that are looked through; not to be kept over a change."""
+
+    rows: Slot
+    part: Part
+    heads: Strings | Some
+    others: Strings | Some
 
 
 class Substring:
@@ -81,17 +91,19 @@ class Substring:
 
     def _changed(self) -> None:
         self._names: tuple[Scope, Slot, Similar] | None = None
+        self._few: tuple[Scope, _Rows] | None = None
 
     def search(self, query: Query) -> Answer:
         """All that have every word, the best first; similar names where that is too few."""
         text = query.text[:LONGEST]
-        rows = np.flatnonzero(self._slots.within(query.scope))
         if exact := self._addressed(text.strip(), query.scope):
             return self._answer(np.array(exact), np.full(len(exact), WHOLE), query, [])
         words = words_of(text)
         note = f"Only the first {MOST_WORDS} words count." if len(words) > MOST_WORDS else ""
         words = words[:MOST_WORDS]
-        found, grades = self._graded(words, rows)
+        inside = self._inside(query.scope)
+        rows = inside.rows
+        found, grades = self._graded(words, inside)
         answer = self._answer(found, grades, query, words)._replace(note=note)
         if answer.total >= min(ENOUGH, len(rows)):
             return answer
@@ -117,50 +129,60 @@ class Substring:
         room = max(query.limit - len(strict.hits), 0)
         return Answer([*strict.hits, *like[:room]], strict.total + len(like), note)
 
-    def _graded(self, words: Sequence[str], rows: Slot) -> tuple[Slot, Grades]:
+    def _inside(self, scope: Scope) -> _Rows:
+        """The rows of a scope; few of them are kept for the next key."""
+        if self._few is not None and self._few[0] == scope:
+            return self._few[1]
+        rows = np.flatnonzero(self._slots.within(scope))
+        part = self._rows.part(rows)
+        inside = _Rows(rows, part, *self._rows.strings(part))
+        if part.only is None:
+            self._few = scope, inside
+        return inside
+
+    def _graded(self, words: Sequence[str], inside: _Rows) -> tuple[Slot, Grades]:
         """Those of the rows that have every word, and how well."""
-        heads, others = self._rows.heads, self._rows.words
-        bits = [np.zeros(len(heads), np.uint16), np.zeros(len(others), np.uint16)]
+        rows, part, heads, others = inside
+        bits = [np.zeros(len(self._rows.heads), np.uint16), np.zeros(len(self._rows.words), np.uint16)]
         asked = [word_of(word) for word in words]
         for number, word in enumerate(asked):
             for way in word.ways:
                 bits[0][heads.having(way)] |= 1 << number
             bits[1][others.having(word.plain)] |= 1 << number
-        has = self._rows.part(rows).over(np.bitwise_or, *bits)
+        has = part.over(np.bitwise_or, *bits)
         left, begun = np.ones(len(rows), np.bool_), set[int]()
         for number, word in enumerate(words):
-            named = self._beginning(word, rows, left)
+            named = self._beginning(word, rows, left, heads)
             if named.any():
                 begun.add(number)
             left &= named if number in begun else (has >> number & 1).astype(np.bool_)
         rows = rows[left]
         part, own = self._rows.part(rows), self._rows.heads_of(rows)
-        grades, there = np.zeros(len(rows), np.int64), np.zeros(len(heads), np.bool_)
+        grades, there = np.zeros(len(rows), np.int64), np.zeros(len(bits[0]), np.bool_)
         there[own] = True
         for number, word in enumerate(asked):
             likely = there & (bits[0] >> number & 1).astype(np.bool_)
-            grades += BEGINS if number in begun else part.over(np.maximum, *self._worths(word, likely))
-        more = np.zeros(len(heads), np.int64)
+            grades += BEGINS if number in begun else part.over(np.maximum, *self._worths(word, likely, others))
+        more = np.zeros(len(bits[0]), np.int64)
         for piece, worth in orders(words):
             more[heads.having(piece)] += worth
         return rows, grades + more[own]
 
-    def _worths(self, word: Word, likely: Flags) -> tuple[Worths, Worths]:
+    def _worths(self, word: Word, likely: Flags, others: Strings | Some) -> tuple[Worths, Worths]:
         """What a word is worth that stands in one of those heads, and in each word of the rest."""
-        heads, others = self._rows.heads, self._rows.words
-        worths = np.zeros(len(heads), np.uint8), np.zeros(len(others), np.uint8)
-        numbers, every = np.flatnonzero(likely), heads.all
+        worths = np.zeros(len(likely), np.uint8), np.zeros(len(self._rows.words), np.uint8)
+        numbers, every = np.flatnonzero(likely), self._rows.heads.all
         worths[0][numbers] = grades_of([every[number] for number in numbers.tolist()], word)
-        titles, found = np.zeros(len(others), np.bool_), others.having(word.plain)
+        titles, found = np.zeros(len(worths[1]), np.bool_), others.having(word.plain)
         titles[others.having(TITLE)] = True
         worths[1][found] = np.where(titles[found], TITLED, ELSEWHERE)
         return worths
 
-    def _beginning(self, word: str, rows: Slot, left: Flags) -> Flags:
+    def _beginning(self, word: str, rows: Slot, left: Flags, heads: Strings | Some) -> Flags:
         """Which of the rows that are left have an address that begins with a word."""
         found = np.zeros(len(rows), np.bool_)
         for server, begins in addresses(word):
-            likely = left & np.isin(self._rows.heads_of(rows), self._rows.heads.having(begins))
+            likely = left & np.isin(self._rows.heads_of(rows), heads.having(begins))
             for at in np.flatnonzero(likely).tolist():
                 found[at] |= self._slots.ref(rows[at]).server.lower() == server
         return found

@@ -177,6 +177,40 @@ def test_a_scope_limits_servers_and_kinds() -> None:
     assert method.search(Query("lsit_boks", scope=only)).hits == []
 
 
+def test_a_few_of_many_are_found_as_if_there_were_no_others() -> None:
+    chance, kinds = Random(5), ("list", "book", "read", "Über", "文件")
+    every = [
+        Document(
+            Ref("tool", f"s{number % 30}", "_".join(chance.choices(kinds, k=2)) + f".{number % 7}{chance.random()}"),
+            {"title": chance.choice(kinds), "description": " ".join(chance.choices(kinds, k=3))},
+        )
+        for number in range(600)
+    ]
+    whole, alone, scope = Substring(), Substring(), Scope(frozenset({"s3", "s4"}))
+    whole.add(every[:300])
+    alone.add([one for one in every if one.ref.server in ("s3", "s4")])
+    whole.search(Query("list", scope=scope))
+    whole.add(every[300:])
+    for typed in (
+        "list",
+        "list book",
+        "read_l",
+        "lb",
+        "über 文件",
+        "s3.list",
+        "mcp__s4__read",
+        ".3",
+        "t",
+        "raed",
+        "zz",
+        "",
+    ):
+        for _ in range(2):
+            found = whole.search(Query(typed, 100, scope))
+            assert found == alone.search(Query(typed, 100)), typed
+            assert found.total or typed in ("lb", "zz")
+
+
 def test_a_limit_keeps_the_best_and_the_total() -> None:
     answer = made().search(Query("o", 2))
     assert names(answer) == find("o")[:2]
