@@ -11,10 +11,13 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from textual._compositor import ChopsUpdate, Compositor
+from textual.await_complete import AwaitComplete
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
+
+from mcp_studio.tui.saying import Telling
 
 T = TypeVar("T")
 
@@ -67,9 +70,29 @@ class Painter(Compositor):
             self._layers_visible = None
 
 
-class Painted(Screen[T]):
-    """A screen that draws so."""
+class Painted(Telling, Screen[T]):
+    """A screen that draws so, keeps what has the focus in sight, and goes when it is left, not another in its place."""
 
     def __init__(self) -> None:
         super().__init__()
         self._compositor = Painter()
+
+    def on_resize(self) -> None:
+        """What has the focus may lie outside of a smaller terminal."""
+        self.call_after_refresh(self._keep_in_sight)
+
+    def on_screen_resume(self) -> None:
+        """The terminal may have become smaller meanwhile."""
+        self.call_after_refresh(self._keep_in_sight)
+
+    def _keep_in_sight(self) -> None:
+        focused = self.focused
+        if focused is not None and focused not in self._compositor.visible_widgets:
+            focused.scroll_visible(animate=False)
+
+    def dismiss(self, result: T | None = None) -> AwaitComplete:
+        """Leave with a result; one that has been left already, or lies under another, stays as it is.
+
+        Textual would take away whatever screen is on top: keys and server messages can come twice.
+        """
+        return super().dismiss(result) if self.app.screen is self else AwaitComplete()

@@ -1,11 +1,13 @@
-"""Messages at the corner of the screen, whose time never runs backwards."""
+"""Messages at the corner of the screen, whose time never runs backwards; what they tell of by themselves."""
 
 from __future__ import annotations
 
 import time
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from textual.app import App
+from textual.message import Message
+from textual.message_pump import MessagePump
 from textual.notifications import Notification, Notify
 
 from mcp_studio.errors import StudioError
@@ -35,7 +37,20 @@ class Saying(Notification):
         return super().time_left <= 0
 
 
-class SayingApp(App[int]):
+class Telling(MessagePump):
+    """An app or screen that tells why something cannot be done, wherever that turns out.
+
+    A key may ask for something on a row whose server was removed a moment ago: that is no mistake to end the studio.
+    """
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except StudioError as error:
+            cast("SayingApp", self.app).fail(error)
+
+
+class SayingApp(Telling, App[int]):
     """An app that tells the person what has happened in a few words."""
 
     def __init__(self, **how: Any) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from textual.widget import Widget
 
+from mcp_studio.session.inbox import InputRequest
 from tests.tui.stage import Stage, on_stage, raw, run
 
 
@@ -57,5 +60,25 @@ def test_a_search_among_commands_that_finds_none_says_so() -> None:
         async with on_stage(raw(), size=(80, 24)) as stage:
             await stage.press("ctrl+p", *"zzz")
             await stage.shows("No command has these words.")
+
+    run(main())
+
+
+def test_what_has_the_focus_is_in_sight_after_the_terminal_became_smaller() -> None:
+    async def main() -> None:
+        question = InputRequest("sampling", "s", "", params={"messages": [], "maxTokens": 9})
+        async with on_stage(size=(120, 60)) as stage:
+            asked = asyncio.ensure_future(stage.studio.inbox.ask(question))
+            await stage.until(lambda: stage.app.screen.query("BlockEditor TextArea"), "a reply")
+            await stage.until(lambda: stage.app.focused is not None and seen(stage), "its text")
+            await stage.pilot.resize_terminal(80, 10)
+            await stage.until(lambda: seen(stage), "the text")
+            await stage.press("f1")
+            await stage.pilot.resize_terminal(80, 50)
+            await stage.pilot.resize_terminal(80, 12)
+            await stage.press("escape")
+            await stage.until(lambda: seen(stage), "the text")
+            await stage.press("alt+d")
+            assert (await asked).action == "decline"
 
     run(main())

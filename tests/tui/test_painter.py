@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from mcp_studio.tui.painter import Painted
+from mcp_studio.tui.screens.jump import Jump
 from tests.support import run
 
 
@@ -121,5 +122,20 @@ def test_the_mouse_does_not_meet_what_was_taken_away_before_the_screen_is_laid_o
             assert area not in [widget for widget, _ in page.get_widgets_at(3, 1)]
             for kind in (MouseDown, MouseMove):
                 page._forward_event(kind(None, 3, 1, 0, 0, 1, False, False, False))
+
+    run(go())
+
+
+def test_a_screen_that_is_left_twice_takes_no_other_along() -> None:
+    async def go() -> None:
+        app = Pages()
+        async with app.run_test() as pilot:
+            await pilot.pause()
+            page, jump = app.screen, Jump([])
+            await app.push_screen(jump)
+            jump.dismiss(None)
+            jump.dismiss(None)
+            await pilot.pause()
+            assert app.screen is page
 
     run(go())

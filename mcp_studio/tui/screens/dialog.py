@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
 from textual.content import Content
@@ -96,13 +95,6 @@ class Dialog(Painted[T], ModalScreen[T]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A letter that was on its way when the dialog appeared answers nothing."""
         return action not in self.answers or time.monotonic() >= self._deaf_until
-
-    def dismiss(self, result: T | None = None) -> AwaitComplete:
-        """Leave with a result; a dialog that has been left already, or lies under another, stays as it is.
-
-        Textual would take away whatever screen is on top: keys and server messages can come twice.
-        """
-        return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
     def keys_line(self) -> Content:
         """The keys of the dialog, with the person's own changes."""

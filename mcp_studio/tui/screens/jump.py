@@ -12,10 +12,12 @@ from textual.geometry import Offset
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from mcp_studio.tui.painter import Painted
+
 LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 
 
-class Jump(ModalScreen[str]):
+class Jump(Painted[str], ModalScreen[str]):
     """Answers the name of the target that was chosen."""
 
     DEFAULT_CSS = """

@@ -51,7 +51,9 @@ class Serving:
         return self._screen.studio_app
 
     def wanted(self, what: str, name: str) -> None:
-        """Do what the servers pane asks for."""
+        """Do what the servers pane asks for; a row is there a little longer than its server."""
+        if what != "add":
+            self._studio.manager.config(name)
         match what:
             case "toggle":
                 self.toggle(name)
