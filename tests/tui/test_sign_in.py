@@ -207,7 +207,7 @@ def test_without_a_usable_keyring_another_place_is_chosen_before_anything_is_sen
             assert stage.runs == []
             await stage.press("k")
             await stage.shows("Where tokens are kept", "Memory, this time")
-            await stage.press("j", "enter")
+            await stage.press("enter")  # not the keyring again
             await stage.shows("kept in   memory", "Tokens are kept in memory only")
             assert stage.accounts.keeping == "memory"
             await stage.press("k", "j", "enter")
@@ -220,6 +220,12 @@ def test_without_a_usable_keyring_another_place_is_chosen_before_anything_is_sen
             await stage.until(lambda: stage.runs, "a sign-in")
             stage.run.to("done", account=account(kept="memory, until the studio ends"))
             await stage.shows("! Tokens are kept in memory only")
+            stage.accounts.known = account()
+            await stage.press("t", "f", "y")
+            await stage.shows("The tokens are forgotten.")
+            await stage.press("escape")
+            await stage.shows("Nothing has been sent yet.")
+            assert "Signed in to" not in stage.screen_text()
             await stage.press("escape", "f12")
             await stage.shows("tokens of this session in memory alone", "github is insecure")
         assert "unlock" in stage.accounts.told

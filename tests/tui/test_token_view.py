@@ -85,12 +85,12 @@ def test_a_token_is_told_renewed_and_ended(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_token_itself_is_shown_and_copied_only_after_asking(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
-        async with signing(monkeypatch) as stage:
+        async with signing(monkeypatch, size=(80, 24)) as stage:
             stage.accounts.known = account()
             await opened(stage)
             await stage.shows("••••", '"sub"')
-            await stage.press("v")
-            await stage.shows("Whoever has it can do there what you can")
+            await stage.press("end", "v")
+            await stage.shows("Whoever has it can do")
             await stage.press("n")
             await stage.until(lambda: isinstance(stage.app.screen, TokenView), "back")
             assert stage.accounts.told == []

@@ -154,7 +154,7 @@ class SignInDialog(SignInView, scope="sign in"):
         if self.run_now is not None and not self.run_now.over:
             self.say("That is chosen before it begins.")
         else:
-            self._signing.choose_place(self.look_again)
+            self._signing.choose_place(self.look_again, refused=bool(self._matter.refusal))
 
     def action_token(self) -> None:
         """The token's details."""

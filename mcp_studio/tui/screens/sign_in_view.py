@@ -132,6 +132,18 @@ class SignInView(Dialog[Answer]):
         """Follow it no longer."""
         self._end()
 
+    def on_screen_resume(self) -> None:
+        """The dialog above it, of the token, may have ended what this one tells of."""
+        if self._at == "done":
+            self.run_worker(self._still(), group="still", exclusive=True)
+
+    async def _still(self) -> None:
+        if await self._signing.signed_in(self.server) or self._at != "done":
+            return
+        self._end()
+        self.run_now, self._matter = None, self._signing.matter(self.server, self.request)
+        await self._ask_where()
+
     async def _ask_where(self) -> None:
         """Whether tokens can be kept is told before anything is sent."""
         matter = await self._signing.with_place(self._matter)

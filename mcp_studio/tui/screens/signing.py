@@ -136,6 +136,13 @@ class Signing:
         except StudioError:
             return None
 
+    async def signed_in(self, server: str) -> bool:
+        """Whether there is a sign-in to a server; what cannot be read is taken for one."""
+        try:
+            return await self.studio.account(server) is not None
+        except StudioError:
+            return True
+
     def loud(self, server: str) -> str:
         """What has to be said wherever the server is shown; empty where there is nothing."""
         config = self._config(server)
@@ -185,16 +192,19 @@ class Signing:
         if not matter.alone:
             await self.accounts.unlock()
 
-    def choose_place(self, done: Callable[[], None]) -> None:
-        """Another place for tokens: memory until the studio ends, or a file for good."""
+    def choose_place(self, done: Callable[[], None], *, refused: bool) -> None:
+        """Another place for tokens: memory until the studio ends, or a file for good.
+
+        Where the present one is `refused` the cursor is on another, so that enter changes something.
+        """
 
         def chosen(keeping: str | None) -> None:
             for known, _ in _PLACES:
                 if keeping == known:
                     self._screen.run_worker(self._keep_in(known, done), group="keep", exclusive=True)
 
-        heading = "Where tokens are kept"
-        self._screen.app.push_screen(late.choose(heading, _PLACES, self.accounts.keeping), chosen)
+        heading, now = "Where tokens are kept", "memory" if refused else self.accounts.keeping
+        self._screen.app.push_screen(late.choose(heading, _PLACES, now), chosen)
 
     async def _keep_in(self, keeping: Keeping, done: Callable[[], None]) -> None:
         if keeping == "file" and self.studio.config.settings.secrets != "file":

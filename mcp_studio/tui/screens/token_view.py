@@ -113,13 +113,12 @@ class TokenView(Dialog[None], scope="token"):
         if account is None:
             key = self._key("token-sign-in")
             return [f"There is no sign-in to {safe(self._server, 60)}.\n", (f"{key}  signs in.\n", "$quiet")]
-        parts = token_text.facts(account)
-        if self._secret:
-            parts += [("\nThe token itself\n", "b $accent"), safe(self._secret, 20_000), "\n"]
-            parts.append((f"{self._key('token-reveal')} hides it again.\n", "$quiet"))
-        else:
-            parts += [("token       ", "$quiet"), "•" * 8, (f"  {self._key('token-reveal')} shows it\n", "$quiet")]
-        return [*parts, *token_text.claims(account)]
+        facts, claims = token_text.facts(account), token_text.claims(account)
+        key = self._key("token-reveal")
+        if self._secret:  # first, as a small screen has no room for all
+            token: list[Part] = [("The token itself\n", "b $accent"), safe(self._secret, 20_000), "\n"]
+            return [*token, (f"{key} hides it again.\n\n", "$quiet"), *facts, *claims]
+        return [*facts, ("token       ", "$quiet"), "•" * 8, (f"  {key} shows it\n", "$quiet"), *claims]
 
     def on_copied(self, event: Copied) -> None:
         """Put it on the clipboard."""
@@ -184,6 +183,7 @@ class TokenView(Dialog[None], scope="token"):
     async def _reveal(self) -> None:
         self._secret = await self._token()
         self._show()
+        self._frame.scroll_home(animate=False)
 
     def action_copy(self) -> None:
         """Copy the claim under the cursor, else the token itself after asking."""
