@@ -7,6 +7,7 @@ import time
 from textual.widgets._toast import Toast
 
 from mcp_studio.errors import UsageError
+from mcp_studio.tui.late import server_details
 from mcp_studio.tui.panels.servers import ServersPanel
 from mcp_studio.tui.saying import Saying
 from tests.support import run
@@ -44,6 +45,18 @@ def test_what_is_asked_for_on_a_server_that_was_removed_a_moment_ago_is_told() -
             await stage.told("There is no server 'raw'.")
             await stage.press("f12")
             await stage.shows("mcp-studio")
+
+    run(go())
+
+
+def test_details_of_a_server_that_is_removed_as_they_open_close_again() -> None:
+    async def go() -> None:
+        async with on_stage(raw()) as stage:
+            stage.main.serving.details("raw")
+            await stage.studio.manager.remove("raw")
+            await stage.until(lambda: stage.app.screen is stage.main and stage.app.failure is None, "the main screen")
+            await stage.app.push_screen(server_details(stage.studio, "raw"))
+            await stage.until(lambda: stage.app.screen is stage.main and stage.app.failure is None, "the main screen")
 
     run(go())
 

@@ -44,7 +44,8 @@ class ServerDetails(Dialog[None], scope="details"):
 
     def heading(self) -> Content:
         """The server's name."""
-        loud = self._studio.manager.config(self._name).tls.insecure
+        manager = self._studio.manager
+        loud = self._name in manager.names() and manager.config(self._name).tls.insecure
         mark = [(f"  {glyphs().warning} {describe.INSECURE}", "$text-error")] if loud else []
         return Content.assemble(safe(self._name, 60), *mark)
 
