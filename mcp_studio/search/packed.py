@@ -147,9 +147,14 @@ class Rows:
 
     def part(self, rows: Slot) -> Part:
         """Some rows, in their order; not to be kept over a change."""
+        if len(rows) > _MANY * len(self._begin):
+            words, begins = np.frombuffer(self._word, np.uint32), np.frombuffer(self._begin, np.uint32)
+            return Part(np.frombuffer(self._head, np.uint32).astype(np.intp), words, begins.astype(np.intp), rows)
+        return self._taken(rows)
+
+    def _taken(self, rows: Slot) -> Part:
+        """These rows alone, taken out of the others."""
         words, begins = np.frombuffer(self._word, np.uint32), np.frombuffer(self._begin, np.uint32).astype(np.intp)
-        if len(rows) > _MANY * len(begins):
-            return Part(np.frombuffer(self._head, np.uint32).astype(np.intp), words, begins, rows)
         counts = np.diff(begins, append=len(words))[rows]
         ends = np.cumsum(counts)
         places = np.arange(counts.sum()) + np.repeat(begins[rows] - ends + counts, counts)
@@ -163,7 +168,7 @@ class Rows:
 
     def keep(self, rows: Slot) -> None:
         """Leave out all others; those that are kept are numbered anew."""
-        heads, words, begins, _ = self.part(rows)
+        heads, words, begins, _ = self._taken(rows)
         self.heads, head = self.heads.kept(np.bincount(heads, minlength=len(self.heads)) > 0)
         self.words, word = self.words.kept(np.bincount(words, minlength=len(self.words)) > 0)
         for own, now in ((self._head, head[heads]), (self._word, word[words]), (self._begin, begins)):

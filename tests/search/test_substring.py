@@ -177,6 +177,18 @@ def test_a_scope_limits_servers_and_kinds() -> None:
     assert method.search(Query("lsit_boks", scope=only)).hits == []
 
 
+def test_when_many_have_gone_the_rest_is_found_as_before() -> None:
+    every = [Document(Ref("tool", "s", f"read_{number}"), {"description": f"no {number}"}) for number in range(3_000)]
+    for gone in (1_100, 2_900):  # fewer and more than those that stay
+        method, fresh = Substring(), Substring()
+        method.add(every)
+        method.search(Query("read"))
+        method.remove([one.ref for one in every[:gone]])
+        fresh.add(every[gone:])
+        for typed in ("read_2950", "read 29", "no"):
+            assert method.search(Query(typed)) == fresh.search(Query(typed))
+
+
 def test_a_few_of_many_are_found_as_if_there_were_no_others() -> None:
     chance, kinds = Random(5), ("list", "book", "read", "Über", "文件")
     every = [
