@@ -78,6 +78,15 @@ def test_a_long_server_gives_way_to_the_name() -> None:
     assert "read_file" in line(hit(entry(server="a-very-long-name-of-a-server-that-nobody-would-type")), 72)
 
 
+def test_long_names_are_told_apart_by_their_ends_and_stand_whole_below() -> None:
+    name = "mcp-of-somebody_for-a-tracker_create_issue_"
+    label, comment = (hit(entry(server="s", name=name + end)) for end in ("label", "comment"))
+    assert line(label, 80).split()[0].endswith("create_issue_label") and line(label, 80).startswith("s.mcp-of-")
+    assert "…" in line(comment, 80) and line(comment, 80).split()[0].endswith("_comment")
+    assert preview(comment, 32).plain.startswith(f"s.{name}comment\n")
+    assert preview(comment, 80).plain == preview(hit(entry()), 32).plain == "any JSON"
+
+
 def test_without_a_question_what_was_used_stands_under_a_heading() -> None:
     rows = rows_of([hit(entry(), used=2), hit(entry(name="other"))], " ")
     assert [row.heading for row in rows] == ["Used last and most", "", "Not used yet", ""]

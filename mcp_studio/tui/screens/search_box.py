@@ -21,7 +21,7 @@ from mcp_studio.tui.screens.search_asking import Answer, Asker
 from mcp_studio.tui.screens.search_line import SearchLine, Way
 from mcp_studio.tui.screens.search_preview import preview
 from mcp_studio.tui.screens.search_question import Question
-from mcp_studio.tui.screens.search_rows import HitList
+from mcp_studio.tui.screens.search_rows import HitList, room_for_names
 from mcp_studio.tui.views.glyphs import glyphs
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ class SearchBox(Dialog[Chosen], scope="search"):
         hit, before = self._hits.hit, self._previewed
         shown = None if before is None else (before.ref, before.reasons, id(before.entry))
         if shown is None or hit is None or shown != (hit.ref, hit.reasons, id(hit.entry)):
-            self._preview.update(preview(hit), layout=False)
+            room = room_for_names(self._hits.row_width - 1)
+            self._preview.update(preview(hit, room), layout=False)
         self._previewed = hit
 
     def keys_line(self) -> Content:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from mcp_studio.safetext import safe
 from mcp_studio.search.found import Hit
 from mcp_studio.search.method import Reason
-from mcp_studio.tui.screens.search_rows import words_in
+from mcp_studio.tui.screens.search_rows import title_of, words_in
 from mcp_studio.tui.screens.search_signature import Signature, signature
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import mark_matches
@@ -25,13 +26,21 @@ _REASONS = 6
 _WORDS = 5
 
 
-def preview(hit: Hit | None) -> Content:
-    """The signature, the reasons, and the description as far as there is room."""
+def preview(hit: Hit | None, room: int = 1_000) -> Content:
+    """The signature, the reasons, and the description as far as there is room.
+
+    Before them stands its name, where that has more cells than the row has for it (`room`).
+    """
     if hit is None:
         return Content("")
     if hit.entry is None:
         return Content(f"{safe(hit.ref.server, 60)} does not list it any more.")
-    parts = _signature(signature(hit.entry), words_in(hit.reasons, ("parameter", "uri")))
+    parts: list[Part] = []
+    server, name = safe(hit.ref.server, 100), title_of(hit.ref, hit.entry)
+    if cell_len(f"{server}.{name}") > room:
+        words = words_in(hit.reasons, ("name", "title", "uri"))
+        parts += [(f"{server}.", "$quiet"), *_marked(name, words, "b"), "\n"]
+    parts += _signature(signature(hit.entry), words_in(hit.reasons, ("parameter", "uri")))
     text = " ".join(hit.entry.view.description[:_READ].split())
     if why := list(_why(hit.reasons, text)):
         parts += ["\n", *why]

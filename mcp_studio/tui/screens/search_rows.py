@@ -15,7 +15,7 @@ from mcp_studio.search.found import Hit
 from mcp_studio.search.method import Reason
 from mcp_studio.tui.panels.catalog_rows import RISKS
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, spread, width_of
+from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, fit, mark_matches, spread, width_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _KINDS: dict[EntryKind, str] = {"tool": "", "resource": "res", "template": "tpl", "prompt": "pr"}
@@ -106,8 +106,7 @@ def draw(row: Row, width: int) -> list[Piece]:
     hit, entry = row.hit, row.hit.entry
     remembered = entry is not None and entry.remembered
     look = "dim" if entry is None or remembered or entry.problem else ""
-    names = max(_LEAST, min(_MOST, int(width * _NAMES)))
-    pieces = _name(hit, names, look)
+    pieces = _name(hit, room_for_names(width), look)
     pieces += [("  ", ""), _mark(hit.ref.kind, entry), *_used(hit)]
     right: list[Piece] = [(f" {glyphs().half}", "dim")] if remembered else []
     room = width - width_of(pieces) - width_of(right) - 2
@@ -115,6 +114,11 @@ def draw(row: Row, width: int) -> list[Piece]:
     if room > 3:
         pieces += _about(entry, words_in(hit.reasons, ("description", "title")), room)
     return spread(pieces, right, width)
+
+
+def room_for_names(width: int) -> int:
+    """The cells that names have in a row of so many."""
+    return max(_LEAST, min(_MOST, int(width * _NAMES)))
 
 
 def words_in(reasons: Iterable[Reason], fields: Sequence[str]) -> tuple[str, ...]:
@@ -135,7 +139,7 @@ def _name(hit: Hit, width: int, look: str) -> list[Piece]:
     server, name = safe(hit.ref.server, 100), title_of(hit.ref, hit.entry) or "(no name)"
     room = width - cell_len(name) - 1
     server = cut(server, max(min(8, width // 3), room), more=glyphs().more)
-    name = cut(name, max(1, width - cell_len(server) - 1), more=glyphs().more)
+    name = cut_inside(name, max(1, width - cell_len(server) - 1), more=glyphs().more)
     pieces = mark_matches(server, words_in(hit.reasons, ("server",)), "dim")
     pieces += [(".", "dim"), *mark_matches(name, words_in(hit.reasons, _NAMED), look)]
     return [*pieces, (" " * (width - width_of(pieces)), "")]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
+from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -262,7 +263,7 @@ class SignInView(Dialog[Answer]):
         """Keep it to this dialog."""
         event.stop()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: Resize) -> None:
         """Details are wrapped to the width."""
         self.call_after_refresh(self._show)
 

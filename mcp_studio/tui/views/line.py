@@ -16,6 +16,10 @@ Line = Strip | Sequence[Piece]
 """What a `render_row` gives back: pieces from left to right, or a finished strip."""
 
 
+_SHORT = 12
+"""Cells in which two ends of a name tell less than its beginning."""
+
+
 def width_of(pieces: Iterable[Piece]) -> int:
     """Cells that the pieces take."""
     return sum(cell_len(text) for text, _ in pieces)
@@ -34,6 +38,16 @@ def fit(text: str, width: int, *, more: str = "…", right: bool = False) -> str
 def cut(text: str, width: int, *, more: str = "…") -> str:
     """Text on at most `width` cells, cut with `more`."""
     return text if len(text) * 2 <= width or cell_len(text) <= width else fit(text, width, more=more)
+
+
+def cut_inside(text: str, width: int, *, more: str = "…") -> str:
+    """Text on at most `width` cells, cut with `more` in its middle: names that begin alike differ at their ends."""
+    if width < _SHORT or len(text) * 2 <= width or cell_len(text) <= width:
+        return cut(text, width, more=more)
+    end, room = len(text), width * 3 // 5
+    while (room := room - cell_len(text[end - 1])) >= 0:
+        end -= 1
+    return set_cell_size(text, width - 1 - cell_len(text[end:])) + more + text[end:]
 
 
 def spread(left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Piece]:
