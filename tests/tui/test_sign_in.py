@@ -73,6 +73,9 @@ def test_the_browsers_page_is_opened_copied_or_answered_by_hand(monkeypatch: pyt
             await stage.press("escape")
             await stage.until(lambda: not isinstance(stage.app.focused, Input), "the steps")
             await stage.shows("y Copy   p Paste")
+            await stage.press("escape", "a")
+            await stage.shows("Your browser has the page", "y Copy   p Paste")
+            assert "callback?code=…" not in stage.screen_text(), "nobody has asked for the line"
             flow.browser("https://xn--exmple-cua.com/?a=1", refusal="", warnings=("It was announced as another.",))
             await stage.shows("network   xn--exmple-cua.com", "! It was announced as another.")
             await stage.press("x")

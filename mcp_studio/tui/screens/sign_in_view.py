@@ -90,6 +90,7 @@ class SignInView(Dialog[Answer]):
         self._id = Typed("client id", self.entered)
         self._secret = Typed("client secret, if it has one", self.entered, password=True)
         self._paste = Typed("http://127.0.0.1:…/callback?code=…", self.entered)
+        self._paste.display = False  # until somebody wants it, also where the page is there already
         self._note = Static(classes="bad note")
 
     @property
