@@ -41,6 +41,8 @@ _HINTS: Mapping[str, str] = {
     "server_error": "It failed; try again later.",
 }
 
+_UNKNOWN = "What that means only it can say; the exchange shows what was sent."
+
 
 @record(frozen=True)
 class Tokens:
@@ -158,13 +160,13 @@ def _refused(status: int, answer: dict[str, Json], who: str, secrets: Iterable[s
         )
     told = answer.get("error_description")
     words = f": {said(without(told, secrets))}" if isinstance(told, str) and told else ""
-    code = without(error[:80], secrets)
+    code = without(error if len(error) <= 80 else f"{error[:80]}…", secrets)
     page = str(answer.get("error_uri"))
     more = f" It tells more at {said(without(page, secrets))}." if page.startswith(("https://", "http://")) else ""
     odd = "" if status >= 400 else f" With an error the status has to be 400, and not {status}."
     return AuthFailed(
         f"{who} refused with {code} (status {status}){words}.",
-        hint=(_HINTS.get(code, "Try again later." * (status == 429 or status >= 500)) + more + odd).strip(),
+        hint=_HINTS.get(code, "Try again later." if status == 429 or status >= 500 else _UNKNOWN) + more + odd,
         error=code,
         status=status,
     )

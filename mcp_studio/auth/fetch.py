@@ -201,7 +201,7 @@ class Fetcher:
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
         whole = httpcore2.URL(url)
         whole.target = _target(url)  # What follows a semicolon of the path is lost there.
-        came = "did not answer"
+        came = silent = "did not answer"
         try:
             async with asyncio.timeout(seconds):
                 pool = await self._pools.get(url, purpose)
@@ -213,15 +213,17 @@ class Fetcher:
         except TimeoutError:
             raise HttpUnreachable(f"{place} {came} within {seconds:g} seconds ({purpose}).") from None
         except (*problems, httpcore2.UnsupportedProtocol, OSError, UnicodeError) as problem:
-            raise self._failure(problem, place, purpose) from problem
+            raise self._failure(problem, place, purpose, begun=came is not silent) from problem
 
-    def _failure(self, problem: BaseException, place: str, purpose: str) -> StudioError:
+    def _failure(self, problem: BaseException, place: str, purpose: str, *, begun: bool) -> StudioError:
         if isinstance(problem.__context__, AuthFailed):
             return problem.__context__
-        if "buffer too long" in str(problem):
+        if "buffer too long" in str(problem) and not begun:
             return _large_headers(purpose)
         under_way = type(problem).__name__ in ("ReadError", "RemoteProtocolError", "WriteError", "LocalProtocolError")
-        return network_failure(problem, place, under_way=under_way)
+        failure = network_failure(problem, place, under_way=under_way)
+        failure.message = f"{failure.message.removesuffix('.')} ({purpose})."
+        return failure
 
     async def _read(self, response: httpcore2.Response, url: str, purpose: str) -> Fetched:
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)

@@ -136,8 +136,10 @@ def _resource(fields: Fields) -> str:
 def _servers(fields: Fields) -> tuple[str, ...]:
     servers = fields.texts("authorization_servers")
     if not servers:
-        fields.notes.pop("authorization_servers", None)
-        raise fields.wrong("authorization_servers", "a list of the issuers (https:// URLs) of one server at least")
+        wrong = fields.wrong("authorization_servers", "a list of the issuers (https:// URLs) of one server at least")
+        if fields.raw.get("authorization_servers"):
+            wrong.message = fields.notes.get("authorization_servers", wrong.message)  # what is wrong in the list
+        raise wrong
     good: list[str] = []
     for one in servers:
         try:

@@ -29,6 +29,14 @@ _ERRORS: Mapping[str, str] = {
     "interaction_required": "The authorization server wants to ask a person",
 }
 
+_HELP: Mapping[str, str] = {
+    "invalid_scope": "The server names them in its challenge or metadata: its authorization server has to know them.",
+    "invalid_target": "`resource` in the metadata of the server has to be known at its authorization server.",
+    "unauthorized_client": "Whoever runs it has to allow this client the authorization code grant.",
+    "temporarily_unavailable": "Try again later.",
+    "server_error": "Try again later.",
+}
+
 
 class NotOurs(AuthFailed):
     """A redirect that belongs to no flow that waits, or to another one: to be turned away, while waiting goes on."""
@@ -131,9 +139,10 @@ def _refused(values: Mapping[str, str]) -> AuthFailed:
     error = error or "without an error code"
     said_so = values.get("error_description", "")
     page = values.get("error_uri", "")
+    more = f"It tells more at {said(page)}." if page.startswith(("https://", "http://")) else ""
     return AuthFailed(
         f"{words} ({error[:60]})" + (f": {said(said_so)}." if said_so else "."),
-        hint=f"It tells more at {said(page)}." if page.startswith(("https://", "http://")) else "",
+        hint=f"{_HELP.get(error, '')} {more}".strip(),
         error=error[:60],
     )
 

@@ -41,7 +41,10 @@ async def ask(wire: Wire, waiting: Waiting) -> None:
     """
     out = waiting.out
     cursor = Cursor()
-    problem = HttpLost(f"{wire.edge.place} ended the stream without answering the request.")
+    problem = HttpLost(
+        f"{wire.edge.place} ended the stream without answering the request.",
+        hint="The answer has to come before the stream ends, or on the resumed one where its events have ids.",
+    )
     try:
         await _post(wire, waiting, cursor)
     except HttpLost as error:

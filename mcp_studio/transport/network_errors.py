@@ -13,6 +13,7 @@ from mcp_studio.transport.tls_errors import tls_failure
 
 _CUT = ("without sending complete message", "incomplete chunked", "unexpectedly closed")
 _BYTES = re.compile(r"""bytearray\(b(['"].*['"])\)""")
+_CRASHED = "The server, or what stands before it, may have crashed or been restarted: its log says."
 _NO_WAY = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
 
 
@@ -86,15 +87,14 @@ def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> Http
     if "without sending a response" in text:
         return HttpLost(
             f"{place} closed the connection without an answer of HTTP.",
-            hint="The server, or what stands before it, may have crashed or been restarted: its log says. Or this port "
-            "speaks something else than HTTP/1.1, such as HTTP/2 alone.",
+            hint=f"{_CRASHED} Or this port speaks something else than HTTP/1.1, such as HTTP/2 alone.",
         )
     if any(words in text for words in _CUT):
-        return HttpLost(f"{place} closed the connection in the middle of its answer.")
+        return HttpLost(f"{place} closed the connection in the middle of its answer.", hint=_CRASHED)
     if "RemoteProtocolError" in names:
         return _broken(text, _reason(chain[:1]), place)
     if any(isinstance(link, ConnectionResetError | BrokenPipeError) for link in chain):
-        return HttpLost(f"{place} reset the connection before its answer was complete.")
+        return HttpLost(f"{place} reset the connection before its answer was complete.", hint=_CRASHED)
     return HttpLost(f"The connection to {place} ended before its answer was complete: {_reason(chain)}.")
 
 

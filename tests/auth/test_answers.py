@@ -152,6 +152,7 @@ def test_an_error_is_said_in_words(error: str, status: int) -> None:
     assert (problem.error, problem.status) == (error, status)
     assert error in problem.message and "told so" in problem.message and "https://as.example/e" in problem.hint
     assert ("has to be 400" in problem.hint) is (status == 200)
+    assert not problem.hint.startswith("It tells more"), "there is something to do or to look at for any code"
 
 
 @pytest.mark.parametrize("field", ["error", "error_description", "error_uri"])

@@ -100,7 +100,7 @@ BAD_RESOURCE: dict[str, tuple[dict[str, Json], str]] = {
     "no servers": ({"authorization_servers": None}, "authorization_servers"),
     "no server in it": ({"authorization_servers": []}, "a list with nothing in it"),
     "text for a list": ({"authorization_servers": ISSUER}, ISSUER),
-    "numbers in it": ({"authorization_servers": [1, 2]}, "a list with 2 entries"),
+    "numbers in it": ({"authorization_servers": [1, 2]}, "holds the number 1"),
     "an issuer without TLS": ({"authorization_servers": ["http://as.example"]}, "without TLS"),
     "an issuer with a query": ({"authorization_servers": ["https://as.example/?x"]}, "query"),
     "an issuer with a fragment": ({"authorization_servers": ["https://as.example/#x"]}, "fragment"),

@@ -139,6 +139,8 @@ def test_errors_are_said_in_words(error: str, words: str) -> None:
             expected(),
         )
     assert "why so" in caught.value.message and "https://e" in caught.value.hint and len(str(caught.value)) < 500
+    helps = error in ("invalid_scope", "invalid_target", "temporarily_unavailable")
+    assert caught.value.hint.startswith("It tells more") is not helps
 
 
 def test_a_code_that_is_empty_or_missing_is_none() -> None:
