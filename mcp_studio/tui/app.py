@@ -11,11 +11,10 @@ from textual.binding import BindingType
 from textual.events import Event, InputEvent, Key, Paste
 from textual.filter import LineFilter
 from textual.theme import Theme
-from textual.worker import WorkerFailed
 
-from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.errors import ConfigError
 from mcp_studio.safetext import hidden_in
-from mcp_studio.tui import actions, clipboard, late, late_auth, themes
+from mcp_studio.tui import actions, clipboard, late, late_auth, mistakes, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.driver import prompt_driver
 from mcp_studio.tui.gate import Gate
@@ -93,8 +92,10 @@ class StudioApp(SayingApp):
         return [*super().get_line_filters(), WALL, *self._plain]
 
     def _handle_exception(self, error: Exception) -> None:
-        if isinstance(error, WorkerFailed) and isinstance(error.error, StudioError):
-            self.fail(error.error)  # as `Telling` does for what is no worker
+        if mistakes.of_the_gone(error):
+            return
+        if (told := mistakes.to_be_told(error)) is not None:
+            self.fail(told)
             return
         # Textual would print a traceback with local variables, tokens among them; `crash.py` writes a redacted one.
         self.failure = self.failure or error

@@ -1,0 +1,68 @@
+"""Mistakes of what is not there any more do not end the studio; all others do."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.css.query import NoMatches
+from textual.widget import Widget
+from textual.worker import WorkerFailed
+
+from mcp_studio.tui.screens.confirm import Confirm
+from tests.support import run
+from tests.tui.stage import Stage, on_stage
+
+
+async def looks_for_parts(widget: Widget) -> None:
+    """Work that is ended as its dialog goes, and looks for what has gone before."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        widget.query_one("#box")
+
+
+async def dialog(stage: Stage) -> Confirm:
+    shown = Confirm("Really", "Really?")
+    await stage.app.push_screen(shown)
+    return shown
+
+
+def test_work_of_a_dialog_that_was_left_does_not_end_the_studio(caplog: pytest.LogCaptureFixture) -> None:
+    async def go() -> None:
+        async with on_stage() as stage:
+            shown = await dialog(stage)
+            work = shown.run_worker(looks_for_parts(shown))
+            await stage.pilot.pause()
+            await shown.dismiss(False)
+            await stage.until(lambda: work.is_finished, "its end")
+            assert isinstance(work.error, NoMatches) and stage.app.failure is None
+            assert "Confirm was taken away meanwhile" in caplog.text and "NoMatches" in caplog.text
+            await stage.press("f12")
+            await stage.until(lambda: stage.app.screen is not stage.main, "a living app")
+
+    run(go())
+
+
+def test_a_view_that_goes_while_the_app_is_left_does_not_make_it_fail() -> None:
+    async def go() -> None:
+        async with on_stage() as stage:
+            stage.main.run_worker(looks_for_parts(stage.main.keys))
+            await stage.pilot.pause()
+            await stage.press("ctrl+q")
+        assert stage.app.failure is None and not stage.app.return_code
+
+    run(go())
+
+
+def test_any_other_mistake_ends_the_studio() -> None:
+    async def go() -> None:
+        with pytest.raises(WorkerFailed):
+            async with on_stage() as stage:
+                shown = await dialog(stage)
+                work = shown.run_worker(looks_for_parts(stage.main.keys))
+                await stage.pilot.pause()
+                work.cancel()
+                await stage.until(lambda: stage.app.failure is not None, "the end")
+
+    run(go())
