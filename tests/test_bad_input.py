@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.kit import cli
 from tests.support import python_server
 from tests.transport.stdio_kit import below
-from tests.walker import STUDIO, Walker, studio
+from tests.walker import Walker, studio
 
 PYTHON, RAW = python_server("raw_server")
 GOOD = f"[servers.good]\ncommand = {json.dumps(PYTHON)}\nargs = [{json.dumps(RAW)}]\n"
@@ -22,9 +22,9 @@ SERVER = ("--", PYTHON, RAW)
 
 def run(*argv: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of the program."""
-    done = subprocess.run([*STUDIO, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout, done.stderr
+    done = cli(*argv)
+    assert "Traceback" not in done.err
+    return done.code, done.out, done.err
 
 
 def configure(home: Path, text: str) -> Path:

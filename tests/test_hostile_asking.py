@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.cli.kit import Done, cli
 from tests.harmless import LINES, copied, live_in
 from tests.support import python_server
 from tests.test_hostile import Walked, click
-from tests.walker import STUDIO, Walker, studio
+from tests.walker import Walker, studio
 
 WALKS = [((80, 24), False), ((120, 36), True), ((200, 60), False)]
 """Sizes, and whether the server speaks the newer era."""
@@ -154,17 +153,16 @@ VERBS = {
 def test_nothing_of_it_acts_on_the_command_line(options: tuple[str, ...]) -> None:
     server = python_server("raw_poison_asks", *(["--modern"] if options else []))
 
-    def run(verb: str) -> subprocess.CompletedProcess[bytes]:
-        argv = [*STUDIO, *verb.split(), *options, "--", *server]
-        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    def run(verb: str) -> Done:
+        return cli(*verb.split(), *options, "--", *server)
 
     with ThreadPoolExecutor(3) as pool:
         for (verb, code), done in zip(VERBS.items(), pool.map(run, VERBS), strict=True):
-            everything = done.stdout + done.stderr
+            everything = (done.out + done.err).encode()
             assert b"\x1b" not in everything and live_in(everything, LINES) == [], verb
             assert b"Traceback" not in everything, everything.decode()
             if options:
-                assert "ok" in json.loads(done.stdout), verb
+                assert "ok" in done.json, verb
             else:
-                assert done.returncode == code, (verb, everything.decode())
-                assert not any(line.startswith("host     bank") for line in done.stderr.decode().split("\n")), verb
+                assert done.code == code, (verb, everything.decode())
+                assert not any(line.startswith("host     bank") for line in done.err.split("\n")), verb

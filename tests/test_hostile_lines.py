@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests.cli.kit import cli
 from tests.harmless import LINES, live_in
-from tests.support import SERVERS, python_server
-from tests.walker import STUDIO, Walker
+from tests.support import SERVERS, python_program, python_server
+from tests.walker import Walker
 
 sys.path.insert(0, str(SERVERS))
 from raw_offer import HOSTILE, poison
@@ -53,11 +53,11 @@ class Ended(NamedTuple):
 def run(verb: str, *options: str, modern: bool, terminal: bool) -> Ended:
     """Run one verb."""
     server = python_server("raw_poison", "--plain", *(["--modern"] if modern else []))
-    argv = [*STUDIO, *verb.split(), *options, "--", *server]
+    words = (*verb.split(), *options, "--", *server)
     if not terminal:
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
-        return Ended(done.stdout + done.stderr, done.stdout, done.returncode)
-    walker = Walker(argv, 200, 50)
+        done = cli(*words)
+        return Ended((done.out + done.err).encode(), done.out.encode(), done.code)
+    walker = Walker(python_program("-m", "mcp_studio", *words), 200, 50)
     walker.start()
     while walker.process.poll() is None:
         walker.pump(0.05)
