@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from textual._compositor import ChopsUpdate, Compositor
 from textual.await_complete import AwaitComplete
+from textual.events import ScreenResume
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -70,7 +71,20 @@ class Painter(Compositor):
             self._layers_visible = None
 
 
-class Painted(Telling, Screen[T]):
+class Once(Screen[T]):
+    """A screen that is drawn once as it opens: Textual draws it empty, with its widgets, and then as a whole."""
+
+    def _on_screen_resume(self, event: ScreenResume) -> None:
+        self.refresh()
+
+    def _compositor_refresh(self) -> None:
+        if self._repaint_required and self is self.app.screen and not self.app.is_inline:
+            self.check_idle()  # all of it is drawn in a moment
+        else:
+            super()._compositor_refresh()
+
+
+class Painted(Telling, Once[T]):
     """A screen that draws so, keeps what has the focus in sight, and goes when it is left, not another in its place."""
 
     def __init__(self) -> None:

@@ -76,6 +76,24 @@ def test_a_part_that_is_drawn_again_looks_as_in_the_whole_and_what_is_not_seen_i
     run(go())
 
 
+def test_what_is_drawn_as_a_whole_in_a_moment_is_not_drawn_in_parts_before() -> None:
+    async def go() -> None:
+        app = Sheets()
+        async with app.run_test(size=(50, 12)) as pilot:
+            await pilot.pause()
+            sheet, patch = app.screen, app.screen.query_one("#c", Patch)
+            patch.asked.clear()
+            sheet.refresh()
+            patch.refresh()
+            sheet._compositor.update_widgets({patch})
+            sheet._compositor_refresh()
+            assert patch.asked == []
+            await pilot.pause()
+            assert patch.asked == list(range(8))
+
+    run(go())
+
+
 class Page(Painted[None]):
     """A text that can be taken away."""
 
