@@ -10,19 +10,19 @@ OSC52_LIMIT = 74_000
 """Bytes of text that terminals commonly take in one OSC 52 sequence."""
 
 
-def copy(text: str, through_terminal: Callable[[str], None]) -> str:
-    """Copy text; returns in a few words what happened, for the person.
+def copy(text: str, through_terminal: Callable[[str], None], told: str = "") -> str:
+    """Copy text; returns in a few words what happened, for the person, with `told` in the place of how much it is.
 
     A desktop's clipboard is not the person's when the session came over SSH, so then only the terminal is asked.
     """
     # Half a character, as a server may send or a file's name have, is in no encoding that anybody takes.
     text = text.encode("utf-8", "replace").decode()
     if _has_desktop() and _by_desktop(text):
-        return f"Copied {_amount(text)}."
+        return f"Copied {told or _amount(text)}."
     if len(text.encode()) > OSC52_LIMIT:
         return f"Not copied: {_amount(text)} is more than terminals take. Save it instead."
     through_terminal(text)
-    return f"Copied {_amount(text)} through the terminal."
+    return f"Copied {told or _amount(text)} through the terminal."
 
 
 def paste(own: str) -> str:

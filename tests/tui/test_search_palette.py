@@ -162,7 +162,7 @@ def test_what_changes_meanwhile_leaves_the_cursor_where_it_is() -> None:
             await type_all(stage, "echo")
             await stage.until(lambda: len(hits(stage)) == 2, "two hits")
             await stage.press("down", "alt+m")
-            await stage.told("Copied")
+            await stage.told("Copied mcp__beta__echo")
             assert stage.app.clipboard == "mcp__beta__echo"
             await stage.studio.manager.remove("alpha")
             await stage.until(lambda: hits(stage) == ["beta.echo"], "one is gone")

@@ -211,7 +211,7 @@ def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_go
             await stage.told("This is what is being recorded now.")
             await stage.press("S")
             await stage.until(lambda: isinstance(stage.app.screen, SessionsDialog), "sessions")
-            await stage.shows("this one")
+            await stage.shows("began               lasted   messages", "this one")
             await stage.press("d")
             await stage.told("It is still being recorded.")
             await stage.press("down")

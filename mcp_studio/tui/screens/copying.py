@@ -41,7 +41,7 @@ class Copying:
             text, self.offered = self.offered or app.clipboard, ""
             app.push_screen(late_copy.fill_dialog(self, text), self._filled)
         elif what == "name" and entry is not None:
-            app.copy(entry.ref.name)
+            app.copy(entry.ref.name, name=True)
         elif (subject := self._subject(entry)) is not None:
             show(app, subject, choose=what == "as")
 

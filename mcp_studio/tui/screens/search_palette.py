@@ -172,7 +172,7 @@ class SearchPalette(SearchBox):
         if problem is not None or hit is None:
             self._app.say(search_words.told(problem) if problem else "Nothing is found that this could be done with.")
         elif what in ("dotted", "flat"):
-            self._app.copy(str(hit.ref) if what == "dotted" else hit.ref.flat)
+            self._app.copy(str(hit.ref) if what == "dotted" else hit.ref.flat, name=True)
         elif what == "details":
             self._details(hit)
         else:

@@ -66,7 +66,7 @@ class Serving:
             case "delete":
                 self.delete(name)
             case "copy":
-                self._app.copy(name)
+                self._app.copy(name, name=True)
             case "roots":
                 self._app.push_screen(late.roots_dialog(self._studio, name))
             case "console":

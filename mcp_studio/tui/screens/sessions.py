@@ -43,6 +43,19 @@ class Chosen(NamedTuple):
     info: SessionInfo | None = None
 
 
+class Head(Widget):
+    """What the columns are."""
+
+    DEFAULT_CSS = "Head { height: 1; color: $quiet; }"
+
+    def render(self) -> Content:
+        """As wide as those of the list below."""
+        width = self.size.width - 1  # the list keeps a place for its scrollbar
+        size = f" {'size':>8}" if width >= 64 else ""
+        state = 12 if width >= 76 else 2
+        return Content(f"  {'began':<17} {'lasted':>8}{'messages':>11}{size}{'':<{state}}servers")
+
+
 class SessionsDialog(Dialog[Chosen], scope="sessions"):
     """Answers which session or file is to be opened.
 
@@ -56,6 +69,8 @@ class SessionsDialog(Dialog[Chosen], scope="sessions"):
         self._folder = folder
         self._shown = shown
         self._list = VirtualList[SessionInfo](self._draw, key=lambda one: one.path, empty="Looking for sessions …")
+        self._head = Head()
+        self._head.display = False
         self._note = Static(classes="note")
 
     def heading(self) -> Content:
@@ -64,6 +79,7 @@ class SessionsDialog(Dialog[Chosen], scope="sessions"):
 
     def body(self) -> Iterable[Widget]:
         """The list, and words on the one with the cursor."""
+        yield self._head
         yield self._list
         yield self._note
 
@@ -76,6 +92,7 @@ class SessionsDialog(Dialog[Chosen], scope="sessions"):
         found = sorted(await asyncio.to_thread(sessions, self._folder), key=lambda one: one.began, reverse=True)
         self._list.empty = f"No session is kept yet, in {self._folder}"
         self._list.set_rows(found)
+        self._head.display = bool(found)
         size = describe.size(sum(one.bytes for one in found))
         self.retitle(Content(f"Sessions {len(found):,} · {size}" if found else "Sessions"))
         self._tell()
