@@ -30,6 +30,8 @@ _SHORTEST = 3
 """Characters that may stand anywhere in a word; fewer only count at its beginning."""
 _BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
 _LONGEST = 200
+_POOL = 100
+"""So many of the best by words, and by names, are looked at."""
 
 Ask = Callable[[str, Query], Answer]
 """Asks a method by its name."""
@@ -66,7 +68,7 @@ def search(
         strength: how much something is used, from 0 to 1.
     """
     asked, text, limit = pieces(query.text), query.text.strip(), query.limit
-    query = query._replace(limit=max(ENOUGH, limit))  # how many are shown says nothing about how many there are
+    query = query._replace(limit=max(_POOL, limit))  # how many are shown changes nothing of their order
     names = ask("substring", query) if "." in text or "__" in text else None
     if names is not None and names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
         return _cut(Served(names, "substring"), limit)  # an address in full
@@ -120,7 +122,11 @@ def _merged(query: Query, asked: list[str], words: Served, names: Answer, streng
         for ref, (score, hit) in scores.items()
     ]
     hits.sort(key=order)
-    total = max(found.total, names.total) if names.total > len(names.hits) else found.total + more
+    total = (
+        max(found.total, names.total)
+        if found.total > len(found.hits) or names.total > len(names.hits)
+        else found.total + more
+    )
     notes = [note for note in (found.note, names.note if more and not worded else "") if note]
     served = "+".join(name for name, part in (("substring", more), (words.method, found.hits)) if part)
     return Served(Answer(hits[: query.limit], max(total, len(hits)), " ".join(notes)), served or words.method)

@@ -60,7 +60,7 @@ def fields(document: Document) -> Fields:
     title = _text(raw.get("title"), LONGEST_NAME)
     if not title and ref.kind == "tool":
         title = _text(mapping(raw.get("annotations")).get("title"), LONGEST_NAME)
-    description = _text(raw.get("description"), LONGEST_TEXT)
+    description = _text(raw.get("description"), LONGEST_TEXT).lstrip()
     uri = ref.name[: 2 * LONGEST_NAME] if addressed else ""
     return Fields(
         name or uri.rstrip("/").rpartition("/")[2] or uri,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
-from mcp_studio.search.grades import MOST_WORDS, words_of
+from mcp_studio.search.grades import MOST_WORDS, addresses, words_of
 from mcp_studio.search.method import LONGEST, SIMILAR, Query, Reason
-from mcp_studio.search.names import LONGEST_NAME, fold, parts
+from mcp_studio.search.names import LONGEST_NAME, NAME, decoded, fold, parts
 from mcp_studio.search.stretch import spot, stretch
 
 MOST = 3
@@ -22,6 +23,12 @@ def literal_reasons(document: Document, query: Query, why: Reason) -> tuple[Reas
     return _strict(document, words_of(query.text[:LONGEST])[:MOST_WORDS])
 
 
+def _behind_server(ref: Ref, word: str) -> str | None:
+    """What stands behind the server's name where a word begins the address; None where it does not."""
+    begins = [begins for server, begins in addresses(word) if server == ref.server.lower()]
+    return decoded(begins[0].removeprefix(NAME)) if begins else None
+
+
 def _strict(document: Document, words: Sequence[str]) -> tuple[Reason, ...]:
     """Where each word stands first, by field; the name before the rest."""
     found: dict[str, tuple[str, list[str]]] = {}
@@ -32,6 +39,11 @@ def _strict(document: Document, words: Sequence[str]) -> tuple[Reason, ...]:
         pieces = in_name(name, word, folded)
         if pieces:
             _keep(found, "name", "", pieces)
+            continue
+        if (rest := _behind_server(document.ref, word)) is not None:
+            if place := spot(name, rest):
+                _keep(found, "name", "", (name[slice(*place)],))
+            _keep(found, "server", document.ref.server, (document.ref.server,))
             continue
         read = read or fields(document)
         for field, text in _texts(read):

@@ -64,7 +64,8 @@ class Looked:
 
     Args:
         known: the only words there are, where that matters.
-        loose: single characters count too, also of scripts without spaces, and the halves of words.
+        loose: single characters count too, also of scripts without spaces, the halves of words, and words that say
+            nothing.
     """
 
     def __init__(self, text: str, typing: bool, known: Collection[str] | None = None, *, loose: bool = False) -> None:
@@ -81,8 +82,8 @@ class Looked:
                 self._exact.setdefault(word, []).append((group, instead))
                 if not cjk.is_dense(word[0]):
                     self._stems.setdefault(stem(word), []).append((group, instead))
-        for half in (half for word in own for half in _halves(word)) if loose else ():
-            self._exact.setdefault(half, []).append((-1, ""))
+        for one in (one for word in own for one in (word, *_halves(word))) if loose else ():
+            self._exact.setdefault(one, []).append((-1, ""))
 
     def pieces(self, read: Reading) -> dict[int, list[tuple[int, _Piece]]]:
         """The pieces of a document's texts that were looked for, by text, in their order, at most `MOST_PIECES`.
@@ -141,6 +142,8 @@ class Looked:
         if not places and self._loose:
             single = set(hits)
             places = list(islice(((at, at + 1) for at, char in enumerate(chunk) if char in single), MOST_PIECES))
+            if not places and hits:  # it stands there in another form, such as narrow kana
+                places = [(0, min(len(chunk), LONGEST_STRETCH))]
         for begin, end in places:
             inside = chunk[begin:end].casefold()
             meant = [self.of(word) for word in hits if word in inside] or [self.of(word) for word in hits]

@@ -181,3 +181,16 @@ def test_chinese_is_taken_apart_as_wished_and_what_is_missing_for_that_is_said_o
     plain = indexes()
     plain.put("notes", "tool", TOOLS[-1:])
     assert plain.ask_now("搜索笔记").note == ""
+
+
+def test_how_many_are_wanted_changes_neither_the_order_nor_how_many_there_are() -> None:
+    hits = [Scored(Ref("tool", "s", name), 1 / at) for at, name in enumerate((*"abcdefgh", "read"), 1)]
+
+    def ask(name: str, query: Query) -> Answer:
+        found = hits if name == "bm25" else [Scored(hit.ref, hit.score) for hit in reversed(hits)]
+        return Answer(found[: query.limit], len(hits))
+
+    whole = auto.search(Query("read", 50), ask, meaning=lambda: False).answer
+    assert whole.hits[0].ref.name == "read"
+    for limit in (1, 3, 8):
+        assert auto.search(Query("read", limit), ask, meaning=lambda: False).answer == (whole.hits[:limit], 9, "")

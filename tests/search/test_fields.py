@@ -81,6 +81,11 @@ def test_resources_and_prompts_have_their_own() -> None:
     assert prompt.tags == ("work",)
 
 
+def test_a_description_begins_with_its_first_letter() -> None:
+    read = fields(Document(Ref("tool", "s", "t"), {"description": "\n    Tells the forecast.\n    Of any place."}))
+    assert (read.head, read.description[len(read.head) :].split()) == ("Tells the forecast.", ["Of", "any", "place."])
+
+
 @pytest.mark.parametrize(
     ("text", "first"),
     [

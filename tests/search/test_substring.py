@@ -251,6 +251,9 @@ def reasons(text: str) -> Sequence[tuple[str, tuple[str, ...]]]:
         ("get repository", [("name", ("get",)), ("description", ("repository",))]),
         ("github contents", [("server", ("github",)), ("name", ("contents",))]),
         ("übers", [("name", ("Übers",))]),
+        ("github.get_f", [("name", ("get_f",)), ("server", ("github",))]),
+        ("mcp__notes__文件搜索", [("name", ("文件搜索",)), ("server", ("notes",))]),
+        ("github.", [("server", ("github",))]),
         ("lsit_boks", [("name", ("list", "books"))]),
     ],
 )
