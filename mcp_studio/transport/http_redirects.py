@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_studio.transport.http_errors import HttpUnreachable
+from mcp_studio.transport.http_errors import HttpUnreachable, excerpt
 from mcp_studio.transport.http_status import told
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
     here = client.same_origin(onward)
     if here and answer.status in (307, 308):
         return onward
-    where = str(onward.copy_with(query=None))
+    where = excerpt(str(onward.copy_with(query=None)).encode())
     if here:
         why = f"with status {answer.status}, which drops the message (307 and 308 keep it)"
     elif client.upgrade(onward):
@@ -39,6 +39,8 @@ def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
             hint=f"Use {onward.scheme}:// in the address of this server.",
             http=http,
         )
+    elif onward.scheme not in ("http", "https", "ws", "wss"):
+        raise HttpUnreachable(f"{client.place} redirects to {where}, which is no web address.", http=http)
     else:
         why = "on another origin"
     raise HttpUnreachable(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _HINT = "It may speak Streamable HTTP: try without a transport."
+_STAY = "It has to stay open while the server is used: what stands before it may end streams that are quiet, or long."
 _NAMELESS = "the stream is open, and no event `endpoint` on it says where messages go"
 _STANDING = 100
 """Requests of which it is known how far their POSTs got; their answers come elsewhere."""
@@ -61,6 +62,8 @@ class SseTransport:
         self._standing: dict[RequestId, Standing] = {}
         self._named: asyncio.Future[httpx2.URL] | None = None
         self._streaming = False
+        self._why: StudioError | None = None
+        """Why the stream is over."""
         self._strange = 0
         self._closing: asyncio.Task[None] | None = None
 
@@ -140,7 +143,7 @@ class SseTransport:
 
     def _check(self) -> None:
         if self._wire.sink is None or self._wire.endpoint is None:
-            raise ConnectionLost("The connection to the server has ended.")
+            raise self._why or ConnectionLost("The connection to the server has ended.")
 
     async def _send(self, out: Outgoing, *, again: bool) -> None:
         self._check()
@@ -184,7 +187,7 @@ class SseTransport:
                     await self._read(answer)
                 finally:
                     naming.cancel()
-            raise HttpLost(f"{edge.place} ended the stream of events; the session is lost with it.")
+            raise HttpLost(f"{edge.place} ended the stream of events; the session is lost with it.", hint=_STAY)
         except StudioError as error:
             self._broke(error)
 
@@ -236,7 +239,7 @@ class SseTransport:
         if self._named is not None and not self._named.done():
             self._named.set_exception(error)
             return
-        sink, self._wire.sink = self._wire.sink, None
+        sink, self._wire.sink, self._why = self._wire.sink, None, error
         self._tasks.cancel()
         if sink is not None:
             sink.closed(error)

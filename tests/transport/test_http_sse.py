@@ -290,8 +290,9 @@ def test_the_end_of_the_stream_is_the_end_of_the_session(how: str) -> None:
         await wait_until(lambda: line.box.ends)
         (end,) = line.box.ends
         assert isinstance(end, ConnectionLost) and end.message
-        with pytest.raises(ConnectionLost):
+        with pytest.raises(ConnectionLost) as again:
             await line.transport.send(request(2))
+        assert again.value is end and end.hint, "why, and not only that it is over"
         assert raw.methods().count("GET") == 1
 
     meet(SseServer(call=call), act)
