@@ -16,6 +16,8 @@ def test_servers_show_state_transport_and_count() -> None:
         async with on_stage(raw("one"), stdio(["no-such-program-at-all"], "broken")) as stage:
             await stage.shows("● one    stdio 6t", "✗ broken stdio failed", "no-such-program")
             await stage.shows("1/2 servers", "6 tools")
+            dim = stage.main.servers.list.look("dim").color
+            assert dim and dim.name == stage.app.theme_variables["quiet"].lower(), "the theme says what can be read"
 
     run(main())
 

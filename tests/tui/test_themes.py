@@ -42,6 +42,9 @@ def test_text_of_every_shipped_theme_can_be_read(name: str, tmp_path: Path) -> N
     for variable in ("foreground", "primary", *(key for key in themes.VARIABLES if key != "pane-border")):
         colour = Color.parse(have[variable])
         assert contrast(paper + colour, paper) >= 4.0, f"{variable} {have[variable]}"
+    for ground in ("surface", "block-cursor-blurred-background"):
+        behind = paper + Color.parse(have[ground])
+        assert contrast(behind + Color.parse(have["quiet"]), behind) >= 3.9, f"quiet on {ground}"
     cursor = contrast(Color.parse(have["block-cursor-foreground"]), Color.parse(have["block-cursor-background"]))
     assert cursor >= 4.5
 
