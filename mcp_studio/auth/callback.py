@@ -112,7 +112,8 @@ class Callback:
                 # A connection that is closed with unread bytes is reset, and the page with it.
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_LINGER):
-                        await reader.read()
+                        while await reader.read(_LONGEST):
+                            pass  # Never all of it at once: nobody bounds what comes.
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # Whoever that was has not said anything.
         finally:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -124,6 +125,27 @@ def test_junk_is_cut_off_or_answered() -> None:
             assert (await raw(callback.port, b"\x16\x03\x01\x02\x00\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
             assert await raw(callback.port, b"GET /" + b"x" * 200_000) == b""
             assert got == []
+
+    run(main())
+
+
+def test_what_follows_a_request_without_end_fills_no_memory() -> None:
+    async def main() -> None:
+        async with listening() as (callback, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1", callback.port)
+            writer.write(f"POST /callback HTTP/1.1\r\nHost: 127.0.0.1:{callback.port}\r\n\r\n".encode())
+            await reader.readuntil(b"\r\n\r\n")
+            piece = b"x" * (1 << 20)
+            tracemalloc.start()
+            try:
+                with suppress(OSError):
+                    for _ in range(30):
+                        writer.write(piece)
+                        await writer.drain()
+                assert tracemalloc.get_traced_memory()[1] < 8 << 20
+            finally:
+                tracemalloc.stop()
+                writer.transport.abort()
 
     run(main())
 
