@@ -12,6 +12,7 @@ from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.method import EVERYWHERE, Answer, Query, Reason, Scope, Scored, SearchProblem
+from mcp_studio.search.method import LONGEST as LONGEST_QUESTION
 from mcp_studio.search.stretch import LONGEST as LONGEST_STRETCH
 from mcp_studio.search.stretch import stretch
 from mcp_studio.trace.query.errors import QueryError, TooSlow
@@ -30,9 +31,11 @@ WITHIN = 1.0
 _CHOICES = 4
 _AT_A_TIME = 64
 _HINT = "Fewer `*` and `+`, above all inside each other, make it faster."
-_ESCAPED = re.compile(r"\\.", re.S)
+_SIGNS = re.compile(r"\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|.)|\(\?P[<=][^>)]*", re.S)
+"""What has letters of its own in a pattern: escapes, and groups with their names."""
 _WHOLE, _BEGINS, _INSIDE, _TITLE, _ELSEWHERE = 5.0, 4.0, 3.0, 2.0, 1.0
 _SPACE = re.compile(r"\s+")
+_LINE = re.compile(r"^[^\n]*", re.M)
 Span = tuple[int, int]
 
 
@@ -85,7 +88,7 @@ class Regexes:
         try:
             names = self._spans(regex, [row.own for row in rows], until)
             others = [row for row, span in zip(rows, names, strict=True) if span[0] < 0]
-            rests = self._spans(regex, [row.rest for row in others], until)
+            rests = self._within_lines(regex, [row.rest for row in others], until)
         except TooSlow as slow:
             raise SearchProblem(f"This pattern takes longer than {WITHIN:g} s.", hint=slow.hint or _HINT) from None
         except OSError as error:
@@ -120,6 +123,19 @@ class Regexes:
             spans[place] = span
         return spans
 
+    def _within_lines(self, regex: Regex, texts: list[str], until: float) -> list[Span]:
+        """The same, each line being a text of its own: what is found over the end of one is looked for again."""
+        spans = self._spans(regex, texts, until)
+        over = [at for at, (start, end) in enumerate(spans) if start >= 0 and "\n" in texts[at][start:end]]
+        lines = [(at, line) for at in over for line in _LINE.finditer(texts[at])]
+        found = self._looked(regex, [line[0] for _, line in lines], until) if lines else []
+        for at in over:
+            spans[at] = (-1, -1)
+        for (at, line), (start, end) in zip(lines, found, strict=True):
+            if start >= 0 > spans[at][0]:
+                spans[at] = line.start() + start, line.start() + end
+        return spans
+
     def _looked(self, regex: Regex, texts: list[str], until: float) -> list[Span]:
         pattern = regex.key[0]
         ways = choices(pattern)
@@ -147,8 +163,9 @@ def compiled(text: str) -> Regex:
         SearchProblem: it is none, or too long; with the place.
     """
     if len(text) > LONGEST:
-        raise SearchProblem(f"A pattern has at most {LONGEST} characters; this one has {len(text):,}.", at=LONGEST)
-    cased = any(char.isupper() for char in _ESCAPED.sub("", text))
+        many = f"{len(text):,}" if len(text) < LONGEST_QUESTION else f"{len(text):,} or more"
+        raise SearchProblem(f"A pattern has at most {LONGEST} characters; this one has {many}.", at=LONGEST)
+    cased = any(char.isupper() for char in _SIGNS.sub("", text))
     try:
         return Regex(text, "m" if cased else "im")
     except QueryError as error:

@@ -55,6 +55,18 @@ def test_names_come_before_titles_and_titles_before_the_rest() -> None:
         ("delete_all|zoom", ["a.Delete_ALL", "a.zoom"]),
         ("delete_A", []),
         ("Delete_A", ["a.Delete_ALL"]),
+        (r"(?P<Any>delete)_(?P<NAME>\S)", ["a.Delete_ALL"]),
+        (r"\x44elete_\N{LATIN SMALL LETTER A}ll", ["a.Delete_ALL"]),
+        (r"state of something\.\s*", ["a.status"]),
+        (r"already read\s+a", []),
+        (r"read[^x]+state", []),
+        (r"(?s)path_in.+every", []),
+        (r"(?s)^ev.+s", ["a.Delete_ALL"]),
+        (r"(?<=read_)f", ["a.read_file", "b.read_file"]),
+        (r"(?x) read _ f  # a comment", ["a.read_file", "b.read_file"]),
+        (r"(e)a\1", []),
+        (r"(.)\1m", ["a.zoom"]),
+        (r"a{1,99999}d_c", ["a.thread_count"]),
         (r"\bpath_\w+", sorted(TOOLS, key=lambda one: (one.split(".")))),
         ("zebra", []),
     ],
@@ -82,7 +94,21 @@ def test_the_matched_piece_is_said(pattern: str, field: str, words: tuple[str, .
 
 @pytest.mark.parametrize(
     ("pattern", "at"),
-    [("read(", 4), ("a**", 2), ("[a-", 0), ("(?P<n>x)(?P=m)", 12), ("*", 0), ("x" * 201, 200), ("x" * 100_000, 200)],
+    [
+        ("read(", 4),
+        ("a**", 2),
+        ("[a-", 0),
+        ("(?P<n>x)(?P=m)", 12),
+        ("*", 0),
+        ("x" * 201, 200),
+        ("x" * 100_000, 200),
+        ("read(?<=a+)", 4),
+        ("中🙂é(", 3),
+        ("get(?i)", 3),
+        ("中" * 201, 200),
+        ("a{1,99999999999}", 0),
+        (r"ab\p{L}", 2),
+    ],
 )
 def test_what_is_no_pattern_is_told_with_its_place(pattern: str, at: int) -> None:
     with pytest.raises(SearchProblem) as problem:

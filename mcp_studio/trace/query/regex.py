@@ -45,7 +45,8 @@ class Regex:
                 warnings.simplefilter("ignore")
                 self._pattern = re.compile(pattern, self.flags)
         except re.error as error:
-            place = at + min(error.pos or 0, len(pattern))
+            # Python does not say where of what looks behind without a fixed width, and of nothing else.
+            place = at + max(0, pattern.find("(?<") if error.pos is None else min(error.pos, len(pattern)))
             raise QueryError(f"This regex is wrong: {error.msg}.", place, end) from None
         except (OverflowError, RecursionError):
             raise QueryError("This regex is too large.", at, end) from None
