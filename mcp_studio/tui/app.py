@@ -52,6 +52,8 @@ class StudioApp(SayingApp):
         # Before App makes its style sheet, which it would make twice otherwise.
         self._reactive_theme = self._first_theme.name
         super().__init__(driver_class=prompt_driver())
+        # Which would read everything again for the few rules of the first dialog; what is the same is kept here.
+        self.stylesheet.reparse = self.stylesheet.parse
         self._key_order = KeyOrder(self, self._act_on)
         self.failure: Exception | None = None
         """The mistake of our own that ended the app."""

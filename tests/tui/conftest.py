@@ -9,6 +9,8 @@ import pytest
 import textual.app
 import textual.pilot
 from textual._context import active_app
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 
 SOON = 0.02
 """Seconds, more than a frame takes: what is planned for within that time is waited for."""
@@ -53,3 +55,20 @@ def no_idle_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every pause of a pilot is one of these."""
     monkeypatch.setattr(textual.app, "wait_for_idle", rest)
     monkeypatch.setattr(textual.pilot, "wait_for_idle", rest)
+
+
+_read: dict[object, list[RuleSet]] = {}
+
+
+@pytest.fixture(autouse=True)
+def styles_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules are never changed: hundreds of apps in one process share those of the same text and colours."""
+    read = Stylesheet._parse_rules
+
+    def once(sheet: Stylesheet, css: str, **of: Any) -> list[RuleSet]:
+        key = (css, *of.items(), *sheet._variables.items())
+        if key not in _read:
+            _read[key] = read(sheet, css, **of)
+        return _read[key]
+
+    monkeypatch.setattr(Stylesheet, "_parse_rules", once)

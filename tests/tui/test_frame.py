@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.css.styles import RulesMap
+from textual.css.stylesheet import Stylesheet
 from textual.widget import Widget
 
 from mcp_studio.tui.screens.frame import Frame
+from tests.tui.stage import on_stage, run
 
 
 class Spot(Widget, can_focus=True):
@@ -59,3 +62,18 @@ def test_looks_follow_the_focus_without_a_new_screen() -> None:
                 assert rules(screen) == now, "what all rules say"
 
     asyncio.run(main())
+
+
+def test_the_rules_of_a_dialog_are_read_as_it_opens_and_no_others_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with on_stage() as stage:
+            sheets: list[Stylesheet] = []
+            make = Stylesheet.__init__
+            monkeypatch.setattr(Stylesheet, "__init__", lambda new, **of: (sheets.append(new), make(new, **of))[1])
+            had = stage.app.stylesheet.rules
+            await stage.press("f1")
+            await stage.until(lambda: stage.app.screen is not stage.main, "help")
+            assert len(stage.app.stylesheet.rules) > len(had)
+            assert not sheets, "all rules are read anew"
+
+    run(main())
