@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from textual._compositor import ChopsUpdate, Compositor
 from textual.await_complete import AwaitComplete
-from textual.events import ScreenResume
+from textual.events import Resize, ScreenResume
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -90,19 +90,36 @@ class Painted(Telling, Once[T]):
     def __init__(self) -> None:
         super().__init__()
         self._compositor = Painter()
+        self._had_focus: Widget | None = None
 
-    def on_resize(self) -> None:
-        """What has the focus may lie outside of a smaller terminal."""
-        self.call_after_refresh(self._keep_in_sight)
+    def watch_focused(self, focused: Widget | None) -> None:
+        """What had the focus has been hidden or removed: the keys must go somewhere."""
+        if focused is None:
+            self.call_after_refresh(self._keep_focus)
+        else:
+            self._had_focus = focused
+
+    def on_resize(self, event: Resize) -> None:
+        """What has the focus may lie outside of a smaller terminal, or have been given no place at all."""
+        self.call_after_refresh(self._keep_focus)
 
     def on_screen_resume(self) -> None:
-        """The terminal may have become smaller meanwhile."""
-        self.call_after_refresh(self._keep_in_sight)
+        """The terminal may have another size by now."""
+        self.call_after_refresh(self._keep_focus)
 
-    def _keep_in_sight(self) -> None:
-        focused = self.focused
-        if focused is not None and focused not in self._compositor.visible_widgets:
-            focused.scroll_visible(animate=False)
+    def _keep_focus(self) -> None:
+        if self.focused is None:
+            # Without it on purpose is a terminal that is in the background itself.
+            if self.is_attached and self.app.app_focus:
+                self._regain()
+        elif self.focused not in self._compositor.visible_widgets:
+            self.focused.scroll_visible(animate=False)
+
+    def _regain(self) -> None:
+        """Give the focus to what had it, or to the first that can have it."""
+        chain = self.focus_chain
+        if chain:
+            self.set_focus(self._had_focus if self._had_focus in chain else chain[0])
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """Leave with a result; one that has been left already, or lies under another, stays as it is.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from textual.events import MouseDown
 from textual.widget import Widget
 
 from mcp_studio.session.inbox import InputRequest
@@ -80,5 +81,17 @@ def test_what_has_the_focus_is_in_sight_after_the_terminal_became_smaller() -> N
             await stage.until(lambda: seen(stage), "the text")
             await stage.press("alt+d")
             assert (await asked).action == "decline"
+
+    run(main())
+
+
+def test_a_click_where_a_growing_terminal_has_nothing_yet_does_not_take_the_keys_from_a_dialog() -> None:
+    async def main() -> None:
+        async with on_stage(size=(80, 24)) as stage:
+            await stage.press("f1")
+            await stage.until(lambda: stage.app.screen is not stage.main and seen(stage), "help")
+            had = stage.app.screen.focused
+            stage.app.screen._forward_event(MouseDown(None, 100, 30, 0, 0, 1, False, False, False))
+            await stage.until(lambda: stage.app.screen.focused is had, "the keys in it")
 
     run(main())

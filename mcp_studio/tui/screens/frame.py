@@ -24,12 +24,5 @@ class Frame(Painted[None]):
         if focused is None or blurred is None or focused.parent is not blurred.parent:
             super()._update_focus_styles(focused, blurred)
 
-    def watch_focused(self, focused: Widget | None) -> None:
-        """What had the focus has been hidden or removed: the keys must go somewhere."""
-        if focused is None:
-            self.call_after_refresh(self._regain)
-
     def _regain(self) -> None:
-        # Without it on purpose is a terminal that is in the background itself.
-        if self.focused is None and self.is_attached and self.app.app_focus:
-            self.regain()
+        self.regain()
