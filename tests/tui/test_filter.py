@@ -7,11 +7,16 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+from rich.cells import cell_len
+
+from mcp_studio.catalog.listing import salvage
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Settings
 from mcp_studio.search.found import Found, Hit
 from mcp_studio.search.index import SearchIndex
 from mcp_studio.search.method import Query, Reason
+from mcp_studio.tui.panels import catalog_rows
 from tests.studio_support import stdio
 from tests.support import python_server, wait_until
 from tests.tui.stage import Stage, on_stage, raw, run
@@ -202,3 +207,16 @@ def test_until_somebody_uses_the_list_its_cursor_is_on_the_first_row() -> None:
             assert come("one", "two")[0] == "two.echo", "this is what is open"
 
     run(main())
+
+
+@pytest.mark.parametrize("width", [12, 24, 40, 80])
+def test_a_long_name_keeps_both_ends_and_the_signs_behind_it(width: int) -> None:
+    name = "mcp-of-somebody_for-a-tracker_create_issue_label"
+    one = salvage("s", "tool", [{"name": name, "inputSchema": {"type": "object"}}], remembered=True)[0]
+    line = catalog_rows.draw(catalog_rows.Row(one, 2), width, catalog_rows.Marks(("issue",), servers=True))
+    assert isinstance(line, list)
+    text = "".join(text for text, _ in line)
+    assert cell_len(text) == width
+    assert text.startswith("w m") and text.endswith(" ◐") and " #2" in text
+    assert width < 24 or "_label #2" in text, "what tells it apart from others of its server"
+    assert ("issue", "match") in line or width < 40

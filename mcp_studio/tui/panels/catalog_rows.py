@@ -15,7 +15,7 @@ from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.tui import changed
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, mark_matches, spread, width_of
+from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, mark_matches, spread, width_of
 
 RISKS = {"read": ("r", "risk-read"), "write": ("w", "risk-write"), "destructive": ("!", "risk-destructive")}
 """Risk of a tool -> its mark and its colour."""
@@ -79,12 +79,13 @@ def draw(row: Row, width: int, marks: Marks) -> Line:
     gone = entry.change is not None and entry.change.kind == "gone"
     look = "dim" if entry.remembered or entry.problem or gone else ""
     named = entry.ref.kind in ("tool", "prompt")
-    name = safe(entry.ref.name if named else view.title or view.name or entry.ref.name)
-    pieces = [mark, *mark_matches(name or "(no name)", marks.words, look)]
-    if row.twin:
-        pieces.append((f" #{row.twin}", "warn"))
-    pieces += marks.watched[1:]
-    return spread(pieces, _tail(entry, width - width_of(pieces), marks), width)
+    name = safe(entry.ref.name if named else view.title or view.name or entry.ref.name) or "(no name)"
+    twin: list[Piece] = [(f" #{row.twin}", "warn")] if row.twin else []
+    behind = [*twin, *marks.watched[1:]]
+    room = width - width_of([mark, *behind])
+    tail = _tail(entry, room - cell_len(name), marks)
+    name = cut_inside(name, room - width_of(tail), more=glyphs().more)
+    return spread([mark, *mark_matches(name, marks.words, look), *behind], tail, width)
 
 
 def _tail(entry: Entry, room: int, marks: Marks) -> list[Piece]:
