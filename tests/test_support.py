@@ -24,6 +24,7 @@ sys.exit("it says why" if sys.argv[1:] else 7)
 LEAVES = """
 import os, sys
 data = sys.stdin.buffer.read()
+sys.stdout.reconfigure(errors="backslashreplace")
 sys.stdout.buffer.write(data * 2)
 print(__name__, os.environ["TOLD"], os.getcwd(), sys.argv[1:], file=sys.stderr)
 sys.stdout.flush()
@@ -97,6 +98,7 @@ def test_a_forked_program_has_its_streams_its_environment_its_folder_and_its_exi
 
 
 @on_linux
+@pytest.mark.usefixtures("capfd")  # the process that forks writes into a file, the program into a pipe
 @pytest.mark.parametrize("forked", [True, False])
 def test_a_module_is_run_to_its_end_the_same_way_whether_it_is_forked_or_started(
     tmp_path: Path, forked: bool, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

@@ -37,6 +37,8 @@ IMPORTED = (
 )
 """What the programs of the tests import: the slow ones of it, as far as they are installed."""
 
+_STREAMS = (("stdin", "r", -1, "strict"), ("stdout", "w", -1, "strict"), ("stderr", "w", 1, "backslashreplace"))
+
 
 def main(listens: int) -> None:
     """Import, and fork for whoever comes."""
@@ -103,6 +105,11 @@ def _take(line: socket.socket) -> list[str]:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    # What Python knows of the old ones, such as whether one can seek, is not true of these.
+    for number, (name, mode, lines, errors) in enumerate(_STREAMS):
+        fresh = open(number, mode, buffering=lines, encoding="utf-8", errors=errors, closefd=False)
+        setattr(sys, name, fresh)
+        setattr(sys, f"__{name}__", fresh)
     os.environ.clear()
     os.environ.update(wanted["env"])
     os.chdir(wanted["cwd"])
