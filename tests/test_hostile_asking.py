@@ -11,10 +11,10 @@ import pytest
 from tests.cli.kit import Done, cli
 from tests.harmless import LINES, copied, live_in
 from tests.support import python_server
-from tests.test_hostile import Walked, click
+from tests.test_hostile import MIDDLE, SMALL, Walked, click
 from tests.walker import Walker, studio
 
-WALKS = [((80, 24), False), ((120, 36), True), ((200, 60), False)]
+WALKS = [(SMALL, False), (MIDDLE, True)]
 """Sizes, and whether the server speaks the newer era."""
 MARK = r"␛\[31m"
 
@@ -123,7 +123,7 @@ def walk(size: tuple[int, int], modern: bool, home: Path) -> Walked:
         for part in PARTS:
             part(walker)
         code = walker.leave()
-    return Walked(walker.written(), code, b"", (home / "opened").exists())
+    return Walked(walker.written(), code, [], (home / "opened").exists())
 
 
 @pytest.fixture(scope="module")

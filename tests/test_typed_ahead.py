@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support import python_server
 from tests.test_bad_input import open_tool
 from tests.walker import studio
@@ -20,13 +18,14 @@ def test_enter_opens_the_row_that_the_keys_before_it_chose() -> None:
         assert walker.leave() == 0
 
 
-@pytest.mark.parametrize("number", range(4))
-def test_what_is_typed_before_the_call_key_is_sent(number: int) -> None:
+def test_what_is_typed_before_the_call_key_is_sent() -> None:
     with studio(*SERVER) as walker:
         walker.shows("r echo", "enter Open")
         open_tool(walker, "Gives back", "3 target.echo")
-        walker.press(b"abcdefgh\n")
-        walker.shows(r"text \* +abcdefgh +│", "✓ ok", r"│ abcdefgh +│")
+        for often in range(1, 5):
+            walker.press(b"abcde\n")
+            typed = "abcde" * often
+            walker.shows(rf"text \* +{typed} +│", "✓ ok", rf"│ {typed} +│")
         assert walker.leave() == 0
 
 
