@@ -17,6 +17,7 @@ from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.protocol.tasks import TaskState, read_state
 from mcp_studio.redact import Redactor
+from mcp_studio.session import task_follower
 from mcp_studio.session.task_file import TaskFile
 from mcp_studio.session.tasks import Task, TaskStore
 from mcp_studio.studio import Studio
@@ -324,7 +325,11 @@ def test_polling_an_unknown_id_says_that_the_server_does_not_know_it() -> None:
 
 
 @BOTH
-def test_an_unknown_status_is_given_up_after_some_attempts(era: tuple[str, ...]) -> None:
+def test_an_unknown_status_is_given_up_after_some_attempts(
+    era: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_follower, "SHORTEST", 0.005)  # doubled with each attempt
+
     async def main() -> None:
         async with served(*era, "--poll", "1") as studio:
             outcome = await start(studio, "hologram").wait()
@@ -335,7 +340,11 @@ def test_an_unknown_status_is_given_up_after_some_attempts(era: tuple[str, ...])
 
 
 @BOTH
-def test_crooked_numbers_and_texts_are_told_and_do_no_harm(era: tuple[str, ...]) -> None:
+def test_crooked_numbers_and_texts_are_told_and_do_no_harm(
+    era: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_follower, "POLL", 0.05)
+
     async def main() -> None:
         async with served(*era) as studio:
             outcome = await start(studio, "crooked").wait()

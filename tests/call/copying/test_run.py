@@ -16,7 +16,7 @@ from mcp_studio.call.copying.subject import Subject
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, loads
 from tests.call.copying.kit import demo, entry, subject
-from tests.support import ROOT, python_server
+from tests.support import ROOT, python_program, python_server
 from tests.support_servers import demo_http, running
 
 TRICKY = 'it\'s "q" $HOME `x` \n é😀 \\'
@@ -62,9 +62,10 @@ def test_programs_and_tests_run_as_they_are(tmp_path: Path, url: str) -> None:
         files = {name: tmp_path / f"{name}.py" for name in texts}
         for name, file in files.items():
             file.write_text(texts[name], "utf-8")
-        runs = {name: started([sys.executable, str(files[name])], TOK="x") for name in ("remote", "local", "older")}
+        runs = {name: started(python_program(files[name]), TOK="x") for name in ("remote", "older")}
+        runs["local"] = started([sys.executable, str(files["local"])], TOK="x")
         options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "-c", os.devnull]
-        runs["tests"] = started([sys.executable, *options, str(files["test_right"]), str(files["test_wrong"])])
+        runs["tests"] = started(python_program(*options, files["test_right"], files["test_wrong"]))
         said = {name: one.communicate(timeout=LIMIT)[0] for name, one in runs.items()}
     for name in ("remote", "local"):
         assert runs[name].returncode == 0 and loads(said[name])["structuredContent"] == CAME, said[name]
