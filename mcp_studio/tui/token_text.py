@@ -64,7 +64,8 @@ def facts(account: Account, now: float | None = None) -> list[Part]:
     elif account.expires > now:
         parts += _row("expires", moment(account.expires, now), "$state-busy" if account.expires - now < 60 else "")
     else:
-        parts += _row("expires", f"{moment(account.expires, now)}: it has expired", "$state-failed")
+        then, look = ("; the next call renews it", "$state-busy") if account.refreshable else ("", "$state-failed")
+        parts += _row("expires", f"{moment(account.expires, now)}: it has expired{then}", look)
     parts += _row("renewal", "by itself, with a refresh token" if account.refreshable else "none: sign in anew then")
     parts += _row("revocation", "offered" if account.revocable else "not offered: signing out only forgets it")
     parts += _row("kept in", safe(account.kept, 300))

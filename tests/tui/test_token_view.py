@@ -43,7 +43,9 @@ def test_claims_are_told_as_what_they_are_and_odd_ones_do_no_harm() -> None:
     assert "no JWT" in plain(token_text.claims(account(claims={}), NOW))
     bare = plain(token_text.facts(account(expires=0.0, scopes=(), refreshable=False, revocable=False), NOW))
     assert "does not say" in bare and "none are named" in bare and "sign in anew" in bare and "only forgets" in bare
-    assert "it has expired" in plain(token_text.facts(account(expires=NOW - 1), NOW))
+    assert "it has expired; the next call renews it" in plain(token_text.facts(account(expires=NOW - 1), NOW))
+    ended = plain(token_text.facts(account(expires=NOW - 1, refreshable=False), NOW))
+    assert "it has expired\n" in ended and "sign in anew" in ended
 
 
 def test_a_token_is_told_renewed_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
