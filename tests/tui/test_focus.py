@@ -95,3 +95,21 @@ def test_a_click_where_a_growing_terminal_has_nothing_yet_does_not_take_the_keys
             await stage.until(lambda: stage.app.screen.focused is had, "the keys in it")
 
     run(main())
+
+
+def test_parts_of_an_exchange_that_follow_each_other_at_once_leave_the_keys_with_what_is_seen() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(200, 60)) as stage:
+            await stage.press("f8", "up")
+            await stage.until(lambda: stage.main.detail.entry_point() is not stage.main.detail, "an exchange")
+            stage.main.go_to(stage.main.detail)
+            await stage.until(lambda: seen(stage), "the exchange")
+            detail = stage.main.detail._detail
+            assert detail is not None
+            detail.show_tab("headers")
+            stage.main.set_focus(None)  # what was hidden loses it before the other has it
+            detail.show_tab("request")
+            await stage.pilot.pause()
+            await stage.until(lambda: seen(stage), "the request")
+
+    run(main())

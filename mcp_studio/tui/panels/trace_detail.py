@@ -135,8 +135,8 @@ class TraceDetail(Vertical):
         had_focus, self.tab = self.has_focus_within, tab
         for name, view in self._views.items():
             view.display = name == tab
-        if had_focus:
-            self.view.focus()
+        if had_focus:  # not `focus()`, which waits in a queue: by then another part may be seen
+            self.screen.set_focus(self.view)
 
     @property
     def view(self) -> Any:
