@@ -10,11 +10,12 @@ from mcp_studio.catalog.ref import Ref
 from mcp_studio.search import auto, cjk, why
 from mcp_studio.search.found import Found, Hit, Used
 from mcp_studio.search.intake import Intake
-from mcp_studio.search.known import Known
+from mcp_studio.search.known import Difference, Known
 from mcp_studio.search.literal import literal_reasons
 from mcp_studio.search.meaning import Meaning
 from mcp_studio.search.method import BY_LETTERS, Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import checked
+from mcp_studio.search.reading import Readings
 from mcp_studio.search.usage import Usage, Uses
 
 RECENT = 8
@@ -47,6 +48,11 @@ class Answering:
         self._usage = usage
         self._servers = servers
         self._said = False
+        self._readings = Readings()
+
+    def forget(self, difference: Difference) -> None:
+        """Let go of what is there no more, or is another now."""
+        self._readings.forget((*difference.removed, *difference.changed))
 
     def answer(self, query: Query, method: str, intakes: Sequence[Intake], pending: int) -> Found:
         """Ask these methods.
@@ -119,7 +125,7 @@ class Answering:
         if reasons and reasons[0].field == BY_LETTERS[0].field:
             reasons = literal_reasons(document, query, reasons[0]) if query is not None else ()
         if query is not None and all(reason.field == "meaning" for reason in reasons):
-            reasons = why.reasons(document, query, reasons)
+            reasons = why.reasons(document, query, reasons, self._readings.of)
         return Hit(scored.ref, scored.score, reasons, entry, _used(uses.get(scored.ref)))
 
     def _used(self, query: Query, uses: Mapping[Ref, Uses]) -> tuple[Hit, ...]:

@@ -150,12 +150,12 @@ _own = lru_cache(2_048)(pieces)
 
 def close(asked: list[str], ref: Ref) -> Close:
     """How near a name is to what was asked for; the server's name may be said besides."""
-    own = _own(ref.name)
+    own = _own(ref.name[:_LONGEST])
     if not asked or not own:
         return Close.NOT
     found = _close(asked, own)
     if found is Close.NOT:
-        server = set(_own(ref.server))
+        server = set(_own(ref.server[:_LONGEST]))
         rest = [piece for piece in asked if piece not in server]
         if rest and len(rest) < len(asked):
             return min(_close(rest, own), Close.BEGINS)

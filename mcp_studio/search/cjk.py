@@ -62,4 +62,4 @@ def grams(run: str, segment: Segment | None = None) -> list[str]:
 
 def is_dense(char: str) -> bool:
     """Whether a character is of one of these scripts."""
-    return bool(_DENSE.match(char))
+    return char >= FIRST and bool(_DENSE.match(char))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.search.deeds import done, wanted
 from mcp_studio.search.document import Document
+from mcp_studio.search.fields import LONGEST_NAME
 from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import order
 from mcp_studio.search.semantic import FOREIGN, Near, Semantic
@@ -89,7 +90,7 @@ def mix(words: Sequence[Scored], near: Near, asked: str = "") -> list[Scored]:
         meant = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
         lead = 1 / (1 + bisect_left(places, -word)) if word else 0.0
         score = (1 - MEANING - LEAD) * word + LEAD * lead + MEANING * meant
-        if deeds and ref.kind == "tool" and (does := done(ref.name)) and not does & deeds:
+        if deeds and ref.kind == "tool" and (does := done(ref.name[:LONGEST_NAME])) and not does & deeds:
             score *= 1 - OTHERWISE
         found.append(Scored(ref, score, reasons.get(ref, BY_MEANING)))
     return sorted(found, key=order)

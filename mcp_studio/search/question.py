@@ -136,7 +136,7 @@ def _terms(text: str, segment: cjk.Segment | None) -> Iterator[_Term]:
         if here != part:
             part, told, weight = here, False, 1.0
         inside = beside(match.start())
-        if chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0]):
+        if cjk.is_dense(chunk[0]):
             yield from _dense(chunk, part, inside, segment)
             continue
         ending = inside and text[match.start() - 1 : match.start()] == "." and chunk in SAME

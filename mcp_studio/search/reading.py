@@ -5,10 +5,11 @@ Somebody who types meets the same documents with each letter; those of the last 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+import threading
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.search import cjk
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import LONGEST_TEXT, Fields, fields
@@ -20,7 +21,8 @@ LOOKED_AT = 1_500
 KEPT = 256
 """Documents that are kept as they were read: what is on the screen, and what was before it."""
 _MOST_PARAMETERS = 25
-_BEGINNING = 400
+BEGINNING = 400
+"""Characters of what a document, and a question, begins with that count by themselves."""
 
 
 Place = tuple[int, int]
@@ -52,50 +54,45 @@ class Reading(NamedTuple):
         return frozenset(words(self.beginning))
 
 
-class _Same:
-    """A document that is equal to itself as long as nothing of it was listed anew."""
+class Readings:
+    """Documents as they were read, those that were asked for last. Any thread may use it."""
 
-    __slots__ = ("document",)
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._kept: dict[Ref, tuple[Document, Reading]] = {}
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
+    def of(self, document: Document) -> Reading:
+        """A document as it was read before, or is read now."""
+        with self._turn:
+            known = self._kept.pop(document.ref, None)
+        if known is None or known[0].raw is not document.raw or known[0].tags != document.tags:
+            known = document, read(document)
+        with self._turn:
+            self._kept[document.ref] = known
+            if len(self._kept) > KEPT:
+                del self._kept[next(iter(self._kept))]
+        return known[1]
 
-    def __hash__(self) -> int:
-        return hash(self.document.ref)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Same):
-            return NotImplemented
-        one, two = self.document, other.document
-        return one.raw is two.raw and one.ref == two.ref and one.tags == two.tags
-
-
-def reading(document: Document, *, whole: bool = False) -> Reading:
-    """A document as it was read, or is read now.
-
-    Args:
-        whole: everything that is searched, to the last value of a parameter; slow where there is much, and not kept.
-    """
-    return _read(document, True) if whole else _kept(_Same(document))
+    def forget(self, refs: Iterable[Ref]) -> None:
+        """Let go of what is there no more."""
+        with self._turn:
+            for ref in refs:
+                self._kept.pop(ref, None)
 
 
 def own_words(chunk: str) -> tuple[str, ...]:
     """The words of a chunk, whatever script it is in."""
-    return tuple(cjk.grams(chunk)) if _is_dense(chunk) else chunk_words(chunk)
+    return tuple(cjk.grams(chunk)) if cjk.is_dense(chunk[0]) else chunk_words(chunk)
 
 
-def _is_dense(chunk: str) -> bool:
-    return chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0])
+def read(document: Document, whole: bool = False) -> Reading:
+    """Read a document.
 
-
-@lru_cache(maxsize=KEPT)
-def _kept(same: _Same) -> Reading:
-    return _read(same.document, False)
-
-
-def _read(document: Document, whole: bool) -> Reading:
-    read = fields(document)
-    texts = tuple((field, text) for field, text in _texts(read, whole) if text)
+    Args:
+        whole: everything that is searched, to the last value of a parameter; slow where there is much.
+    """
+    given = fields(document)
+    texts = tuple((field, text) for field, text in _texts(given, whole) if text)
     end = LONGEST_TEXT if whole else LOOKED_AT
     chunks: dict[str, list[Place]] = {}
     for number, (_, text) in enumerate(texts):
@@ -107,18 +104,18 @@ def _read(document: Document, whole: bool) -> Reading:
             if word not in known:
                 known[word] = Word(stem(word) if len(word) > 1 else "", [])
             known[word].chunks.append(chunk)
-    return Reading(texts, chunks, known, f"{read.name} {read.title} {read.server} {read.head}"[:_BEGINNING])
+    return Reading(texts, chunks, known, f"{given.name} {given.title} {given.server} {given.head}"[:BEGINNING])
 
 
-def _texts(read: Fields, whole: bool) -> Iterator[tuple[str, str]]:
-    yield "name", read.name
-    yield "title", read.title
-    yield "server", read.server
-    yield "uri", read.uri
-    for tag in read.tags:
+def _texts(given: Fields, whole: bool) -> Iterator[tuple[str, str]]:
+    yield "name", given.name
+    yield "title", given.title
+    yield "server", given.server
+    yield "uri", given.uri
+    for tag in given.tags:
         yield "tag", tag
-    yield "description", read.description
-    parameters = read.parameters if whole else read.parameters[:_MOST_PARAMETERS]
+    yield "description", given.description
+    parameters = given.parameters if whole else given.parameters[:_MOST_PARAMETERS]
     for parameter in parameters:
         yield "parameter", parameter.name
     for parameter in parameters:

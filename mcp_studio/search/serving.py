@@ -13,7 +13,7 @@ from mcp_studio.search import auto
 from mcp_studio.search.answering import Answering
 from mcp_studio.search.found import Found
 from mcp_studio.search.intake import CLOSED, Intake
-from mcp_studio.search.known import Group, Known, Listed, Things
+from mcp_studio.search.known import Difference, Group, Known, Listed, Things
 from mcp_studio.search.meaning import MEANT, Meaning
 from mcp_studio.search.method import LONGEST, Query, SearchProblem
 from mcp_studio.search.methods import OWN as OWN
@@ -117,8 +117,12 @@ class Serving:
         return True
 
     def _compare(self, group: Group, listed: Things, tags: tuple[str, ...]) -> None:
-        if self._known.put(group, Listed(listed, tags), self.methods.tell):
+        if self._known.put(group, Listed(listed, tags), self._changed):
             self._told()
+
+    def _changed(self, difference: Difference) -> None:
+        self.methods.tell(difference)
+        self._answering.forget(difference)
 
     def _let_go_first(self) -> None:
         if self._asked and self._let != self._number:

@@ -101,16 +101,22 @@ _ENDINGS = (
 _RUSSIAN = re.compile(
     "(?<=[а-я]{3})(?:ами|ями|ого|его|ому|ему|ыми|ими|ах|ях|ых|их|ов|ев|ей|ой|ый|ий|ая|яя|ое|ее|ые|ие|ам|ям|ом|ем|ую|юю|ть|[аяыиуюеоьй])$"
 )
+_LONGEST = 30
+"""Letters of a word that has a stem; none is kept that is longer."""
 _SHORTEST = 3
 """Letters that have to remain."""
 
 
-@lru_cache(maxsize=2_000)
 def stem(word: str) -> str:
     """The part of a lower-case word that its forms share; the word itself where there is nothing to take away."""
+    return _stem(word) if len(word) <= _LONGEST else word
+
+
+@lru_cache(maxsize=2_000)
+def _stem(word: str) -> str:
     if word in _ODD:
         return _ODD[word]
-    if len(word) <= _SHORTEST or len(word) > 30 or not word.isalpha():
+    if len(word) <= _SHORTEST or not word.isalpha():
         return word
     if not word.isascii():
         return _RUSSIAN.sub("", word)

@@ -77,9 +77,13 @@ def words(text: str, segment: cjk.Segment | None = None) -> list[str]:
     return found
 
 
-@lru_cache(maxsize=4_000)
 def chunk_words(chunk: str) -> tuple[str, ...]:
     """The words of one chunk with spaces round it."""
+    return _chunk_words(chunk[:LONGEST_CHUNK])  # no more of it is kept: some are as long as a text
+
+
+@lru_cache(maxsize=4_000)
+def _chunk_words(chunk: str) -> tuple[str, ...]:
     return tuple(part.word for part in parts(chunk))
 
 
@@ -116,8 +120,7 @@ def matching(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for match in CHUNK.finditer(text, 0, LONGEST_MATCHED):
         start = match.start()
-        dense = match[0][0] >= cjk.FIRST and cjk.is_dense(match[0][0])
-        for part in _pairs(match[0]) if dense else parts(match[0]):
+        for part in _pairs(match[0]) if cjk.is_dense(match[0][0]) else parts(match[0]):
             if part.word in wanted:
                 found.append((start + part.start, start + part.end))
     return _merged(found)

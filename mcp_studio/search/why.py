@@ -6,7 +6,7 @@ was looked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from mcp_studio.search import cjk, glossary
 from mcp_studio.search.document import Document
 from mcp_studio.search.method import LONGEST, Query, Reason
 from mcp_studio.search.question import LONGEST_SPLIT, Asked, analyse
-from mcp_studio.search.reading import Reading, own_words, reading
+from mcp_studio.search.reading import BEGINNING, Reading, own_words, read
 from mcp_studio.search.stems import stem
 from mcp_studio.search.stretch import LONGEST as LONGEST_STRETCH
 from mcp_studio.search.stretch import stretch
@@ -25,7 +25,6 @@ MOST = 3
 """Fields that are named."""
 MOST_PIECES = 8
 """Pieces of one field."""
-_BEGINNING = 400
 _WEIGHTS = {"name": 4.0, "title": 3.0, "description": 1.0, "uri": 0.95, "server": 0.95, "tag": 0.95, "parameter": 0.9}
 _SHORTEST_BEGINNING = 2
 
@@ -152,23 +151,29 @@ class Looked:
         return found
 
 
-def reasons(document: Document, query: Query, otherwise: tuple[Reason, ...] = ()) -> tuple[Reason, ...]:
+def reasons(
+    document: Document,
+    query: Query,
+    otherwise: tuple[Reason, ...] = (),
+    reading: Callable[[Document], Reading] = read,
+) -> tuple[Reason, ...]:
     """Where a document has what a question looks for, the most telling fields first.
 
     Args:
         document: what was found.
         query: what was asked.
         otherwise: what it is where no word did it.
+        reading: gives a document as it was read.
     """
-    text, read = query.text[:LONGEST], reading(document)
-    found = _found(read, _looked(text, query.typing))
+    text, known = query.text[:LONGEST], reading(document)
+    found = _found(known, _looked(text, query.typing))
     if not found:  # then by words that only make sense with those of the document: `onedrive` for `one`, `drive`
-        found = _found(read, Looked(text[:_BEGINNING], query.typing, read.vocabulary))
+        found = _found(known, Looked(text[:BEGINNING], query.typing, known.vocabulary))
     if not found and not query.typing:  # what begins so is found too where there is no such word
-        found = _found(read, _looked(text, True))
+        found = _found(known, _looked(text, True))
     if not found and not otherwise:  # then what says little did it, or what stands far behind
         loose = _looked(text, True, True)
-        found = _found(read, loose) or _found(reading(document, whole=True), loose)
+        found = _found(known, loose) or _found(read(document, whole=True), loose)
     return found or otherwise
 
 

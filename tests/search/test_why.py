@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import pytest
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.jsontext import Json
+from mcp_studio.search import reading
 from mcp_studio.search.document import Document
 from mcp_studio.search.method import Query, Reason
 from mcp_studio.search.why import MOST, reasons
+from tests.search.index_kit import Make
 
 SCHEMA: dict[str, Json] = {"properties": {"filePath": {"type": "string", "description": "Where on disk it lies."}}}
 ROUND: dict[str, Json] = {"properties": {"shape": {"enum": ["square", "round"]}}}
@@ -112,3 +115,30 @@ def test_a_hit_costs_little_whatever_its_size() -> None:
     for _ in range(20):
         reasons(found, Query("needle word"))
     assert time.process_time() - began < 0.2
+
+
+def test_what_was_read_is_kept_as_long_as_it_is_there(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    count: Counter[str] = Counter()
+
+    def counted(document: Document, whole: bool = False) -> reading.Reading:
+        count[document.ref.server] += 1
+        return read(document, whole)
+
+    read = reading.read
+    monkeypatch.setattr(reading, "read", counted)
+    index, listed = indexes(), [document("read", "Reads a file.", server=server) for server in "ab"]
+
+    def words(text: str) -> list[tuple[str, ...]]:
+        return [hit.reasons[1].words for hit in index.ask_now(text, method="bm25").hits]
+
+    for one in listed:
+        index.put(one.ref.server, "tool", [one])
+    for _ in range(2):
+        assert words("read file") == [("Reads", "file"), ("Reads", "file")]
+    assert count == {"a": 1, "b": 1}
+    index.forget("a")
+    assert words("read file") == [("Reads", "file")]
+    index.put("a", "tool", listed[:1])
+    index.put("b", "tool", [document("read", "Reads a page.", server="b")])
+    assert words("read page file") == [("Reads", "page"), ("Reads", "file")]
+    assert count == {"a": 2, "b": 2}
