@@ -113,3 +113,17 @@ def test_parts_of_an_exchange_that_follow_each_other_at_once_leave_the_keys_with
             await stage.until(lambda: seen(stage), "the request")
 
     run(main())
+
+
+def test_a_result_has_the_keys_where_its_place_had_them_before_it_came() -> None:
+    async def main() -> None:
+        async with on_stage(raw(), size=(120, 40)) as stage:
+            await stage.open("echo")
+            await stage.press("h", "i", "f5")
+            before = stage.app.focused
+            assert stage.main.focused_pane is stage.main.result
+            await stage.ran()
+            await stage.until(lambda: seen(stage) and stage.app.focused is not before, "the result")
+            assert stage.main.focused_pane is stage.main.result
+
+    run(main())
