@@ -9,8 +9,12 @@ from typing import Any
 from mcp_studio.call.outcome import CallOutcome, Succeeded
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Config, ServerConfig, Settings
+from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
+
+PATIENT = Settings(limits=Limits(connect=60.0))
+"""On a busy machine a server may take its time to start."""
 
 
 def stdio(argv: list[str], name: str = "s", **more: Any) -> ServerConfig:
@@ -28,7 +32,7 @@ async def opened(
     *servers: ServerConfig, settings: Settings | None = None, can_ask: bool = True
 ) -> AsyncGenerator[Studio]:
     """A studio with these servers, all settled and listed."""
-    config = Config(settings or Settings(), {server.name: server for server in servers})
+    config = Config(settings or PATIENT, {server.name: server for server in servers})
     async with Studio.open(config, Paths.default(), can_ask=can_ask) as studio:
         for server in servers:
             await studio.manager.settle(server.name)

@@ -1,9 +1,9 @@
 """A server whose tools become tasks, of both kinds, well-behaved and hostile; standard library only.
 
-    raw_tasks.py [--modern] [--state FILE] [--poll MS]
+    raw_tasks.py [--modern] [--state FILE] [--poll MS] [--steps N]
 
-Tasks move on with every `tasks/get`, so that nothing depends on time. With `--state` they outlive the process, and the
-tool `die` ends it.
+Tasks move on with every `tasks/get`, so that nothing depends on time; their first state lasts `--steps` of them. With
+`--state` they outlive the process, and the tool `die` ends it.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class TaskServer(RawServer):
         super().__init__(modern)
         self.state = option("--state")
         self.poll = int(option("--poll", "250"))
+        self.steps = int(option("--steps", "1"))
         self.tasks = json.load(open(self.state)) if self.state and os.path.exists(self.state) else {}
         self.results = {}
         self.tools = [
@@ -101,7 +102,7 @@ class TaskServer(RawServer):
             raise Refusal(-32601, "This tool must be called as a task")
         task = {
             "id": "same" if name == "reuse" else f"task-{len(self.tasks) + 1}-{os.getpid()}",
-            "plan": list(PLANS[name]),
+            "plan": PLANS[name][:1] * self.steps + PLANS[name][1:],
             "name": name,
             "asked": 0,
             "text": params.get("arguments", {}).get("text", ""),

@@ -233,14 +233,21 @@ def test_a_flood_leaves_the_loop_to_others() -> None:
     async def go() -> None:
         async with opened(python(code)) as (_, flood), opened(ECHO) as (quiet, ear):
             await flood.frames_are(100_000)
-            worst = 0.0
+            turns: list[float] = []
+
+            async def turn() -> None:
+                while True:
+                    began = time.thread_time()  # what holds up the loop is work of its thread
+                    await asyncio.sleep(0)
+                    turns.append(time.thread_time() - began)
+
+            turning = asyncio.create_task(turn())
             for count in range(1, 51):
-                began = time.thread_time()  # what holds up the loop is work of its thread
                 await quiet.send(Outgoing(FRAME, "notification"))
                 await ear.frames_are(count)
-                worst = max(worst, time.thread_time() - began)
+            turning.cancel()
             assert flood.ends == []
-            assert worst < 0.5
+            assert max(turns) < 0.2
 
     run(go())
 

@@ -15,7 +15,7 @@ from mcp_studio.config.model import Config, ServerConfig, Settings
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 from mcp_studio.tui.app import StudioApp
-from tests.studio_support import stdio
+from tests.studio_support import PATIENT, stdio
 from tests.support import python_server, wait_until
 from tests.support import run as bounded
 
@@ -111,7 +111,7 @@ async def on_stage(
 
     With `origin` its session is recorded.
     """
-    whole = config or Config(settings or Settings(), {server.name: server for server in servers})
+    whole = config or Config(settings or PATIENT, {server.name: server for server in servers})
     seen: list[Message] = []
     async with Studio.open(whole, Paths.default(), can_ask=True, origin=origin) as studio:
         app = StudioApp(studio)

@@ -91,7 +91,7 @@ def test_the_switch_decides_whether_an_optional_tool_becomes_a_task() -> None:
 @pytest.mark.parametrize("era", [(), ("--modern",)], ids=["core", "extension"])
 def test_a_task_goes_on_in_the_background_and_its_result_is_shown_later(era: tuple[str, ...]) -> None:
     async def main() -> None:
-        async with on_stage(tasks(*era, "--poll", "1900")) as stage:
+        async with on_stage(tasks(*era, "--poll", "1900", "--steps", "8")) as stage:
             identity = await begun(stage, "progress")
             await stage.press("alt+g")
             await stage.until(lambda: stage.main.calling.call.outcome, "let go")
