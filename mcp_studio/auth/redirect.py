@@ -153,7 +153,7 @@ def query_of(text: str, redirect_uri: str) -> str:
     Raises:
         UsageError: it is neither, in words.
     """
-    text = "".join(text.split())
+    text = "".join(text.split()).strip("\"'<>")  # as mails and shells put around addresses
     if not text:
         raise UsageError("Nothing was pasted.", hint="Paste the address that the browser shows at the end.")
     if len(text) > LONGEST:

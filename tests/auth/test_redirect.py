@@ -188,6 +188,8 @@ def test_any_text_is_judged(text: str) -> None:
         "127.0.0.1:7338/callback?code=a&state=b",
         f"{REDIRECT}?code=a&state=b#",
         f"{REDIRECT}#code=a&state=b",
+        f'"{REDIRECT}?code=a&state=b"',
+        f"<{REDIRECT}?code=a&state=b>",
     ],
 )
 def test_a_pasted_address_is_understood(text: str) -> None:
