@@ -163,8 +163,10 @@ def compiled(text: str) -> Regex:
         SearchProblem: it is none, or too long; with the place.
     """
     if len(text) > LONGEST:
-        many = f"{len(text):,}" if len(text) < LONGEST_QUESTION else f"{len(text):,} or more"
-        raise SearchProblem(f"A pattern has at most {LONGEST} characters; this one has {many}.", at=LONGEST)
+        more = " or more" if len(text) == LONGEST_QUESTION else ""  # the rest of it was cut off
+        raise SearchProblem(
+            f"A pattern has at most {LONGEST} characters; this one has {len(text):,}{more}.", at=LONGEST
+        )
     cased = any(char.isupper() for char in _SIGNS.sub("", text))
     try:
         return Regex(text, "m" if cased else "im")
