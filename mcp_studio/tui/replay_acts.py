@@ -89,7 +89,7 @@ async def _edit(app: StudioApp, recording: Recording, step: Step) -> None:
     if body is not None and isinstance(value, dict) and step.method != "resources/read":
         body.fill(cast("Json", value))
     while app.screen is not app.main and len(app.screen_stack) > 1:
-        await app.pop_screen()
+        await app.screen.dismiss(None)  # whoever waits for its answer hears that there is none
     app.main.go_to(app.main.call)
     app.say(_told(entry, hidden))
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.tui.replay_acts import edit
+from mcp_studio.tui.replaying import Shown
 from mcp_studio.tui.screens.approval import Approval
+from mcp_studio.tui.screens.confirm import Confirm
 from mcp_studio.tui.screens.replay import ReplayDialog
 from mcp_studio.tui.screens.replay_choice import ReplayChoice
 from mcp_studio.tui.screens.row_diff import RowDiff
@@ -106,5 +109,17 @@ def test_what_cannot_be_sent_again_is_said_in_words() -> None:
             await stage.shows("raw is not connected here")
             await stage.press("escape")
             await stage.until(lambda: stage.app.screen is stage.main)
+
+    run(main())
+
+
+def test_a_question_that_came_up_before_a_call_is_edited_is_put_off() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            entry, answers = stage.studio.trace.entry(await called(stage, "echo", text="hello")), list[bool | None]()
+            await stage.app.push_screen(Confirm("Really", "Really?"), answers.append)
+            edit(stage.app, Shown(stage.studio.trace, entry))
+            await stage.until(lambda: stage.app.screen is stage.main, "the form")
+            await stage.until(lambda: answers == [None], "no answer")
 
     run(main())
