@@ -75,8 +75,12 @@ def test_levels_words_and_servers_filter() -> None:
             await stage.until(lambda: rows(stage) == ["error of b"], "of b")
             await stage.press("m", "home", "enter", "slash", *"debug", "enter")
             await stage.until(lambda: rows(stage) == ["debug of b"], "words")
-            await stage.press("slash", "escape")
+            await stage.shows("/ Filter")
+            await stage.press("slash")
+            await stage.shows("enter To the list   esc End filter ─")
+            await stage.press("escape")
             await stage.until(lambda: len(rows(stage)) == 3, "all of b")
+            await stage.shows("/ Filter")
             await stage.press("escape")
             await stage.until(lambda: stage.app.screen is stage.main, "closed")
 

@@ -81,7 +81,7 @@ def test_a_long_server_gives_way_to_the_name() -> None:
 def test_long_names_are_told_apart_by_their_ends_and_stand_whole_below() -> None:
     name = "mcp-of-somebody_for-a-tracker_create_issue_"
     label, comment = (hit(entry(server="s", name=name + end)) for end in ("label", "comment"))
-    assert line(label, 80).split()[0].endswith("create_issue_label") and line(label, 80).startswith("s.mcp-of-")
+    assert line(label, 80).split()[0].endswith("_issue_label") and line(label, 80).startswith("s.mcp-of-")
     assert "…" in line(comment, 80) and line(comment, 80).split()[0].endswith("_comment")
     assert preview(comment, 32).plain.startswith(f"s.{name}comment\n")
     assert preview(comment, 80).plain == preview(hit(entry()), 32).plain == "any JSON"

@@ -103,7 +103,7 @@ def test_the_token_itself_is_shown_and_copied_only_after_asking(monkeypatch: pyt
             await stage.until(lambda: isinstance(stage.app.screen, TokenView), "back")
             await stage.until(lambda: "eyJ-the" not in stage.screen_text(), "hidden")
             copied: list[str] = []
-            monkeypatch.setattr("mcp_studio.tui.clipboard.copy", lambda text, _: copied.append(text) or "Copied it.")
+            monkeypatch.setattr("mcp_studio.tui.clipboard.copy", lambda text, *_: copied.append(text) or "Copied it.")
             stage.app.copy("before")
             await stage.press("y")
             await stage.shows("Copy the access token")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
 from textual.content import Content
 from textual.events import Click, Key
 from textual.geometry import Size
@@ -9,6 +12,16 @@ from textual.message import Message
 from textual.reactive import Reactive
 from textual.widget import Widget
 from textual.widgets import Input
+
+
+def typing_keys(focused: Widget | None) -> Sequence[tuple[str, str]]:
+    """Keys of the line around the input that has the focus; none where nothing is sought or filtered."""
+    node = focused
+    while isinstance(focused, Input) and node is not None:
+        if keys := cast("Sequence[tuple[str, str]]", getattr(node, "typing_keys", ())):
+            return keys
+        node = node.parent if isinstance(node.parent, Widget) else None
+    return ()
 
 
 class _Typed(Input):

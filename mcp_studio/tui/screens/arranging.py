@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from textual.containers import Container
 from textual.widget import Widget
-from textual.widgets import Input
 
 from mcp_studio.tui import late
 from mcp_studio.tui.actions import BY_ID, PANES, Action, scoped, spell
 from mcp_studio.tui.form_keys import SHORT
-from mcp_studio.tui.panels.filter_line import FilterLine
+from mcp_studio.tui.panels.filter_line import FilterLine, typing_keys
 from mcp_studio.tui.panels.pane import Pane, first_focusable
 
 if TYPE_CHECKING:
@@ -127,26 +125,17 @@ class Arranging:
             (a for a in scoped("main", "app") if a.show and a.id not in useless), key=lambda a: _ORDER.get(a.id, 7)
         )
         rest = [self._named(action) for action in general]
-        own = [*self._typing()]
+        own = [*typing_keys(self._screen.focused)]
         if not own:
             first = 1 if "call" not in useless else 0
             own = [*rest[:first], *[self._named(action) for action in self._own(pane)[:_OWN]]]
             rest = rest[first:]
             if isinstance(line := getattr(pane, "filter", None), FilterLine) and line.text:
-                own.insert(_OWN - 1, _END)
+                own.insert(first + _OWN - 1, _END)
         self._screen.keys.show([(key, spell(key), title) for key, title in (*own, *rest)])
 
     def _named(self, action: Action) -> tuple[str, str]:
         return self._screen.studio_app.key_of(action.id), action.short
-
-    def _typing(self) -> Sequence[tuple[str, str]]:
-        """Keys of the line around the input that has the focus; none where nothing is sought or filtered."""
-        node: Widget | None = self._screen.focused
-        while isinstance(self._screen.focused, Input) and node is not None and not isinstance(node, Pane):
-            if keys := cast("Sequence[tuple[str, str]]", getattr(node, "typing_keys", ())):
-                return keys
-            node = node.parent if isinstance(node.parent, Widget) else None
-        return ()
 
     def _own(self, pane: Pane | None) -> tuple[Action, ...]:
         """The actions of a pane."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
@@ -22,6 +22,7 @@ from mcp_studio.tui.actions import Scope, scoped, spell
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.form_keys import SHORT
 from mcp_studio.tui.painter import Painted
+from mcp_studio.tui.panels.filter_line import typing_keys
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
@@ -66,6 +67,8 @@ class Dialog(Painted[T], ModalScreen[T]):
     answers: ClassVar[frozenset[str]] = frozenset()
     """Actions on bare letters, in a dialog that may open by itself."""
     _deaf_until = 0.0
+    _typed: Sequence[tuple[str, str]] = ()
+    """Keys of the line in it that is typed into, which stand in the border then."""
 
     def __init_subclass__(cls, scope: Scope | None = None, **kwargs: bool) -> None:
         if scope:
@@ -105,6 +108,16 @@ class Dialog(Painted[T], ModalScreen[T]):
                 parts += [GAP if parts else "", (spell(key), "b $primary"), f" {action.short}"]
         return Content.assemble(*parts)
 
+    def on_descendant_focus(self) -> None:
+        """While a line that seeks or filters is typed into, its keys act and no others."""
+        typed = typing_keys(self.focused)
+        if typed != self._typed:
+            self._typed = typed
+            parts: list[str | tuple[str, str]] = []
+            for key, title in typed:
+                parts += [GAP if parts else "", (spell(key), "b $primary"), f" {title}"]
+            self.query_one("#box", Box).border_subtitle = Content.assemble(*parts) if typed else self.keys_line()
+
     def on_form_view_row_changed(self) -> None:
         """The form in it has another row with the cursor, on which other keys act."""
         self.query_one("#box", Box).border_subtitle = Content.assemble(self.keys_line(), *self._acts_line())
@@ -124,7 +137,7 @@ class Dialog(Painted[T], ModalScreen[T]):
         """A click on a key in the border does what the key does."""
         box = self.query_one("#box", Box)
         x = event.screen_x - box.region.x - _INDENT
-        if event.screen_y != box.region.bottom - 1 or x < 0:
+        if event.screen_y != box.region.bottom - 1 or x < 0 or self._typed:
             return
         app = cast("StudioApp", self.app)
         known = {app.spell(action.id): action for action in (*scoped("app"), *scoped(self.scope))}

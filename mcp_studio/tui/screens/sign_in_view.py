@@ -243,6 +243,7 @@ class SignInView(Dialog[Answer]):
 
     def on_descendant_focus(self) -> None:
         """Letters are typed into a field, and act elsewhere."""
+        super().on_descendant_focus()
         self.query_one("#box").border_subtitle = self.keys_line()
 
     def _draw(self, row: Row, width: int, selected: bool) -> Line:

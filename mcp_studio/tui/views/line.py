@@ -44,7 +44,7 @@ def cut_inside(text: str, width: int, *, more: str = "…") -> str:
     """Text on at most `width` cells, cut with `more` in its middle: names that begin alike differ at their ends."""
     if width < _SHORT or len(text) * 2 <= width or cell_len(text) <= width:
         return cut(text, width, more=more)
-    end, room = len(text), width * 3 // 5
+    end, room = len(text), width // 2
     while (room := room - cell_len(text[end - 1])) >= 0:
         end -= 1
     return set_cell_size(text, width - 1 - cell_len(text[end:])) + more + text[end:]
