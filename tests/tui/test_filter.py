@@ -178,6 +178,10 @@ def test_the_footer_has_the_keys_of_the_line_that_is_typed_in() -> None:
             await stage.until(lambda: "enter To the list   esc End filter" in footer(), "the keys of this filter")
             assert len(stage.main.servers.list.rows) == 1
             assert stage.main.servers.outer_size.height == high + 1, "what is typed moves nothing"
+            await stage.press("f10")
+            await stage.until(lambda: stage.main.servers.outer_size.height == 22, "the whole screen")
+            await stage.press("f10")
+            await stage.until(lambda: stage.main.servers.outer_size.height == high + 1, "as high as it was")
             await stage.press("escape")
             await stage.until(lambda: stage.main.servers.outer_size.height == high, "as high as before")
             await stage.press("ctrl+f")

@@ -27,6 +27,7 @@ class FilteredPane(Pane):
         self.words: tuple[str, ...] = ()
         """What each row that is shown has; empty where there is no filter."""
         self._home: Hashable = None
+        self._high: int | None = None
 
     def fill(self, *, keep: bool) -> None:
         """Fill the list; the cursor stays on its row, or goes to the first."""
@@ -52,10 +53,14 @@ class FilteredPane(Pane):
         await self.filter.clear()
         self._show_line(False)
 
+    def keep_height(self) -> None:
+        """Stay as high as with everything in it: what is typed does not move what is below. Zoomed it has its own."""
+        self.styles.height = None if self.has_class("-zoomed") else self._high
+
     def _show_line(self, shown: bool) -> None:
         if shown != self.filter.display:
-            # What is typed does not move what is below: the pane stays as high as it was with everything in it.
-            self.styles.height = self.outer_size.height + 1 if shown else None
+            self._high = self.outer_size.height + 1 if shown and not self.has_class("-zoomed") else None
+            self.keep_height()
         self.filter.display = shown
         self.set_class(shown, "-filtered")
 

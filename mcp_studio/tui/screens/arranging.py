@@ -160,6 +160,7 @@ class Arranging:
         screen.set_class(pane is not None, "-zoom")
         for each in screen.query(Pane):
             each.set_class(each is pane, "-zoomed")
+        screen.servers.keep_height()
         for box in screen.query(Container):
             box.set_class(pane is not None and pane in box.query(Pane), "-holds")
 
