@@ -14,6 +14,7 @@ from textual._compositor import ChopsUpdate, Compositor
 from textual.await_complete import AwaitComplete
 from textual.events import Resize, ScreenResume
 from textual.geometry import Region
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -73,6 +74,9 @@ class Painter(Compositor):
 
 class Once(Screen[T]):
     """A screen that is drawn once as it opens: Textual draws it empty, with its widgets, and then as a whole."""
+
+    # Textual draws the whole screen anew for every change of this, though widgets see to their own looks.
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
     def _on_screen_resume(self, event: ScreenResume) -> None:
         self.refresh()

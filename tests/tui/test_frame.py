@@ -11,6 +11,7 @@ from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.widget import Widget
 
+from mcp_studio.tui.painter import Painted
 from mcp_studio.tui.screens.frame import Frame
 from tests.tui.stage import on_stage, run
 
@@ -20,7 +21,7 @@ class Spot(Widget, can_focus=True):
         return "spot"
 
 
-class Three(Frame):
+class Three(Painted[None]):
     CSS = """
     Container { height: 4; &:focus-within { border: solid red; } &:focus-within Spot { color: green; } }
     Spot { height: 1; &:focus { background: blue; } }
@@ -31,18 +32,27 @@ class Three(Frame):
         yield Container(Spot(id="c"))
 
 
+class Framed(Three, Frame):
+    """The same as a main screen."""
+
+
 class FrameApp(App[None]):
+    def __init__(self, screen: Three) -> None:
+        super().__init__()
+        self.first = screen
+
     def on_mount(self) -> None:
-        self.push_screen(Three())
+        self.push_screen(self.first)
 
 
 def rules(screen: Three) -> list[RulesMap]:
     return [dict(node.styles.base.get_rules()) for node in screen.walk_children()]  # type: ignore[misc]
 
 
-def test_looks_follow_the_focus_without_a_new_screen() -> None:
+@pytest.mark.parametrize("kind", [Three, Framed])
+def test_looks_follow_the_focus_without_a_new_screen(kind: type[Three]) -> None:
     async def main() -> None:
-        app = FrameApp()
+        app = FrameApp(kind())
         async with app.run_test(size=(40, 12)) as pilot:
             screen = app.screen
             assert isinstance(screen, Three)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from textual.reactive import Reactive
 from textual.widget import Widget
 
 from mcp_studio.tui.painter import Painted
@@ -15,9 +14,6 @@ class Frame(Painted[None]):
 
     regain: Callable[[], None] = staticmethod(lambda: None)
     """Gives the focus to something that is seen."""
-
-    # Textual draws the whole screen anew for every change of this, though widgets see to their own looks.
-    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
     def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
         # Around both the focus is within, as before; how they look themselves is seen to when they are told of it.
