@@ -66,3 +66,16 @@ def test_any_other_mistake_ends_the_studio() -> None:
                 await stage.until(lambda: stage.app.failure is not None, "the end")
 
     run(go())
+
+
+def test_a_mistake_of_the_app_itself_ends_the_studio() -> None:
+    async def go() -> None:
+        def fail() -> None:
+            raise LookupError("of its own")
+
+        with pytest.raises(LookupError, match="of its own"):
+            async with on_stage() as stage:
+                stage.app.call_later(fail)
+                await stage.until(lambda: stage.app.failure is not None, "the end", 10)
+
+    run(go())
