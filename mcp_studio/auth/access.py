@@ -158,7 +158,7 @@ class Access:
             return True
         wanted = scopes.parse(Challenge.find(header).scope)
         missing = scopes.missing(grant.scopes if grant else (), wanted)
-        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {scopes.text(missing or wanted)}"
+        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {scopes.brief(missing or wanted)}"
         if not wanted:
             return False
         if not missing:

@@ -236,9 +236,9 @@ def _scopes(answer: dict[str, Json], asked: tuple[str, ...], notes: dict[str, st
     # Some give the refresh token that it stands for, and do not count it among the scopes.
     given = (scope_words.OFFLINE,) if answer.get("refresh_token") else ()
     if less := scope_words.missing((*granted, *given), asked):
-        notes["scopes"] = f"Asked for and not granted: {scope_words.text(less)}."
+        notes["scopes"] = f"Asked for and not granted: {scope_words.brief(less)}."
     elif asked and (more := scope_words.missing(asked, granted)):
-        notes["scopes"] = f"Granted though nobody asked for it: {scope_words.text(more)}."
+        notes["scopes"] = f"Granted though nobody asked for it: {scope_words.brief(more)}."
     return granted
 
 

@@ -124,7 +124,7 @@ def about(got: Tokens, audience: str) -> str:
     """Tokens in a sentence, with what is odd about them; never themselves."""
     until = f"for {claims.span(got.expires_in)}" if got.expires_in else "whose lifetime the answer does not say"
     words = [f"A {got.token_type} token {until}, {'with' if got.refresh_token else 'without'} a refresh token."]
-    words += [f"Scopes: {scopes.text(got.scopes)}."] if got.scopes else []
+    words += [f"Scopes: {scopes.brief(got.scopes)}."] if got.scopes else []
     if other := meant_for(got.access_token, audience):
         words.append(f"It is meant for {other}, and {said(audience)} was asked for.")
     return " ".join((*words, *got.notes.values()))

@@ -96,7 +96,7 @@ def problem_with(client: Client, redirect_uri: str = "", asked: Sequence[str] = 
     if client.how == "registered" and (held := mapping(client.registration).get("scope")) and isinstance(held, str):
         # It may ask for these alone (RFC 7591 2). What was asked for then and left out would be left out again.
         if less := scope_words.missing((*scope_words.parse(held), *client.asked, scope_words.OFFLINE), asked):
-            return f"The client that was registered before may not ask for {scope_words.text(less)}."
+            return f"The client that was registered before may not ask for {scope_words.brief(less)}."
     return ""
 
 

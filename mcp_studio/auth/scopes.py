@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MOST = 200
 """Scopes that are asked for at once."""
@@ -11,6 +11,8 @@ LONGEST = 4_000
 """Characters of all of them."""
 OFFLINE = "offline_access"
 """What some authorization servers want to be asked for a refresh token (OpenID Connect Core 11)."""
+_TOLD = 300
+"""Characters of scopes in a sentence."""
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
 
 
@@ -67,3 +69,9 @@ def missing(granted: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
 def text(scopes: Iterable[str]) -> str:
     """As they are sent (RFC 6749 3.3)."""
     return " ".join(scopes)
+
+
+def brief(scopes: Sequence[str]) -> str:
+    """As they are told in a sentence: not for pages, however many there are."""
+    whole = text(scopes)
+    return whole if len(whole) <= _TOLD else f"{whole[:_TOLD]}… ({len(scopes):,} in all)"

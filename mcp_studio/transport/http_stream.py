@@ -43,7 +43,8 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
                 await _accept(wire, answer, established=established)
                 established = True
                 await wire.pump(answer, cursor, waiting)
-            problem: HttpFailure = HttpLost(f"{wire.edge.place} ended the stream.")
+            unanswered = " without answering the request" * (waiting is not None)
+            problem: HttpFailure = HttpLost(f"{wire.edge.place} ended the stream{unanswered}.")
         except HttpFailure as error:
             if not _passing(error):
                 raise
@@ -53,6 +54,7 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
         fresh = _progress(cursor, waiting) > seen or clock() - began > _STEADY
         tries = 0 if fresh else tries + 1
         if tries > wire.limits.reconnects:
+            problem.hint = problem.hint or f"It was opened {tries} times in a row, and nothing new came."
             raise problem
 
 

@@ -68,3 +68,9 @@ def test_there_is_an_end_to_scopes() -> None:
 def test_any_text_gives_scopes_that_can_be_sent(text: str, more: list[str]) -> None:
     found = scopes.union(scopes.parse(text), more)
     assert scopes.parse(scopes.text(found)) == found
+
+
+def test_scopes_without_end_do_not_fill_a_sentence() -> None:
+    assert scopes.brief(("a", "b")) == "a b"
+    told = scopes.brief([f"scope{number}" for number in range(200)])
+    assert len(told) < 350 and told.endswith("… (200 in all)")

@@ -135,6 +135,7 @@ def test_resuming_in_vain_ends_with_an_error(status: str) -> None:
             error = await line.ask(request(1, "tools/call"))
             assert isinstance(error, ConnectionLost) == status.startswith("200"), error
             assert ("taken up again" in error.message) == status.startswith("405")
+            assert ("without answering" in error.message and "in a row" in error.hint) == status.startswith("200")
             tries = 1 if status.startswith("405") else QUICK.reconnects + 1
             assert server.methods().count("GET") == tries
 
