@@ -34,6 +34,7 @@ FIRST = 1 << 20
 """Numbers of exchanges from here on are those of signing in; the HTTP edge counts from 1."""
 _numbers = itertools.count(FIRST)
 _REDIRECTS = 3
+_LONGER = "Try again later; [limits] sign_in_request is how many seconds are waited."
 
 Gate = Callable[[NextRequest], Awaitable[None]]
 """Awaited before each request, for as long as a person likes."""
@@ -211,7 +212,7 @@ class Fetcher:
                     came = f"began its answer, with status {response.status}, and did not end it"
                     return await self._read(response, url, purpose)
         except TimeoutError:
-            raise HttpUnreachable(f"{place} {came} within {seconds:g} seconds ({purpose}).") from None
+            raise HttpUnreachable(f"{place} {came} within {seconds:g} seconds ({purpose}).", hint=_LONGER) from None
         except (*problems, httpcore2.UnsupportedProtocol, OSError, UnicodeError) as problem:
             raise self._failure(problem, place, purpose, begun=came is not silent) from problem
 

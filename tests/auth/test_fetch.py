@@ -121,8 +121,11 @@ def test_a_slow_drip_ends_at_the_deadline() -> None:
                 await asyncio.sleep(0.02)
 
         async with Web(lambda _: b"", drip) as web:
-            with pytest.raises(HttpUnreachable, match=r"with status 200, and did not end it within 0\.8 seconds"):
+            with pytest.raises(
+                HttpUnreachable, match=r"with status 200, and did not end it within 0\.8 seconds"
+            ) as caught:
                 await get(web, limits=small(sign_in_request=0.8))
+            assert "sign_in_request" in caught.value.hint
 
     run(main())
 
