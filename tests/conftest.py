@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from mcp_studio.auth import callback
 from mcp_studio.vault import choose, keyring
+from tests.compiling import compile_share
 from tests.support import forking
 
 
@@ -76,10 +77,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where several processes share the work, programs that import much are started by forking.
+    """Where several processes share the work, they share compiling, and programs that import much are forked.
 
     Elsewhere than on Linux libraries of the system do not work in a process that was only forked.
     """
+    if worker := getattr(config, "workerinput", None):
+        compile_share(config, int(worker["workerid"].removeprefix("gw")), worker["workercount"])
     if config.getoption("numprocesses", None) and sys.platform == "linux":
         ended = ExitStack()
         ended.enter_context(forking())
