@@ -17,6 +17,7 @@ from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, excerpt
+from mcp_studio.transport.http_phases import Standing
 from mcp_studio.transport.http_status import refused, told
 from mcp_studio.transport.http_wire import Wire
 from mcp_studio.transport.lines import Line, Oversize
@@ -45,6 +46,7 @@ class WebSocketTransport:
         self._tasks = Tasks(self._unforeseen)
         self._open: asyncio.Future[Peer] | None = None
         self._peer: Peer | None = None
+        self._shaking = Standing()
         self._run: asyncio.Task[None] | None = None
         self._lost: StudioError | None = None
         self._strange = 0
@@ -92,8 +94,8 @@ class WebSocketTransport:
         """Nothing belongs to one request here."""
 
     def standing(self, request_id: RequestId | None) -> str:
-        """Nothing is known of one request here."""
-        return ""
+        """How far the handshake has got; nothing is known of one request here. See `Transport.standing`."""
+        return self._shaking.words if self._peer is None else ""
 
     async def close(self) -> None:
         """Take leave and end the connection within `limits.close`; any number of times."""
@@ -143,7 +145,9 @@ class WebSocketTransport:
         lines = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
         lines += [("Sec-WebSocket-Key", key), ("Sec-WebSocket-Protocol", "mcp")]
         try:
-            async with edge.exchange("GET", lines, head=edge.connect, patience=self._wire.patience) as answer:
+            async with edge.exchange(
+                "GET", lines, head=edge.connect, patience=self._wire.patience, standing=self._shaking
+            ) as answer:
                 await self._accept(answer, key)
                 peer = Peer(answer, edge.place, self._limits, self._take)
                 opened.set_result(peer)
