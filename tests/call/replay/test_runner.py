@@ -155,12 +155,14 @@ def test_leaving_a_replay_cancels_the_call_that_is_under_way() -> None:
 def test_a_server_that_ends_meanwhile_fails_what_was_under_way_and_what_comes_before_it_is_back() -> None:
     async def main() -> None:
         async with opened(LEGACY) as studio:
-            for seconds in (0.2, 0.1):
+            for seconds in (0.02, 0.01):
                 await studio.call_tool(Ref("tool", "old", "wait"), {"seconds": seconds}).wait()
             found = plan(studio.trace.columns, range(studio.trace.total - 3, studio.trace.total + 1))
+            pid = studio.manager.status("old").pid
+            os.kill(pid, signal.SIGSTOP)  # it answers nothing, however long it is until it ends
             task = asyncio.create_task(replayed(studio, found, APPROVED))
             await wait_until(lambda: any(call.sent for call in studio.calls))
-            os.kill(studio.manager.status("old").pid, signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
             lost, after = await task
             assert lost.verdict == "failed" and "SIGKILL" in lost.said
             assert after.verdict == "same"
