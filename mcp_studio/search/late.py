@@ -59,7 +59,7 @@ class Searches:
         typing: bool = False,
         once: bool = False,
     ) -> Found:
-        """Find tools, resources, templates and prompts of all servers, or of some; see `SearchIndex.ask`.
+        """Find tools, resources, templates and prompts of all servers, or of some; see `index.Asking`.
 
         Raises:
             SearchProblem: it cannot be asked in this way.

@@ -135,7 +135,7 @@ class Serving:
         """The way to an answer.
 
         Args:
-            once: see `SearchIndex.ask`.
+            once: see `index.Asking`.
 
         Raises:
             SearchProblem: it cannot be asked so, or the index was closed.

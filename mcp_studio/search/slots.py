@@ -49,6 +49,11 @@ class Slots:
         return len(self._dead)
 
     @property
+    def servers(self) -> Collection[str]:
+        """The servers of all documents, also of those that are gone."""
+        return self._codes.keys()
+
+    @property
     def alive(self) -> Flags:
         """For each number whether its document is there; not to be kept over a change."""
         return np.frombuffer(self._alive, np.bool_)

@@ -182,9 +182,9 @@ class Substring:
         """Which of the rows that are left have an address that begins with a word."""
         found = np.zeros(len(rows), np.bool_)
         for server, begins in addresses(word):
-            likely = left & np.isin(self._rows.heads_of(rows), heads.having(begins))
-            for at in np.flatnonzero(likely).tolist():
-                found[at] |= self._slots.ref(rows[at]).server.lower() == server
+            if named := frozenset(name for name in self._slots.servers if name.lower() == server):
+                likely = np.flatnonzero(left & self._slots.within(Scope(named))[rows])
+                found[likely] |= np.isin(self._rows.heads_of(rows[likely]), heads.having(begins))
         return found
 
     def _addressed(self, text: str, scope: Scope) -> list[int]:
