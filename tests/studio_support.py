@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import os
+import signal
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 from mcp_studio.call.outcome import CallOutcome, Succeeded
@@ -38,6 +40,19 @@ async def opened(
             await studio.manager.settle(server.name)
             await studio.manager.listed(server.name)
         yield studio
+
+
+@contextmanager
+def halted(studio: Studio, name: str = "s") -> Generator[int]:
+    """Meanwhile a server that is a child process does nothing, however long that takes; its process id."""
+    pid = studio.manager.status(name).pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield pid
+    finally:
+        with suppress(ProcessLookupError):  # it was killed meanwhile
+            os.kill(pid, signal.SIGCONT)
 
 
 async def call(studio: Studio, tool: str, /, **arguments: Any) -> CallOutcome:

@@ -12,7 +12,7 @@ from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.session.exchange import RawExchange
 from mcp_studio.studio import Studio
 from tests.servers.bridge import bridged
-from tests.studio_support import call, http, opened, stdio, text
+from tests.studio_support import call, halted, http, opened, stdio, text
 from tests.support import python_server, run, wait_until
 from tests.support_servers import http_server
 
@@ -70,9 +70,12 @@ def test_an_open_call_of_ours_is_not_disturbed_by_errors_without_an_id() -> None
 
     async def go() -> None:
         async with opened(stdio(python_server("raw_echoing"))) as studio:
-            running = asyncio.ensure_future(call(studio, "wait", seconds=0.5))
-            await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
-            exchange = await exchanged(studio, b'{"jsonrpc": "2.0", "id": ', wait=5)
+            with halted(studio):
+                running = asyncio.ensure_future(call(studio, "wait", seconds=0.5))
+                await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
+                exchange = studio.send_raw("s", b'{"jsonrpc": "2.0", "id": ', wait=60)
+                await wait_until(lambda: [e for e in studio.trace if e.direction == "out"][-1].method != "tools/call")
+            await exchange.wait()
             assert answers(exchange)[0]["error"]["code"] == -32700
             assert text(await running) == "done"
             assert not faults(studio)
@@ -83,11 +86,14 @@ def test_an_open_call_of_ours_is_not_disturbed_by_errors_without_an_id() -> None
 def test_the_id_of_an_open_request_may_be_used_and_the_first_answer_is_ours() -> None:
     async def go() -> None:
         async with opened(stdio(RAW)) as studio:
-            running = asyncio.ensure_future(call(studio, "wait", seconds=0.3))
-            await wait_until(lambda: studio.trace[len(studio.trace) - 1].method == "tools/call")
-            number = studio.trace[len(studio.trace) - 1].id
-            params = {"name": "wait", "arguments": {"seconds": 0.6}}
-            exchange = await exchanged(studio, frame(id=number, method="tools/call", params=params), wait=5)
+            with halted(studio):
+                running = asyncio.ensure_future(call(studio, "wait", seconds=0.3))
+                await wait_until(lambda: studio.trace[len(studio.trace) - 1].method == "tools/call")
+                number = studio.trace[len(studio.trace) - 1].id
+                params = {"name": "wait", "arguments": {"seconds": 0.6}}
+                exchange = studio.send_raw("s", frame(id=number, method="tools/call", params=params), wait=60)
+                await wait_until(lambda: len([e for e in studio.trace if e.method == "tools/call"]) == 2)
+            await exchange.wait()
             assert exchange.collides and len(exchange.answers) == 1
             assert [entry.kind for entry in exchange.came_back()] == ["result", "result"]
             assert text(await running) == "done" and not faults(studio)
@@ -138,9 +144,10 @@ def test_the_same_id_twice_gives_each_its_answer() -> None:
 def test_a_late_answer_is_still_not_the_servers_fault() -> None:
     async def go() -> None:
         async with opened(stdio(RAW)) as studio:
-            params = {"name": "wait", "arguments": {"seconds": 0.4}}
-            exchange = await exchanged(studio, frame(id="late", method="tools/call", params=params), wait=0.05)
-            assert not exchange.answers
+            params = {"name": "wait", "arguments": {"seconds": 0}}
+            with halted(studio):
+                exchange = await exchanged(studio, frame(id="late", method="tools/call", params=params), wait=0.05)
+                assert not exchange.answers
             await wait_until(lambda: studio.trace[len(studio.trace) - 1].kind == "result")
             assert text(await call(studio, "echo", text="on")) == "on" and not faults(studio)
 

@@ -16,7 +16,7 @@ from mcp_studio.catalog.ref import Ref
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff_text import path_text
-from tests.studio_support import opened, stdio
+from tests.studio_support import halted, opened, stdio
 from tests.support import python_server, run, wait_until
 
 LEGACY = stdio(python_server("raw_server"), "old")
@@ -138,12 +138,13 @@ def test_requests_that_no_rule_can_judge_are_sent_when_they_are_approved() -> No
 def test_leaving_a_replay_cancels_the_call_that_is_under_way() -> None:
     async def main() -> None:
         async with opened(LEGACY) as studio:
-            await studio.call_tool(Ref("tool", "old", "wait"), {"seconds": 0.3}).wait()
+            await studio.call_tool(Ref("tool", "old", "wait"), {"seconds": 0.01}).wait()
             found = plan(studio.trace.columns, [studio.trace.total])
-            task = asyncio.create_task(replayed(studio, found, APPROVED))
-            await wait_until(lambda: any(call.sent for call in studio.calls))
-            task.cancel()
-            await asyncio.wait((task,))
+            with halted(studio, "old"):
+                task = asyncio.create_task(replayed(studio, found, APPROVED))
+                await wait_until(lambda: any(call.sent for call in studio.calls))
+                task.cancel()
+                await asyncio.wait((task,))
             assert not studio.calls or all(call.outcome for call in studio.calls)
             last = [entry.method for entry in studio.trace][-1]
             assert last == "notifications/cancelled"
@@ -158,11 +159,10 @@ def test_a_server_that_ends_meanwhile_fails_what_was_under_way_and_what_comes_be
             for seconds in (0.02, 0.01):
                 await studio.call_tool(Ref("tool", "old", "wait"), {"seconds": seconds}).wait()
             found = plan(studio.trace.columns, range(studio.trace.total - 3, studio.trace.total + 1))
-            pid = studio.manager.status("old").pid
-            os.kill(pid, signal.SIGSTOP)  # it answers nothing, however long it is until it ends
-            task = asyncio.create_task(replayed(studio, found, APPROVED))
-            await wait_until(lambda: any(call.sent for call in studio.calls))
-            os.kill(pid, signal.SIGKILL)
+            with halted(studio, "old") as pid:
+                task = asyncio.create_task(replayed(studio, found, APPROVED))
+                await wait_until(lambda: any(call.sent for call in studio.calls))
+                os.kill(pid, signal.SIGKILL)
             lost, after = await task
             assert lost.verdict == "failed" and "SIGKILL" in lost.said
             assert after.verdict == "same"
