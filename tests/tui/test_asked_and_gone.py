@@ -18,19 +18,20 @@ SERVER = "raw_poison_asks"
 
 
 @pytest.mark.parametrize("modern", [False, True], ids=["older era", "newer era"])
-@pytest.mark.parametrize("tool", ["forms", "visit", "sample"])
-def test_a_server_that_dies_takes_its_dialog_with_it(tool: str, modern: bool) -> None:
+def test_a_server_that_dies_takes_its_dialog_with_it(modern: bool) -> None:
     async def main() -> None:
-        hostile = stdio(python_server(SERVER, *(["--modern"] if modern else [])), "bank")
-        async with on_stage(hostile, raw("good"), size=(80, 24)) as stage:
-            call = stage.studio.call_tool(Ref("tool", "bank", tool), {}, approved=True)
-            await stage.until(lambda: stage.app.screen is not stage.main, "the dialog")
-            await stage.press("tab", "x", "y")
-            os.kill(stage.studio.manager.status("bank").pid, signal.SIGKILL)
-            await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
-            assert call.outcome and not stage.studio.inbox.pending
-            beside = stage.studio.call_tool(Ref("tool", "good", "echo"), {"text": "x"}, approved=True)
-            assert type(await beside.wait()).__name__ == "Succeeded"
+        tools = ("forms", "visit", "sample")
+        hostile = [stdio(python_server(SERVER, *(["--modern"] if modern else [])), tool) for tool in tools]
+        async with on_stage(*hostile, raw("good"), size=(80, 24)) as stage:
+            for tool in tools:
+                call = stage.studio.call_tool(Ref("tool", tool, tool), {}, approved=True)
+                await stage.until(lambda: stage.app.screen is not stage.main, "the dialog")
+                await stage.press("tab", "x", "y")
+                os.kill(stage.studio.manager.status(tool).pid, signal.SIGKILL)
+                await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+                assert call.outcome and not stage.studio.inbox.pending
+                beside = stage.studio.call_tool(Ref("tool", "good", "echo"), {"text": "x"}, approved=True)
+                assert type(await beside.wait()).__name__ == "Succeeded"
             began = time.monotonic()
         assert time.monotonic() - began < 15
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pyte
@@ -16,26 +15,30 @@ from mcp_studio.studio import Studio
 from mcp_studio.tui import skeleton
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.themes_file import palette
+from tests.support import run
 
 EVIL = "\x1b[31mred\x1b]0;title\x07\u202egnp.exe"
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60), (110, 35), (160, 44)])
 @pytest.mark.parametrize("count", [1, 4, 12])
-def test_the_panes_are_where_the_real_ones_will_be(size: tuple[int, int], count: int) -> None:
+def test_the_panes_are_where_the_real_ones_will_be(count: int) -> None:
     names = [f"server{number}" for number in range(count)]
+    known = [skeleton.Known(name, "stdio", False, Memory()) for name in names]
 
-    async def real() -> set[tuple[int, int, int, int]]:
+    async def main() -> None:
         servers = {name: ServerConfig(name, command="true", enabled=False) for name in names}
         async with Studio.open(Config(servers=servers), Paths.default(), can_ask=True) as studio:
             app = StudioApp(studio)
-            async with app.run_test(size=size) as pilot:
-                await pilot.pause()
+            async with app.run_test(size=(80, 24)) as pilot:
                 panes = [app.main.query_one(f"#{name}") for name in ("servers", "catalog", "call", "result", "trace")]
-                return {tuple(pane.region) for pane in panes if pane.region.height}
+                for size in ((80, 24), (120, 36), (200, 60), (110, 35), (160, 44)):
+                    await pilot.resize_terminal(*size)
+                    await pilot.pause()
+                    real = {tuple(pane.region) for pane in panes if pane.region.height}
+                    drawn = skeleton.boxes(*size, known)
+                    assert {(box.x, box.y, box.width, box.height) for box in drawn} == real, size
 
-    drawn = skeleton.boxes(*size, [skeleton.Known(name, "stdio", False, Memory()) for name in names])
-    assert {(box.x, box.y, box.width, box.height) for box in drawn} == asyncio.run(real())
+    run(main())
 
 
 def test_what_was_remembered_is_there_and_nothing_live_with_it() -> None:
