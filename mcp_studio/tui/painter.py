@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from textual._compositor import ChopsUpdate, Compositor
 from textual.await_complete import AwaitComplete
-from textual.events import Resize, ScreenResume
+from textual.events import Event, Resize, ScreenResume
 from textual.geometry import Region
 from textual.reactive import Reactive
 from textual.screen import Screen
@@ -102,6 +102,15 @@ class Painted(Telling, Once[T]):
             self.call_after_refresh(self._keep_focus)
         else:
             self._had_focus = focused
+
+    async def on_event(self, event: Event) -> None:
+        """A size that the terminal no longer has is passed over.
+
+        A screen that is laid out in another size tells itself so: two sizes on their way would follow each other for
+        good, and nothing would be drawn any more.
+        """
+        if not isinstance(event, Resize) or event.size == self.app.size:
+            await super().on_event(event)
 
     def on_resize(self, event: Resize) -> None:
         """What has the focus may lie outside of a smaller terminal, or have been given no place at all."""

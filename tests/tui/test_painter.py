@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from textual.app import App, ComposeResult
-from textual.events import MouseDown, MouseMove
-from textual.geometry import Region
+from textual.events import Callback, MouseDown, MouseMove, Resize
+from textual.geometry import Region, Size
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import TextArea
@@ -155,5 +156,27 @@ def test_a_screen_that_is_left_twice_takes_no_other_along() -> None:
             jump.dismiss(None)
             await pilot.pause()
             assert app.screen is page
+
+    run(go())
+
+
+def test_sizes_that_follow_each_other_quickly_come_to_rest_at_the_last_one() -> None:
+    async def go() -> None:
+        app, seen = Pages(), list[Message]()
+        async with app.run_test(size=(30, 6), message_hook=seen.append) as pilot:
+            await pilot.pause()
+            page = app.screen
+            first, last = Size(60, 20), Size(50, 12)
+            app._size = last
+            for size in (first, last):
+                page.post_message(Resize(size, size))
+                page.post_message(Callback(callback=lambda: None))  # or the later takes the place of the first
+            for _ in range(20):
+                await pilot.pause()
+            before = len(seen)
+            for _ in range(20):
+                await pilot.pause()
+            assert page.size == last
+            assert not [message for message in seen[before:] if isinstance(message, Resize)]
 
     run(go())
