@@ -82,7 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Elsewhere than on Linux libraries of the system do not work in a process that was only forked.
     """
     if worker := getattr(config, "workerinput", None):
-        compile_share(config, int(worker["workerid"].removeprefix("gw")), worker["workercount"])
+        compile_share(int(worker["workerid"].removeprefix("gw")), worker["workercount"])
     if config.getoption("numprocesses", None) and sys.platform == "linux":
         ended = ExitStack()
         ended.enter_context(forking())
