@@ -54,7 +54,7 @@ class StudioApp(SayingApp):
         super().__init__(driver_class=prompt_driver())
         # Which would read everything again for the few rules of the first dialog; what is the same is kept here.
         self.stylesheet.reparse = self.stylesheet.parse
-        self._key_order = KeyOrder(self, self._act_on)
+        self.key_order = KeyOrder(self, self._act_on)
         self.failure: Exception | None = None
         """The mistake of our own that ended the app."""
         self._letter_at = 0.0
@@ -112,7 +112,7 @@ class StudioApp(SayingApp):
     async def on_event(self, event: Event) -> None:
         """See every key, paste and click before anything acts on it, in their order."""
         if isinstance(event, InputEvent | Paste) and not event.is_forwarded:
-            await self._key_order.take(event)
+            await self.key_order.take(event)
         else:
             await super().on_event(event)
 
@@ -126,11 +126,11 @@ class StudioApp(SayingApp):
                 event.character = None
             self._letter_at = time.monotonic() if event.is_printable else 0.0
         # Where it goes: an action of its own may move the focus.
-        target = self._key_order.target(event)
+        target = self.key_order.target(event)
         try:
             await super().on_event(event)
         finally:
-            self._key_order.follow(target)
+            self.key_order.follow(target)
 
     @property
     def typing(self) -> bool:

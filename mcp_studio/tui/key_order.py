@@ -26,6 +26,8 @@ _PATIENCE = 25
 
 Where the whole program stands still, because a machine has much else to do, a tick is late and still is one.
 """
+_PASSES = 2
+"""Ways of the word of a key through all queues, before the next one acts."""
 
 
 def waits_for(event: Event) -> bool:
@@ -47,6 +49,8 @@ class KeyOrder:
         self._held: deque[Event] = deque()
         self._busy = False
         self._number = 0
+        self._left = self._passes = 0
+        self._target: Widget | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     async def take(self, event: Event) -> None:
@@ -70,27 +74,36 @@ class KeyOrder:
         about it has been heard, and a screen that was opened by it is there.
         """
         self._number += 1
-        self._tick(self._number, _PATIENCE)
-        self._hop(self._number, list(_from(target)), target)
+        self._target = target
+        self._tick(self._number)
+        self._hop(self._number, list(_from(target)))
 
-    def _tick(self, number: int, left: int) -> None:
-        if number == self._number and left:
-            self._timer = asyncio.get_running_loop().call_later(_TICK, self._tick, number, left - 1)
+    def expect(self, seconds: float) -> None:
+        """Whoever acts on it may take so long, and tells others only then: what comes next waits for them, too."""
+        self._left = max(self._left, round(seconds / _TICK))
+        self._passes += 1
+
+    def _tick(self, number: int) -> None:
+        if number == self._number and self._left:
+            self._left -= 1
+            self._timer = asyncio.get_running_loop().call_later(_TICK, self._tick, number)
         elif number == self._number:
-            self._hop(number, [], None)
+            self._passes = 1
+            self._hop(number, [])
 
-    def _hop(self, number: int, above: list[Widget], again: Widget | None) -> None:
+    def _hop(self, number: int, above: list[Widget]) -> None:
         for place, widget in enumerate(above):
-            if widget.post_message(Callback(callback=_Step(self._hop, number, above[place + 1 :], again))):
+            if widget.post_message(Callback(callback=_Step(self._hop, number, above[place + 1 :]))):
                 return
-        self._app.post_message(Callback(callback=_Step(self._arrived, number, again)))
+        self._app.post_message(Callback(callback=_Step(self._arrived, number)))
 
-    async def _arrived(self, number: int, again: Widget | None) -> None:
+    async def _arrived(self, number: int) -> None:
         if number != self._number or not self._busy:
             return
-        if again is not None:
+        self._passes -= 1
+        if self._passes and self._target is not None:
             now = self._app.focused or self._app.screen
-            self._hop(number, list(dict.fromkeys((*_from(again), *_from(now)))), None)
+            self._hop(number, list(dict.fromkeys((*_from(self._target), *_from(now)))))
             return
         if self._timer is not None:
             self._timer.cancel()
@@ -100,7 +113,7 @@ class KeyOrder:
         self._busy = False
         while self._held and not self._busy:
             event = self._held.popleft()
-            self._busy = waits_for(event)
+            self._busy, self._left, self._passes = waits_for(event), _PATIENCE, _PASSES
             await self._act(event)
 
 

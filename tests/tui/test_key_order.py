@@ -180,7 +180,10 @@ def test_what_is_typed_after_the_tab_of_a_result_goes_to_its_viewer() -> None:
 
 
 class Slow(Widget, can_focus=True):
-    """Holds the whole program up at the key `s`, and itself for ever at `h`; tells its parent of each key."""
+    """Holds the whole program up at the key `s`, itself for ever at `h`, and for as long as it says at `w`.
+
+    Tells its parent of each key.
+    """
 
     class Told(Message):
         """A key came."""
@@ -190,6 +193,9 @@ class Slow(Widget, can_focus=True):
             time.sleep(0.4)  # noqa: ASYNC251 - what a machine does that has much else to do
         elif event.key == "h":
             await asyncio.Event().wait()
+        elif event.key == "w":
+            cast("Ordered", self.app).order.expect(60)
+            await asyncio.sleep(0.4)
         self.post_message(self.Told())
 
 
@@ -224,7 +230,7 @@ class Ordered(App[int]):
         self.order.follow(target)
 
 
-@pytest.mark.parametrize(("key", "heard"), [("s", ["told", "note"]), ("h", ["note"])])
+@pytest.mark.parametrize(("key", "heard"), [("s", ["told", "note"]), ("w", ["told", "note"]), ("h", ["note"])])
 def test_a_slow_machine_does_not_change_the_order_and_a_widget_that_hangs_does_not_take_the_keyboard_along(
     key: str, heard: list[str]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.tui import late_filter
@@ -18,6 +18,7 @@ from mcp_studio.tui.views.line import Line
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.panels.narrowing import Narrowing
 
 _PATIENCE = 1.0
@@ -123,6 +124,7 @@ class CatalogFilter(Pane):
         if event.how == "enter":
             if self._filtered is not None and not self._filtered.count and self.sought[1]:
                 # Nothing is acted on before this is done: enter is for the answer to what was typed.
+                cast("StudioApp", self.app).key_order.expect(_PATIENCE)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._answered.wait(), _PATIENCE)
             self.action_open()
