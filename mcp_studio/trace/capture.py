@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Literal
 
 from mcp_studio.jsontext import Json
@@ -175,8 +176,9 @@ class Capture:
         if links.get(number) != above:
             links[number] = above
             self._change(column, number, above)
-            if len(links) > _LINKS:
-                del links[next(iter(links))]
+            if len(links) > _LINKS:  # many at a time: each search for the oldest passes all that went before
+                for oldest in tuple(islice(links, _LINKS // 8)):
+                    del links[oldest]
 
     def _change(self, column: Column, number: int, value: int) -> None:
         if self._noted:

@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 
 from mcp_studio.jsontext import dumps
@@ -23,6 +24,8 @@ _TAIL_ENTRIES, _TAIL_BYTES = 4_096, 256 * 1024
 _SMALL = 64 * 1024
 _CHANGES = 256
 """Rows of changes that become one for each column."""
+_ROWS = 300
+"""Rows of one statement: after each statement the thread waits until the event loop, if it is busy, lets it go on."""
 _PRUNE = 16 << 20
 """Bytes written after which older sessions are looked at again."""
 _SHORT = 1 << 20
@@ -209,12 +212,14 @@ class SessionFile:
         self._changes_since = self._db.execute("SELECT max(seq) FROM change").fetchone()[0] or 0
 
     def _extra(self, extras: Iterable[Extra]) -> None:
-        for number, name, value in extras:
-            if value is None:
-                self._db.execute("DELETE FROM extra WHERE number = ? AND name = ?", (number, name))
-            else:
-                text = dumps(value).decode("utf-8", "replace")
-                self._db.execute("INSERT OR REPLACE INTO extra VALUES (?, ?, ?)", (number, name, text))
+        latest = {(number, name): value for number, name, value in extras}
+        gone = [key for key, value in latest.items() if value is None]
+        self._db.executemany("DELETE FROM extra WHERE number = ? AND name = ?", gone)
+        rows = [(*key, dumps(value).decode("utf-8", "replace")) for key, value in latest.items() if value is not None]
+        for start in range(0, len(rows), _ROWS):
+            some = rows[start : start + _ROWS]
+            values = ", ".join(["(?, ?, ?)"] * len(some))
+            self._db.execute(f"INSERT OR REPLACE INTO extra VALUES {values}", [*chain.from_iterable(some)])
 
     def _put_meta(self, values: Mapping[str, object]) -> None:
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(values.items()))

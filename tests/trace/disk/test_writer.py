@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -207,3 +208,19 @@ def test_bodies_of_any_bytes_come_back(tmp_path: Path) -> None:
     session = open_session(path)
     assert [session[n].body for n in range(len(odd))] == odd
     session.close()
+
+
+def test_what_stands_beside_many_entries_is_written_while_the_event_loop_is_busy(tmp_path: Path) -> None:
+    many = 3_000
+    found = tuple(Extra(number, "comment", f"about {number}") for number in range(1, many + 1))
+    later = (Extra(5, "comment", None), Extra(6, "comment", "first"), Extra(6, "comment", "last"))
+    writer = Writer(tmp_path, "test")
+    writer.put(batch(1, bodies(1, many), extras=found + later))
+    began = time.thread_time()
+    while not writer.wait(0):
+        assert time.thread_time() - began < 5, "each row takes a turn of the interpreter"
+    assert writer.close(20) and writer.path
+    session = open_session(writer.path)
+    with closing(session), closing(session.reader()) as reader:
+        told = [reader.extra(number, "comment") for number in (1, 5, 6, many)]
+    assert told == ["about 1", None, "last", f"about {many}"]
