@@ -241,11 +241,15 @@ def test_a_flood_leaves_the_loop_to_others() -> None:
                     await asyncio.sleep(0)
                     turns.append(time.thread_time() - began)
 
+            gc.disable()  # in a process with much else in it a collection takes longer than a turn
             turning = asyncio.create_task(turn())
-            for count in range(1, 51):
-                await quiet.send(Outgoing(FRAME, "notification"))
-                await ear.frames_are(count)
-            turning.cancel()
+            try:
+                for count in range(1, 51):
+                    await quiet.send(Outgoing(FRAME, "notification"))
+                    await ear.frames_are(count)
+            finally:
+                gc.enable()
+                turning.cancel()
             assert flood.ends == []
             assert max(turns) < 0.2
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator
+from typing import Any
 
 from textual.events import MouseDown
 from textual.widget import Widget
@@ -125,5 +127,35 @@ def test_a_result_has_the_keys_where_its_place_had_them_before_it_came() -> None
             await stage.ran()
             await stage.until(lambda: seen(stage) and stage.app.focused is not before, "the result")
             assert stage.main.focused_pane is stage.main.result
+
+    run(main())
+
+
+def test_a_result_whose_viewer_is_not_there_yet_has_the_keys_as_soon_as_it_is() -> None:
+    class Coming:
+        def __init__(self) -> None:
+            self.there = asyncio.Event()
+
+        def __await__(self) -> Generator[Any, None, Any]:
+            return self.there.wait().__await__()
+
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await stage.open("echo")
+            await stage.press("a")
+            await stage.ran()
+            result, coming = stage.main.result, Coming()
+            stage.main.go_to(result)
+            await stage.pilot.pause()
+            result.mounting = coming
+            views = [view for view in result._views.values() if view.display]
+            for view in views:
+                view.display = False
+            await stage.until(lambda: stage.main.focused is None, "no focus")
+            await stage.pilot.pause()
+            for view in views:
+                view.display = True
+            coming.there.set()
+            await stage.until(lambda: result.has_focus_within and seen(stage), "the result")
 
     run(main())

@@ -14,6 +14,8 @@ from mcp_studio.tui.panels.filter_line import FilterLine, typing_keys
 from mcp_studio.tui.panels.pane import Pane, first_focusable
 
 if TYPE_CHECKING:
+    from textual.widget import AwaitMount
+
     from mcp_studio.tui.panels.catalog import CatalogPanel
     from mcp_studio.tui.panels.servers import ServersPanel
     from mcp_studio.tui.panels.trace import TracePanel
@@ -105,8 +107,18 @@ class Arranging:
 
     def _regain(self) -> None:
         """What had the focus is not there any more: the same pane has it, or one that is seen."""
-        there = self._last.region and first_focusable(self._last)
-        self.go_to(self._last if there else self._screen.calling.home)
+        screen, seen = self._screen, bool(self._last.region)
+        there = seen and first_focusable(self._last)
+        if seen and not there and self._last is screen.result and (coming := screen.result.mounting) is not None:
+            screen.run_worker(self._regain_in(coming), group="regain", exclusive=True)
+        else:
+            self.go_to(self._last if there else screen.calling.home)
+
+    async def _regain_in(self, coming: AwaitMount) -> None:
+        """A result that has come takes the focus once its viewer is there."""
+        await coming
+        if self._screen.focused is None:
+            self.go_to(self._last if first_focusable(self._last) else self._screen.calling.home)
 
     def servers_changed(self) -> None:
         """What can be done in the servers pane depends on whether there are any."""
