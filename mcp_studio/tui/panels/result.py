@@ -100,7 +100,7 @@ class ResultPanel(Pane, scope="result"):
         card = self._card(call, outcome) if call is not None and isinstance(outcome, Lost) else None
         self._body.display = has_tabs or card is not None
         self._head.can_focus = not self._body.display
-        if self._head.has_focus and not self._head.can_focus:
+        if self.screen.focused is self._head and not self._head.can_focus:
             self.screen.set_focus(None)  # the screen gives the keys to the result, as soon as it is there
         if has_tabs:
             self._fill(outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from textual.containers import Container
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _ORDER = {"call": 0, "search": 2, "commands": 3, "help": 4, "focus-trace": 5, "jump": 6}
 """Where actions of the whole screen stand in the footer; the pane's own come second."""
 _OWN = 3
+_LOOKS, _LOOK = 50, 0.02
+"""How often it is looked whether a viewer is there that takes the focus, and the seconds in between."""
 _END = ("escape", "End filter")
 
 
@@ -117,6 +120,10 @@ class Arranging:
     async def _regain_in(self, coming: AwaitMount) -> None:
         """A result that has come takes the focus once its viewer is there."""
         await coming
+        for _ in range(_LOOKS):  # what is inside the viewer comes a moment later
+            if first_focusable(self._last):
+                break
+            await asyncio.sleep(_LOOK)
         if self._screen.focused is None:
             self.go_to(self._last if first_focusable(self._last) else self._screen.calling.home)
 
