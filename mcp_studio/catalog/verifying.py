@@ -7,9 +7,8 @@ import binascii
 import hashlib
 from typing import cast
 
-from mcp_studio.catalog.frontmatter import differences, parse
+from mcp_studio.catalog.frontmatter import YamlProblem, differences, parse
 from mcp_studio.catalog.skills import Skill, SkillFile, Verdict
-from mcp_studio.catalog.yamltext import YamlProblem
 from mcp_studio.jsontext import Json, items_of, mapping
 
 _MOST = 10
