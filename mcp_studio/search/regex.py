@@ -9,16 +9,13 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from mcp_studio.catalog.ref import Ref
+from mcp_studio.patterns import Pattern, PatternError, TooSlow
 from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.method import EVERYWHERE, Answer, Query, Reason, Scope, Scored, SearchProblem
 from mcp_studio.search.method import LONGEST as LONGEST_QUESTION
 from mcp_studio.search.stretch import LONGEST as LONGEST_STRETCH
 from mcp_studio.search.stretch import stretch
-from mcp_studio.trace.query.errors import QueryError, TooSlow
-from mcp_studio.trace.query.regex import Regex
-from mcp_studio.trace.query.regex_text import choices
-from mcp_studio.trace.query.worker_client import Worker
 
 LONGEST = 200
 """Characters of a pattern."""
@@ -26,11 +23,8 @@ LONGEST_NAME = 500
 LONGEST_TEXT = 1_000
 """Characters that are looked at of all texts of an entry besides its name."""
 WITHIN = 1.0
-"""Seconds that a search may take."""
+"""Seconds of CPU that a search may take."""
 
-_CHOICES = 4
-_AT_A_TIME = 64
-_HINT = "Fewer `*` and `+`, above all inside each other, make it faster."
 _SIGNS = re.compile(r"\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|.)|\(\?P[<=][^>)]*", re.S)
 """What has letters of its own in a pattern: escapes, and groups with their names."""
 _WHOLE, _BEGINS, _INSIDE, _TITLE, _ELSEWHERE = 5.0, 4.0, 3.0, 2.0, 1.0
@@ -54,14 +48,13 @@ class _Row(NamedTuple):
 class Regexes:
     """The method `regex`; see `Method`.
 
-    A pattern without upper-case letters finds both cases. `^` and `$` are the beginning and end of each field. Patterns
-    that could take long run in another process, which is ended with the search.
+    A pattern without upper-case letters finds both cases. `^` and `$` are the beginning and end of each field.
     """
 
     def __init__(self) -> None:
         self._rows: dict[Ref, _Row] = {}
         self._sorted: list[_Row] | None = None
-        self._worker: Worker | None = None
+        self._closed = False
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take up documents."""
@@ -83,20 +76,19 @@ class Regexes:
         rows = self._pool(query.scope)
         if not query.text:
             return Answer([Scored(row.document.ref, 0.0) for row in rows[: query.limit]], len(rows))
-        regex = compiled(query.text)
-        until = time.monotonic() + WITHIN
+        pattern = compiled(query.text)
+        until = time.thread_time() + WITHIN
+        found: list[tuple[float, _Row, Span]] = []
         try:
-            names = self._spans(regex, [row.own for row in rows], until)
-            others = [row for row, span in zip(rows, names, strict=True) if span[0] < 0]
-            rests = self._within_lines(regex, [row.rest for row in others], until)
+            for row in rows:
+                if self._closed:
+                    break
+                if span := pattern.find(row.own, until):
+                    found.append((_of_name(row, span), row, span))
+                elif span := _in_a_line(pattern, row.rest, until):
+                    found.append((_of_rest(row, span), row, span))
         except TooSlow as slow:
-            raise SearchProblem(f"This pattern takes longer than {WITHIN:g} s.", hint=slow.hint or _HINT) from None
-        except OSError as error:
-            raise SearchProblem(f"This pattern needs a process of its own, which cannot be started: {error}.") from None
-        finally:
-            self.close()
-        found = [(_of_name(row, span), row, span) for row, span in zip(rows, names, strict=True) if span[0] >= 0]
-        found += [(_of_rest(row, span), row, span) for row, span in zip(others, rests, strict=True) if span[0] >= 0]
+            raise SearchProblem(slow.message, hint=slow.hint) from None
         found.sort(key=_order)
         hits = [
             Scored(row.document.ref, score, _reasons(row, score, span)) for score, row, span in found[: query.limit]
@@ -104,51 +96,8 @@ class Regexes:
         return Answer(hits, len(found), _note(rows))
 
     def close(self) -> None:
-        """End the other process, if there is one; from any thread."""
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
-
-    def _spans(self, regex: Regex, texts: list[str], until: float) -> list[Span]:
-        """Where it is found in each text; only those that have a text it cannot do without are searched."""
-        nowhere = (-1, -1)
-        places: Sequence[int] = range(len(texts))
-        if literal := regex.literal.decode("utf-8", "replace"):
-            folded = regex.folded
-            places = [place for place, text in enumerate(texts) if literal in (text.lower() if folded else text)]
-        likely = [texts[place] for place in places]
-        found = self._looked(regex, likely, until) if likely else []
-        spans: list[Span] = [nowhere] * len(texts)
-        for place, span in zip(places, found, strict=True):
-            spans[place] = span
-        return spans
-
-    def _within_lines(self, regex: Regex, texts: list[str], until: float) -> list[Span]:
-        """The same, each line being a text of its own: what is found over the end of one is looked for again."""
-        spans = self._spans(regex, texts, until)
-        over = [at for at, (start, end) in enumerate(spans) if start >= 0 and "\n" in texts[at][start:end]]
-        lines = [(at, line) for at in over for line in _LINE.finditer(texts[at])]
-        found = self._looked(regex, [line[0] for _, line in lines], until) if lines else []
-        for at in over:
-            spans[at] = (-1, -1)
-        for (at, line), (start, end) in zip(lines, found, strict=True):
-            if start >= 0 > spans[at][0]:
-                spans[at] = line.start() + start, line.start() + end
-        return spans
-
-    def _looked(self, regex: Regex, texts: list[str], until: float) -> list[Span]:
-        pattern = regex.key[0]
-        ways = choices(pattern)
-        if ways is None or ways > _CHOICES:
-            self._worker = self._worker or Worker(pattern, regex.flags, spans=True)
-            return self._worker.spans(texts, max(0.0, until - time.monotonic()))
-        search = re.compile(pattern, regex.flags).search
-        found: list[Span] = []
-        for at in range(0, len(texts), _AT_A_TIME):
-            found += [match.span() if (match := search(text)) else (-1, -1) for text in texts[at : at + _AT_A_TIME]]
-            if time.monotonic() > until:
-                raise TooSlow("", hint=_HINT)
-        return found
+        """End the search that is going on; from any thread."""
+        self._closed = True
 
     def _pool(self, scope: Scope) -> list[_Row]:
         if self._sorted is None:
@@ -156,8 +105,8 @@ class Regexes:
         return self._sorted if scope == EVERYWHERE else [row for row in self._sorted if scope.has(row.document.ref)]
 
 
-def compiled(text: str) -> Regex:
-    """The regex that somebody typed: case counts as soon as it has an upper-case letter.
+def compiled(text: str) -> Pattern:
+    """The pattern that somebody typed: case counts as soon as it has an upper-case letter.
 
     Raises:
         SearchProblem: it is none, or too long; with the place.
@@ -169,9 +118,20 @@ def compiled(text: str) -> Regex:
         )
     cased = any(char.isupper() for char in _SIGNS.sub("", text))
     try:
-        return Regex(text, "m" if cased else "im")
-    except QueryError as error:
-        raise SearchProblem(error.message, hint=error.hint, at=error.start) from None
+        return Pattern(text, "m" if cased else "im")
+    except PatternError as error:
+        raise SearchProblem(error.message, at=error.at) from None
+
+
+def _in_a_line(pattern: Pattern, text: str, until: float) -> Span | None:
+    """Where it is found first; each line is a text of its own."""
+    found = pattern.find(text, until)
+    if found is None or "\n" not in text[slice(*found)]:
+        return found
+    for line in _LINE.finditer(text):
+        if span := pattern.find(line[0], until):
+            return line.start() + span[0], line.start() + span[1]
+    return None
 
 
 def _row(document: Document) -> _Row:

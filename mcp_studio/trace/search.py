@@ -12,13 +12,15 @@ from mcp_studio.trace.found import Found
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.query.parser import Query
 from mcp_studio.trace.query.rows import Taken, take
-from mcp_studio.trace.query.select import Slice, scan, scan_some
+from mcp_studio.trace.query.select import Slice, meant, scan, scan_some
 from mcp_studio.trace.recording import Reader, Recording
 
 _BESIDE = 1_000
 """More new entries than so many are looked at in the thread, fewer on the event loop."""
 _REST = 0.25
 """Seconds between two threads for what is new, where the loop may not look at it."""
+_SOME = 64
+"""Entries that are looked at in one step on the event loop."""
 _LARGE = 1 << 20
 """Bodies with more bytes come after their entries."""
 _AWAITED = 500
@@ -59,7 +61,7 @@ class Search:
 
     Args:
         recording: where to look; it may grow meanwhile, and forget its oldest entries.
-        query: what for. It is closed with the search.
+        query: what for.
     """
 
     def __init__(self, recording: Recording, query: Query) -> None:
@@ -94,7 +96,6 @@ class Search:
         if self._pass is not None:
             self._pass.stopped = True
             self._pass = None
-        self.query.close()
 
     def pull(self, budget: float = 0.008) -> bool:
         """Take over what was found, and look at what is new for about `budget` seconds; True when that is all of it.
@@ -173,30 +174,38 @@ class Search:
     # ------------------------------------------------------------------ on the loop
 
     def _look(self, stop: float) -> None:
-        """Look at what is new, then at what has changed, one by one until it is time."""
+        """Look at what is new, then at what has changed, some at a time until it is time."""
         recording = self._recording
-        for number in range(max(self._seen + 1, recording.first_number), recording.total + 1):
-            entry = recording.entry(number)
-            if entry is not None:
-                self._judge(entry)
-                if _is_awaited(entry):
-                    self._awaited.append(number)
-            self._seen = number
-            if not number & 15 and time.perf_counter() > stop:
+        while entries := self._some():
+            wanted = meant(recording, self.query, entries)
+            for entry in entries:
+                if entry.number in wanted:
+                    self.found.add(entry.number)
+                else:
+                    self.found.discard(entry.number)
+            if time.perf_counter() > stop:
                 return
-        self._seen = max(self._seen, recording.total)
-        while self._again and time.perf_counter() <= stop:
-            number = next(iter(self._again))
-            del self._again[number]
-            entry = recording.entry(number)
-            if entry is not None:
-                self._judge(entry)
 
-    def _judge(self, entry: WireMessage) -> None:
-        if self.query.matches(entry, self._recording):
-            self.found.add(entry.number)
-        else:
-            self.found.discard(entry.number)
+    def _some(self) -> list[WireMessage]:
+        """The next entries to look at: what is new, and then what has changed."""
+        recording = self._recording
+        first = max(self._seen + 1, recording.first_number)
+        numbers: Iterable[int] = range(first, min(first + _SOME, recording.total + 1))
+        if not numbers:
+            numbers = sorted(self._again)
+        found: list[WireMessage] = []
+        size = 0
+        for number in numbers:
+            if found and (number >= found[0].number + _SOME or size > _LARGE):
+                break
+            self._again.pop(number, None)
+            new, self._seen = number > self._seen, max(number, self._seen)
+            if (entry := recording.entry(number)) is not None:
+                found.append(entry)
+                size += entry.size
+                if new and _is_awaited(entry):
+                    self._awaited.append(number)
+        return found
 
     def _arrived(self) -> list[int]:
         """Of the large bodies that are waited for, those that are there now."""

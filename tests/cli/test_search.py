@@ -107,7 +107,7 @@ def test_what_is_not_found_suggests_what_may_be_meant() -> None:
             "--kind: must be one of tool, resource, template, prompt, not `tols`.\n  Did you mean `tool`?",
         ),
         (["--limit", "0"], "--limit: `0` is no whole number from 1 to 1,000."),
-        (["--method", "regex", "read("], "This regex is wrong: missing ), unterminated subpattern.\n  read(\n      ^"),
+        (["--method", "regex", "read("], "This regex is wrong: missing ).\n  read(\n       ^"),
         (["--method", "regex", "x" * 201], "A pattern has at most 200 characters; this one has 201."),
         (["--server", "nobody"], "There is no server `nobody`."),
     ],

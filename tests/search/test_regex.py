@@ -41,7 +41,7 @@ def test_names_come_before_titles_and_titles_before_the_rest() -> None:
     every = ["a.read", "a.read_file", "b.read_file", "a.thread_count", "a.status", "a.zoom"]
     assert find("read") == every
     assert find("(re)(a)d") == every
-    assert find("re.*?d") == every, "in another process"
+    assert find("re.*?d") == every
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,10 @@ def test_names_come_before_titles_and_titles_before_the_rest() -> None:
         (r"(.)\1m", ["a.zoom"]),
         (r"a{1,99999}d_c", ["a.thread_count"]),
         (r"\bpath_\w+", sorted(TOOLS, key=lambda one: (one.split(".")))),
+        (r"^\p{Lu}.*\p{Ll}$", ["a.status"]),
+        (r"^\p{L}{4}$", ["a.read", "a.zoom"]),
+        ("(?<=re?)ad_f", ["a.read_file", "b.read_file"]),
+        ("(a+)+b", []),
         ("zebra", []),
     ],
 )  # fmt: skip
@@ -95,19 +99,17 @@ def test_the_matched_piece_is_said(pattern: str, field: str, words: tuple[str, .
 @pytest.mark.parametrize(
     ("pattern", "at"),
     [
-        ("read(", 4),
+        ("read(", 5),
         ("a**", 2),
-        ("[a-", 0),
-        ("(?P<n>x)(?P=m)", 12),
+        ("[a-", 3),
+        ("(?P<n>x)(?P=m)", 11),
         ("*", 0),
         ("x" * 201, 200),
         ("x" * 100_000, 200),
-        ("read(?<=a+)", 4),
-        ("中🙂é(", 3),
-        ("get(?i)", 3),
+        ("中🙂é(", 4),
         ("中" * 201, 200),
-        ("a{1,99999999999}", 0),
-        (r"ab\p{L}", 2),
+        ("a{1,99999999999}", 2),
+        ("((a{500}){500}){500}", 0),
     ],
 )
 def test_what_is_no_pattern_is_told_with_its_place(pattern: str, at: int) -> None:
@@ -121,7 +123,7 @@ def test_two_hundred_characters_are_a_pattern() -> None:
     assert find("x" * 200) == []
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|aa)+$", "(.*)*x", "(a?a?){30}b"])
+@pytest.mark.parametrize("pattern", ["(a|aa)+$", "(a|aa)+b", r"(\w|\w\w)+\s"])
 def test_a_catastrophic_pattern_is_ended_while_others_go_on(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regex, "WITHIN", 0.3)
     method = Regexes()
@@ -135,7 +137,7 @@ def test_a_catastrophic_pattern_is_ended_while_others_go_on(pattern: str, monkey
     other = threading.Thread(target=go_on)
     other.start()
     try:
-        with pytest.raises(SearchProblem, match="takes longer than"):
+        with pytest.raises(SearchProblem, match="takes too long"):
             method.search(Query(pattern))
     finally:
         ending.set()

@@ -9,6 +9,7 @@ import pytest
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.query.select import select
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import Node, request_of, tree, walk
 from mcp_studio.transport.tap import HttpRequest, HttpResponse
@@ -49,8 +50,7 @@ def test_of_a_body_without_measure_the_beginning_is_kept() -> None:
 
 
 def found(store: TraceStore, query: str) -> list[int]:
-    asked = parse(query)
-    return [entry.number for entry in store if asked.matches(entry, store)]
+    return list(select(store, parse(query)))
 
 
 def test_an_exchange_stands_there_with_its_purpose_and_its_bodies_and_without_secrets() -> None:

@@ -16,7 +16,7 @@ from mcp_studio.cli.sessions import chosen, folder, listing, open_named
 from mcp_studio.errors import UsageError
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import delete
-from mcp_studio.trace.query.errors import QueryError
+from mcp_studio.trace.query.lexer import QueryError
 from mcp_studio.trace.query.parser import Query, parse
 from mcp_studio.trace.query.select import select
 from mcp_studio.trace.recording import Recording
@@ -75,10 +75,7 @@ def _look(recording: Recording, options: Options, out: Output) -> int:
         place = {"start": error.start, "end": error.end}
         where = f"{error.message} (at {error.start + 1} of the query)"
         return out.fail(UsageError(where, hint=error.hint), {"query": place})
-    try:
-        return _answer(recording, query, options, out)
-    finally:
-        query.close()
+    return _answer(recording, query, options, out)
 
 
 def _answer(recording: Recording, query: Query, options: Options, out: Output) -> int:

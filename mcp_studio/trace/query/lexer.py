@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from mcp_studio.trace.query.errors import QueryError
+from mcp_studio.errors import UsageError
 
 LONGEST = 10_000
 """Characters of a query; longer ones are refused."""
@@ -20,6 +20,20 @@ _REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/([ism]{0,3})(?=[\s()]|$)")
 _PATH = re.compile(r"/[\w./~%:-]*(?=[\s()]|$)")
 _ESCAPED = re.compile(r"\\(.)", re.S)
 _WORDS: tuple[Literal["and", "or", "not"], ...] = ("and", "or", "not")
+
+
+class QueryError(UsageError):
+    """A text that is no query.
+
+    Attributes:
+        start: where in the text the wrong part begins; the text's length where something is missing at its end.
+        end: where it ends, at least `start`.
+    """
+
+    def __init__(self, message: str, start: int, end: int, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.start = start
+        self.end = end
 
 
 class Token(NamedTuple):

@@ -6,15 +6,10 @@ import time
 
 from mcp_studio.config.nearest import nearest
 from mcp_studio.trace.columns import MARKED
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.query.errors import QueryError
-from mcp_studio.trace.query.judge import judge
 from mcp_studio.trace.query.keys import ALIASES, FAILED, KEYS, SIGNS, compare_of, regex_of
-from mcp_studio.trace.query.lexer import Token, lex
-from mcp_studio.trace.query.needle import Needle
+from mcp_studio.trace.query.lexer import QueryError, Token, lex
+from mcp_studio.trace.query.needle import Needle, Regex
 from mcp_studio.trace.query.nodes import All, Any, Flag, Node, Not, Severe, Text, cost, terms
-from mcp_studio.trace.query.regex import Regex
-from mcp_studio.trace.recording import Recording
 
 _DEEPEST = 50
 _MOST = 200
@@ -30,13 +25,8 @@ class Query:
         self.root = root
         self.cost = cost(root)
         """At most 1 where the columns answer it, more where bodies have to be read."""
-        parts = [part for term in terms(root) for part in term]
-        self._regexes = [part for part in parts if isinstance(part, Regex)]
-
-    @property
-    def slow(self) -> bool:
-        """Whether it may have to wait for another process: not on the event loop."""
-        return bool(self._regexes)
+        self.slow = any(isinstance(part, Regex) for term in terms(root) for part in term)
+        """A regex may take its time: not on the event loop."""
 
     def __bool__(self) -> bool:
         return self.root != All()
@@ -46,22 +36,6 @@ class Query:
 
     def __hash__(self) -> int:
         return hash(self.text.strip())
-
-    def matches(self, entry: WireMessage, recording: Recording | None = None) -> bool:
-        """Whether it asks for an entry.
-
-        Args:
-            recording: knows marks and comments; without it nothing is marked.
-
-        Raises:
-            TooSlow: a regex takes too long. Where it is `slow`, another process may be waited for.
-        """
-        return judge(self.root, entry, recording)
-
-    def close(self) -> None:
-        """End the processes of its regexes, if there are any; it can still be used."""
-        for regex in self._regexes:
-            regex.close()
 
 
 def parse(text: str, now: float | None = None) -> Query:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from array import array
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from mcp_studio.trace.columns import COMMENTED, SEVERITY, Columns
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
-from mcp_studio.trace.query.judge import SIGNS, WITH_ID
-from mcp_studio.trace.query.names import TextTest
-from mcp_studio.trace.query.needle import Needle
+from mcp_studio.trace.query.needle import Needle, Regex
 from mcp_studio.trace.query.nodes import (
     All,
     Any,
@@ -25,6 +24,7 @@ from mcp_studio.trace.query.nodes import (
     Outcome,
     Severe,
     Text,
+    TextTest,
     terms,
 )  # fmt: skip
 from mcp_studio.trace.recording import Recording
@@ -32,8 +32,13 @@ from mcp_studio.trace.recording import Recording
 Tables = dict[tuple[int, str], bytes]
 Bounds = tuple[int, int]
 """Rows as the bytes of a number, the lowest row first: those that are meant for sure, and those that may be."""
+_SIGNS: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
+}  # fmt: skip
 _REVERSED = {">": "__lt__", ">=": "__le__", "<": "__gt__", "<=": "__ge__"}
 """How the limit stands to what is meant."""
+_WITH_ID = frozenset({"request", "result", "error"})
+"""Kinds that have an id."""
 _HEAD = ("server", "method", "target")
 
 
@@ -127,7 +132,7 @@ class Rows:
                 sure, may = self.ask(part, among, bodies)
                 return among & ~may, among & ~sure
             case Id():
-                among &= self._of_kind(frozenset(WITH_ID), frozenset())
+                among &= self._of_kind(_WITH_ID, frozenset())
                 return self._open(node, among, 0, bodies)
             case Text():
                 return self._open(node, among, self._known_of(node) & among if node.anywhere else 0, bodies)
@@ -168,18 +173,12 @@ class Rows:
             case _:
                 return 0
 
-    def _head(self, sought: object, key: int) -> int:
+    def _head(self, sought: Needle | Regex, key: int) -> int:
         """Where a text is in server, method, target or kind."""
-
-        def which(texts: list[str]) -> bytes:
-            if isinstance(sought, Needle):
-                return bytes(sought.folded in text.casefold() for text in texts)
-            return sought.which(texts)  # type: ignore[attr-defined, no-any-return]
-
         found = 0
         for column in _HEAD:
-            found |= self._named(key, column, which)
-        kinds = frozenset(kind for kind, yes in zip(KINDS, which(list(KINDS)), strict=True) if yes)
+            found |= self._named(key, column, sought.which)
+        kinds = frozenset(kind for kind, yes in zip(KINDS, sought.which(KINDS), strict=True) if yes)
         return found | (self._of_kind(kinds, frozenset()) if kinds else 0)
 
     def _named(self, key: int, column: str, which: Callable[[list[str]], bytes]) -> int:
@@ -205,7 +204,7 @@ class Rows:
         return _mask(map(getattr(limit, _REVERSED[sign]), self._slice(column)))
 
     def _durations(self, sign: str, limit: float) -> int:
-        columns, meant, first = self._taken.columns, SIGNS[sign], self._taken.columns.first
+        columns, meant, first = self._taken.columns, _SIGNS[sign], self._taken.columns.first
         times, count, found = columns.time, len(columns.time), bytearray(self.high - self.low)
         for at, (link, began) in enumerate(zip(self._slice("link"), self._slice("time"), strict=True)):
             if link and 0 <= link - first < count:

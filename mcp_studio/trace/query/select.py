@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from array import array
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from typing import NamedTuple
 
-from mcp_studio.trace.query.bodies import BlockBodies
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.query.needle import Needle, Regex, hits
+from mcp_studio.trace.query.nodes import Id, Text
 from mcp_studio.trace.query.parser import Query
-from mcp_studio.trace.query.rows import Rows, Tables, Taken, take
+from mcp_studio.trace.query.rows import Rows, Tables, Taken, places, take
+from mcp_studio.trace.reading import LiveReader
 from mcp_studio.trace.recording import Block, Reader, Recording
 
 _FIRST_STEP = 2_048
@@ -17,6 +24,11 @@ _STEP = 16_384
 """Rows that are asked about in one step; the first is small, so that something is soon to be seen."""
 _NEAR = 3
 """How many blocks are read past rather than looked for anew."""
+_FEW = 8
+"""Where fewer than one in so many bodies are asked about, each is looked at for itself."""
+_PARSED = 1 << 16
+"""Larger bodies are not parsed for their id; it is looked for at their beginning and end."""
+_EDGE = 4_096
 
 
 class Slice(NamedTuple):
@@ -70,18 +82,35 @@ def scan(taken: Taken, query: Query, reader: Reader | None, above: int = 0) -> I
 
 
 def scan_some(taken: Taken, query: Query, reader: Reader | None, numbers: Iterable[int]) -> Iterator[Slice]:
-    """The same for some entries, a step for each; what is not kept is left out."""
+    """The same for some entries; what is not kept is left out."""
     tables, source = Tables(), _Source(reader) if reader is not None else None
-    for number in sorted(numbers, reverse=True):
-        row = number - taken.columns.first
-        if 0 <= row < taken.rows:
-            yield from _step(taken, query, tables, source, row, row + 1)
+    wanted = sorted({row for number in numbers if 0 <= (row := number - taken.columns.first) < taken.rows})
+    while wanted:
+        high = wanted[-1] + 1
+        some = wanted[bisect_left(wanted, high - _FIRST_STEP) :]
+        del wanted[-len(some) :]
+        yield from _step(taken, query, tables, source, some[0], high, sum(1 << 8 * (row - some[0]) for row in some))
 
 
-def _step(taken: Taken, query: Query, tables: Tables, source: _Source | None, low: int, high: int) -> Iterator[Slice]:
+def meant(recording: Recording, query: Query, entries: Sequence[WireMessage]) -> set[int]:
+    """The numbers of those that a query asks for, of a few entries next to each other; for the event loop."""
+    first = entries[0].number
+    bodies: list[bytes | None] = [b""] * (entries[-1].number - first + 1)
+    if query.cost > 1:
+        for entry in entries:
+            bodies[entry.number - first] = entry.body
+    numbers = [entry.number for entry in entries]
+    comments = {number: recording.comment_on(number) for number in numbers}
+    taken = Taken(recording.columns, len(recording.columns), comments)
+    return {number for part in scan_some(taken, query, LiveReader(first, bodies), numbers) for number in part.numbers}
+
+
+def _step(
+    taken: Taken, query: Query, tables: Tables, source: _Source | None, low: int, high: int, among: int | None = None
+) -> Iterator[Slice]:
     rows = Rows(taken, tables, low, high)
     first = taken.columns.first
-    sure, may = rows.ask(query.root, rows.all)
+    sure, may = rows.ask(query.root, rows.all if among is None else among)
     if sure == may or source is None:
         yield Slice(_numbers(sure, low + first, high - low), low + first)
     else:
@@ -136,3 +165,97 @@ class _Source:
         if block is not None and block.first <= number < block.first + len(block.ends):
             return block
         return Block(number, array("I", [0]), b"")
+
+
+class BlockBodies:
+    """The bodies of the rows of a block, as far as they are asked about; implements `rows.Bodies`.
+
+    Args:
+        block: has the bodies.
+        reader: has those that stand elsewhere.
+        low: the place in the block of the first row that is asked about.
+        high: behind the last.
+    """
+
+    def __init__(self, block: Block, reader: Reader, low: int, high: int) -> None:
+        self._reader = reader
+        self._first = block.first + low
+        begin = block.ends[low - 1] if low else 0
+        # Cut to what is asked about, so that places in it are rows.
+        self._ends = array("I", [end - begin for end in block.ends[low:high]]) if begin else block.ends[low:high]
+        self._data = block.data[begin : block.ends[high - 1]] if high else b""
+        self._large = [number - self._first for number in block.large if low <= number - block.first < high]
+        self._lowered: bytes | None = None
+
+    def mask(self, term: Text | Id, among: int) -> int:
+        """See `rows.Bodies`."""
+        count = len(self._ends)
+        found = bytearray(count)
+        asked = among.to_bytes(count, "little")
+        for place in self._large:
+            if asked[place]:
+                found[place] = _meant(term, self._reader.body(self._first + place))
+        large = sum(1 << 8 * place for place in self._large)
+        among &= ~large
+        if among:
+            for place in self._with_id(term.id) if isinstance(term, Id) else self._with(term.sought, among):
+                found[place] = asked[place]
+        return int.from_bytes(found, "little") & (among | large)
+
+    def _with(self, sought: Needle | Regex, among: int) -> Iterable[int]:
+        """The places of the small bodies that it is found in, of those in `among` and maybe others."""
+        count = len(self._ends)
+        if among.bit_count() * _FEW >= count:
+            rows = sought.rows(self._lower() if isinstance(sought, Needle) else self._data, self._ends)
+            if rows is not None:
+                return rows
+        wanted = list(places(among, count))
+        return compress(wanted, sought.which_bodies(map(self._body, wanted)))
+
+    def _with_id(self, id: str) -> Iterator[int]:
+        pattern = _id_pattern(id)
+
+        def find(start: int, end: int) -> int:
+            match = pattern.search(self._data, start, end)
+            return match.start() if match else -1
+
+        return (place for place in hits(find, self._ends) if _has_id(self._body(place), id, pattern))
+
+    def _lower(self) -> bytes:
+        if self._lowered is None:
+            self._lowered = self._data.lower()
+        return self._lowered
+
+    def _body(self, place: int) -> bytes:
+        return self._data[self._ends[place - 1] if place else 0 : self._ends[place]]
+
+
+def _meant(term: Text | Id, body: bytes) -> bool:
+    if isinstance(term, Id):
+        return _has_id(body, term.id, _id_pattern(term.id))
+    return term.sought.which_bodies((body,)) == b"\1"
+
+
+def _id_pattern(id: str) -> re.Pattern[bytes]:
+    """Finds frames that may have this id."""
+    plain = re.escape(id.encode("utf-8", "replace"))
+    text = re.escape(json.dumps(id).encode())
+    own = re.escape(b'"' + id.encode("utf-8", "replace") + b'"')
+    return re.compile(rb'"id"\s*:\s*(?:' + plain + rb"(?![\d.eE])|" + text + b"|" + own + b")")
+
+
+def _has_id(body: bytes, id: str, pattern: re.Pattern[bytes]) -> bool:
+    """Whether a frame has this id itself, and not only something inside it."""
+    if len(body) > _PARSED:
+        return bool(pattern.search(body, 0, _EDGE) or pattern.search(body, len(body) - _EDGE))
+    if not pattern.search(body):
+        return False
+    try:
+        found: Json = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return any(_is_id(mapping(one).get("id"), id) for one in (items_of(found) or [found]))
+
+
+def _is_id(found: Json, id: str) -> bool:
+    return isinstance(found, (int, float, str)) and str(found) == id

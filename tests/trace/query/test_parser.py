@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.query.errors import QueryError
-from mcp_studio.trace.query.keys import ALIASES, FLAGS, KEYS, LEVELS
-from mcp_studio.trace.query.lexer import lex
+from mcp_studio.trace.query.keys import ALIASES, FLAGS, KEYS, LEVELS, moment
+from mcp_studio.trace.query.lexer import QueryError, lex
 from mcp_studio.trace.query.parser import parse
-from mcp_studio.trace.query.values import moment
 
 WORDS = [*(f"{key}:" for key in (*KEYS, *ALIASES)), *KEYS, *FLAGS, *LEVELS, "and", "or", "not", "-", "(", ")", '"', "/",
          ">500ms", "<2s", ">1MB", "~s", "~m", "~e", "~w", "~x", "404", "5xx", "ok", "\\", "i", " ", "10m", "12:01",
@@ -76,7 +74,8 @@ def test_two_ways_to_say_the_same(text: str, same: str) -> None:
         ("server:", 0, 7, "value is missing after server:"),
         ('x text:"foo', 7, 11, "quote has no end"),
         ("x /a.* b", 2, 8, "regex has no end"),
-        ("/a(/", 2, 3, "regex is wrong"),
+        ("/a(/", 3, 3, "regex is wrong"),
+        ("x /a**/", 5, 6, "regex is wrong"),
         ("(a", 0, 1, "This ( has no )"),
         ("a)", 1, 2, "no ( before"),
         ("a ()", 2, 4, "nothing in these"),

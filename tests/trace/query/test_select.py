@@ -1,4 +1,4 @@
-"""Which entries a query asks for: one by one and over columns and blocks the same."""
+"""Which entries a query asks for: a few at a time and over columns and blocks the same."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcp_studio.patterns import TooSlow
 from mcp_studio.trace.lint.finding import Finding
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
-from mcp_studio.trace.query import worker_client
-from mcp_studio.trace.query.errors import TooSlow
 from mcp_studio.trace.query.parser import parse
-from mcp_studio.trace.query.regex_text import required
-from mcp_studio.trace.query.select import select
+from mcp_studio.trace.query.select import meant, select
 from tests.trace.query.kit import Fake, entry, span
 
 NOW = 1_000_050.0
@@ -85,10 +83,10 @@ QUERIES = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(recordings(), QUERIES)
-def test_entry_by_entry_and_over_the_columns_is_the_same(recording: Fake, text: str) -> None:
+def test_a_few_entries_and_all_blocks_give_the_same(recording: Fake, text: str) -> None:
     query = parse(text, NOW)
-    meant = [one.number for one in recording.entries if query.matches(one, recording)]
-    assert list(select(recording, query)) == meant
+    few = recording.entries and meant(recording, query, recording.entries)
+    assert list(select(recording, query)) == sorted(few)
     assert recording.closed == (1 if query.cost > 1 else 0)
 
 
@@ -105,12 +103,7 @@ def test_entry_by_entry_and_over_the_columns_is_the_same(recording: Fake, text: 
 def test_what_a_query_means(text: str, found: bool) -> None:
     body = '{"Title": "CafÉ", "more": "say \\"hi\\" na\\u00efve\\nline two"}'.encode()
     one = entry(1, body=body, server="GitHub", method="tools/call", target="create_issue")
-    query = parse(text, 2_000_000)
-    try:
-        assert query.matches(one) is found
-        assert list(select(Fake([one]), query)) == [1] * found
-    finally:
-        query.close()
+    assert list(select(Fake([one]), parse(text, 2_000_000))) == [1] * found
 
 
 def test_failures_are_found_whatever_kind_they_are() -> None:
@@ -129,7 +122,7 @@ def test_every_outcome_has_its_status() -> None:
     for outcome in OUTCOMES:
         one = entry(1)
         span(one, None, outcome)
-        assert parse(f'status:"{outcome}"').matches(one)
+        assert list(select(Fake([one]), parse(f'status:"{outcome}"'))) == [1]
 
 
 def test_only_blocks_that_can_have_it_are_read() -> None:
@@ -139,43 +132,30 @@ def test_only_blocks_that_can_have_it_are_read() -> None:
     assert list(select(recording, parse("server:nobody foo"))) == [] and recording.read == 1
 
 
-def test_a_regex_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    query = parse("/(a+)+$/")
-    assert query.cost == 4
-    with monkeypatch.context() as hasty, pytest.raises(TooSlow):
-        hasty.setattr(worker_client, "PATIENCE", 0.2)
-        query.matches(entry(1, body=b"a" * 60 + b"b"))
-    assert query.matches(entry(2, body=b"aaa"))
-    query.close()
-
-
-def test_that_its_process_starts_slowly_is_not_the_fault_of_a_regex(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_client, "_START", f"import time; time.sleep(1.2); {worker_client._START}")
-    query = parse("/(a+)+$/")
-    assert query.matches(entry(1, body=b"aaa"))
-    query.close()
+@pytest.mark.parametrize("text", ["/(a|aa)+$/", "/(a|aa)+c/", "target:/(a|aa)+c/"])
+def test_a_regex_that_never_ends_is_ended(text: str) -> None:
+    recording = Fake([entry(1, body=b"aaac", target="aac"), entry(2, body=b"a" * 60 + b"b", target="a" * 60 + "b")])
+    with pytest.raises(TooSlow, match="too long"):
+        select(recording, parse(text))
 
 
 @pytest.mark.parametrize(
-    ("pattern", "folded", "text"),
+    ("text", "found"),
     [
-        ("needle [0-9]+ x", False, "needle "), ("Needle+ X", True, "needl"), ("abc?def", False, "def"),
-        ("ab|cde", False, ""), (r"abc\\|def", False, ""), ("(?i)abcdef", False, ""), ("(abc)?defg", False, "defg"),
-        ("[abc]def", False, "def"), (r"\d\.json", False, ".json"), ("kiss the", True, " the"), ("ab", False, ""),
-        ("abc{0}def", False, "def"), ("abcé", False, "abc"),
-        ("ab{1,200}cdefg", False, "cdefg"), ("x{100}y", False, ""), (r"\x41bcd", False, "bcd"),
-        ("a{b}cde", False, "cde"), (r"(?:a)\u00e9abc", False, "abc"), (r"\N{BULLET}abcd", False, "abcd"),
-        (r"\101abc", False, "abc"),
+        ("/^b/", [2, 3, 4]), ("/a$/", [1, 3]), (r"/\Abb/", [4]), ("/a.*x/", []), ("/[^x]+/", [1, 2, 3, 4]),
+        ("/a[^x]*b/s", []), (r"/\p{L}A|É/i", [1, 3]), ("/(?<!b)a/", [1]), (r"/b\b/", [2, 4]), ("/ab/", []),
+        ("/(?:aa)*+b/", [2, 3, 4]), (r"/(.)\1/", [1, 4]), ("/a{2,}|b{2}/", [1, 4]), ("/a+b?a/", [1]),
     ],
 )  # fmt: skip
-def test_a_text_that_a_regex_needs_is_known(pattern: str, folded: bool, text: str) -> None:
-    assert required(pattern, folded) == text
+@pytest.mark.parametrize("last", ["", "é"])
+def test_a_regex_is_found_in_each_body_by_itself(text: str, found: list[int], last: str) -> None:
+    bodies = [body.encode() for body in ("aa", "b", "ba", "bb", last)]
+    recording = Fake([entry(number, body=body) for number, body in enumerate(bodies, 1)], block=9)
+    assert [number for number in select(recording, parse(text)) if number < 5] == found
 
 
 def test_a_large_body_is_looked_through_in_slices() -> None:
     body = b"x" * ((1 << 18) - 3) + b"NEEDLE" + b"x" * 600_000
     recording = Fake([entry(1, body=body)])
     for text in ("needle", "/N[E]{2}DL/", "text:/E.LE/"):
-        query = parse(text)
-        assert list(select(recording, query)) == [1], text
-        query.close()
+        assert list(select(recording, parse(text))) == [1], text

@@ -1,0 +1,85 @@
+"""Patterns that others wrote, by the `regex` package: a search lets other threads go on, and ends after its time."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+import warnings
+from typing import Any
+
+from mcp_studio.errors import StudioError
+
+_LARGEST = 5_000
+"""`regex` writes `(…){9}` out nine times when it compiles, in memory and time without bound."""
+_GROUP_COUNT = r"\)\s*\{\s*(\d+)"
+_COUNT = r"[^)\s]\s*\{\s*(\d+)"
+_ONE_TEXT = 0.25
+"""Seconds of CPU for one text, besides those for its length: whoever gives up a search waits no longer than that."""
+_PER_SECOND = 10_000_000
+"""Characters of a long text that any pattern worth having gets through in a second."""
+
+
+class PatternError(StudioError):
+    """A text that is no pattern; `at` is the place in it, in characters."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+class TooSlow(StudioError):
+    """A pattern that takes too long for a text; the search was given up."""
+
+    def __init__(self) -> None:
+        hint = "Fewer `*` and `+`, above all inside each other, make it faster."
+        super().__init__("This regex takes too long.", hint=hint)
+
+
+class Pattern:
+    """A regular expression; `flags` are letters as behind a `/…/`: `i`, `s`, `m`.
+
+    Raises:
+        PatternError: it is none.
+    """
+
+    def __init__(self, text: str, flags: str = "") -> None:
+        import regex
+
+        groups, single = re.findall(_GROUP_COUNT, text), re.findall(_COUNT, text)
+        if (len(text) + sum(map(int, single))) * math.prod(max(1, int(count)) for count in groups) > _LARGEST:
+            raise PatternError("This regex is too large.", 0)
+        letters = {"i": regex.IGNORECASE, "s": regex.DOTALL, "m": regex.MULTILINE}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._search = regex.compile(text, sum(letters[letter] for letter in set(flags))).search
+        except regex.error as error:
+            said: Any = error  # its stub knows nothing of what it says
+            raise PatternError(f"This regex is wrong: {said.msg}.", min(said.pos or 0, len(text))) from None
+        except ValueError as error:
+            raise PatternError(f"This regex is wrong: {error}.", 0) from None
+        except (OverflowError, RecursionError, MemoryError):
+            raise PatternError("This regex is too large.", 0) from None
+
+    def find(self, text: str, until: float, start: int = 0, end: int | None = None) -> tuple[int, int] | None:
+        """Where it is found first, begin and end; None where it is not.
+
+        Args:
+            until: when to give up, by `time.thread_time`: that a machine is busy is no pattern's fault.
+            start: where to begin in the text.
+            end: where the text ends for it.
+
+        Raises:
+            TooSlow: it takes longer than that.
+        """
+        left = min(until - time.thread_time(), _ONE_TEXT + len(text) / _PER_SECOND)
+        try:
+            if left > 0:
+                found = self._search(text, start, end, timeout=left, concurrent=True)
+                return found.span() if found else None
+        except (TimeoutError, MemoryError):
+            pass
+        raise TooSlow
