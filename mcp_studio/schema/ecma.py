@@ -10,19 +10,21 @@ from mcp_studio.record import record
 from mcp_studio.schema.kinds import misnamed, types
 
 _PIECE = (
-    r"\\k<(?P<back>\w+)>|\\u\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\/|\\c(?P<control>[A-Za-z])|\\."
-    r"|\(\?<(?P<name>\w+)>|\$|\[|\]|."
+    r"\\k<(?P<back>\w+)>|\\u\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\/|\\c(?P<control>[A-Za-z])|\\[pP]\{[^}]*\}|\\."
+    r"|\(\?<(?P<name>\w+)>|\{\d+(?:,\d*)?\}|\$|\[|\]|."
 )
 _FLAGS = r"\(\?([imsx]+)\)"
 """Not ECMA-262, but servers written in Python send it."""
+_ASCII = {r"\d": "0-9", r"\w": "0-9A-Za-z_"}
 
 
 def to_python(pattern: str) -> str:
-    """The pattern for `re`: named groups, `$` (the very end), `\\u{…}`, and `\\d \\w` of ASCII alone.
+    """The pattern for `re` and `regex`: named groups, `$` (the very end), `\\u{…}`, and `\\d \\w` of ASCII alone.
 
-    What Python cannot say (such as `\\p{L}`) is left as it is and does not compile.
+    `\\p{L}` is left as it is: only `regex` knows it.
     """
     flags = re.match(_FLAGS, pattern)
+    properties = re.search(r"\\[pP]\{", pattern) is not None  # they would be of ASCII alone, too
     pieces: list[str] = []
     inside = False
     for found in re.finditer(_PIECE, pattern[flags.end() :] if flags else pattern, re.S):
@@ -32,9 +34,12 @@ def to_python(pattern: str) -> str:
             inside = piece == "["
         elif piece == "$" and not inside:
             pieces.append(r"\Z")
+        elif properties and piece in _ASCII:
+            pieces.append(_ASCII[piece] if inside else f"[{_ASCII[piece]}]")
         else:
             pieces.append(_piece(found))
-    return f"(?a{flags[1] if flags else ''}:{''.join(pieces)})"
+    letters = ("" if properties else "a") + (flags[1] if flags else "")
+    return f"(?{letters}:{''.join(pieces)})"
 
 
 def _piece(found: re.Match[str]) -> str:
@@ -46,7 +51,7 @@ def _piece(found: re.Match[str]) -> str:
         return re.escape(chr(min(int(found["code"], 16), 0x10FFFF)))
     if found["control"]:
         return re.escape(chr(ord(found["control"]) % 32))
-    return "/" if found[0] == r"\/" else found[0]
+    return {r"\/": "/", "{": r"\{"}.get(found[0], found[0])
 
 
 @record(frozen=True)
@@ -56,7 +61,7 @@ class Patterns:
     written: dict[str, str] = field(default_factory=dict[str, str])
     """Pattern for Python -> pattern as the schema has it."""
     lost: list[str] = field(default_factory=list[str])
-    """Those left out, for Python cannot say them."""
+    """Those left out, for Python cannot say them: `regex` where it looks for them, else `re`."""
     types: dict[str, str] = field(default_factory=dict[str, str])
     """Type in the word of another language -> the one that is meant."""
 
@@ -93,11 +98,14 @@ def _keywords(node: dict[str, Any], patterns: Patterns) -> dict[str, Any]:
         patterns.types.update({word: types({"type": word})[0] for word in words})
         node["type"] = list(types(node))
     if isinstance(node.get("pattern"), str):
-        usable = _usable(node.pop("pattern"), patterns)
+        import regex
+
+        usable = _usable(node.pop("pattern"), patterns, regex)
         if usable is not None:
             node["pattern"] = usable
     if isinstance(node.get("patternProperties"), dict):
-        pairs = [(_usable(pattern, patterns), inner) for pattern, inner in node["patternProperties"].items()]
+        # jsonschema itself looks for these, by `re`.
+        pairs = [(_usable(pattern, patterns, re), inner) for pattern, inner in node["patternProperties"].items()]
         node["patternProperties"] = {pattern: inner for pattern, inner in pairs if pattern is not None}
         if len(node["patternProperties"]) < len(pairs):
             # Which properties are additional is no longer known.
@@ -106,11 +114,11 @@ def _keywords(node: dict[str, Any], patterns: Patterns) -> dict[str, Any]:
     return node
 
 
-def _usable(pattern: str, patterns: Patterns) -> str | None:
+def _usable(pattern: str, patterns: Patterns, dialect: Any) -> str | None:
     try:
         translated = to_python(pattern)
-        re.compile(translated)
-    except (re.error, RecursionError, OverflowError):
+        dialect.compile(translated)
+    except (dialect.error, ValueError, RecursionError, OverflowError):
         if pattern not in patterns.lost:
             patterns.lost.append(pattern)
         return None

@@ -1,33 +1,43 @@
-"""Which keys an object with free keys takes: `patternProperties`, `propertyNames`. Patterns run only if tame."""
+"""Which keys an object with free keys takes: `patternProperties`, `propertyNames`. A pattern has next to no time."""
 
 from __future__ import annotations
 
-import re
+import time
 from collections.abc import Callable
+from functools import lru_cache
 
 from mcp_studio.jsontext import Json
+from mcp_studio.patterns import Pattern, PatternError, TooSlow
 from mcp_studio.schema import wording
 from mcp_studio.schema.ecma import to_python
 
 _LONGEST = 200
 """Characters of a key, or of a pattern, that is looked at."""
-_RISKY = r"\)[*+?{]|\\[1-9k]|\(\?[<!=P(]"
-"""Groups that repeat, references back, looking around: what can take for ever."""
-_REPEATS = r"(?<!\\)[*+{]"
+_WITHIN = 0.005
+"""Seconds for one key; a pattern that needs more is tried no more, for a person is typing."""
 
 Match = Callable[[str], bool | None]
 """Whether a key fits; None: not known here, the check of the whole schema will say."""
 
 
+@lru_cache(1_000)
 def matcher(pattern: str) -> Match:
     """Whether a pattern is found in a key, in a time that is next to nothing."""
-    if len(pattern) > _LONGEST or re.search(_RISKY, pattern) or len(re.findall(_REPEATS, pattern)) > 2:
-        return lambda key: None
-    try:
-        found = re.compile(to_python(pattern))
-    except (re.error, RecursionError, OverflowError):
-        return lambda key: None
-    return lambda key: found.search(key) is not None if len(key) <= _LONGEST else None
+    compiled: Pattern | None = None
+    usable = len(pattern) <= _LONGEST
+
+    def found(key: str) -> bool | None:
+        nonlocal compiled, usable
+        if not usable or len(key) > _LONGEST:
+            return None
+        try:
+            compiled = compiled or Pattern(to_python(pattern))
+            return compiled.find(key, time.thread_time() + _WITHIN) is not None
+        except (PatternError, TooSlow):
+            usable = False
+            return None
+
+    return found
 
 
 def key_rule(names: Json, patterns: list[tuple[str, Match]], closed: bool) -> Callable[[str], str]:

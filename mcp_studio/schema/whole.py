@@ -60,6 +60,7 @@ class Checked:
 
     def findings(self, value: Json) -> list[Finding]:
         """What is wrong with a value, at most `MOST`; what could not be checked is a warning."""
+        import regex
         from referencing.exceptions import Unresolvable
 
         if self.flaw:
@@ -80,7 +81,7 @@ class Checked:
             found.append(("", _cut(f"unchecked: $ref {problem.ref} names nothing in this schema"), "warning"))
         except RecursionError:
             found.append(("", "unchecked: the schema refers to itself without end", "warning"))
-        except (re.error, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as problem:
+        except (re.error, regex.error, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as problem:
             # A schema may be valid and yet be more than the library can work with.
             found.append(("", _cut(f"unchecked: the schema cannot be applied ({problem})"), "warning"))
         return found
@@ -132,9 +133,19 @@ def _validator(schema: Any) -> Any:
 
     stated = schema.get("$schema") if isinstance(schema, dict) else None
     kind = validator_for(schema, default=Draft202012Validator) if isinstance(stated, str) else Draft202012Validator
+    checker = kind.TYPE_CHECKER
     if "prefixItems" in kind.VALIDATORS or "const" in kind.VALIDATORS:
-        return extend(kind, type_checker=kind.TYPE_CHECKER.redefine("integer", _is_integer))
-    return kind
+        checker = checker.redefine("integer", _is_integer)
+    return extend(kind, {"pattern": _pattern}, type_checker=checker)
+
+
+def _pattern(validator: Any, wanted: str, value: Any, schema: object) -> Iterator[Any]:
+    """The keyword `pattern`, by `regex`: it knows `\\p{L}`, and what is endless for `re` seldom is for it."""
+    import regex
+    from jsonschema.exceptions import ValidationError
+
+    if isinstance(value, str) and not regex.search(wanted, value):
+        yield ValidationError(f"must match {wanted}")
 
 
 def _is_integer(_: object, value: Any) -> bool:

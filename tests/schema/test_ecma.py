@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,10 +31,26 @@ from mcp_studio.schema.ecma import to_python, translate
         (r"^\u0041$", "A", True),
         (r"^\cA$", "\x01", True),
         ("(?i)^abc$", "ABC", True),
+        ("^x{e}$", "x{e}", True),
+        ("^a{,2}$", "a{,2}", True),
+        ("^a{2,}$", "aaa", True),
+        ("^[{]{2}$", "{{", True),
     ],
 )
 def test_a_pattern_finds_what_it_finds_in_javascript(pattern: str, text: str, found: bool) -> None:
-    assert (re.search(to_python(pattern), text) is not None) is found
+    for dialect in (re, regex):
+        assert (dialect.search(to_python(pattern), text) is not None) is found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        (r"^\p{L}+$", "éÀ", True), (r"^[\p{L}\d]+$", "é3", True), (r"^[\p{L}\d]+$", "é٣", False),
+        (r"^\P{L}\d$", "-٣", False), (r"^\p{Script=Greek}\w$", "αa", True), (r"^\p{L}\w$", "aé", False),
+    ],
+)  # fmt: skip
+def test_properties_of_characters_are_those_of_all_characters(pattern: str, text: str, found: bool) -> None:
+    assert (regex.search(to_python(pattern), text) is not None) is found
 
 
 def test_patterns_are_translated_where_they_are_patterns() -> None:
@@ -67,9 +84,9 @@ def test_patterns_are_translated_where_they_are_patterns() -> None:
 
 def test_patterns_that_python_cannot_say_are_left_out_and_told() -> None:
     translated, patterns = translate(
-        {"pattern": r"^\p{L}+$", "patternProperties": {"(": {}}, "additionalProperties": False}
+        {"pattern": r"^\p{Nonsense}+$", "patternProperties": {"(": {}, r"\p{L}": {}}, "additionalProperties": False}
     )
-    assert set(patterns.lost) == {r"^\p{L}+$", "("}
+    assert set(patterns.lost) == {r"^\p{Nonsense}+$", "(", r"\p{L}"}
     assert translated == {"patternProperties": {}}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -95,10 +96,21 @@ def test_keys_that_are_not_allowed_are_told() -> None:
     assert (field.wrong_key("ab"), field.wrong_key("abc")) == ("", "must have at most 2 characters, has 3")
 
 
-def test_a_pattern_that_could_take_for_ever_is_not_tried() -> None:
-    field = at({"properties": {"m": {"patternProperties": {"^(a+)+$": {"type": "integer"}}}}}, "m")
+@pytest.mark.parametrize("pattern", ["^(a|aa)+$", "^(((a{50}){50}){50}){50}$"])
+def test_a_pattern_that_could_take_for_ever_is_given_up_soon(pattern: str) -> None:
+    field = at({"properties": {"m": {"patternProperties": {pattern: {"type": "integer"}}}}}, "m")
     assert isinstance(field, Map)
+    began = time.thread_time()
     assert field.wrong_key("a" * 100 + "!") == "" and isinstance(field.of("a" * 100 + "!"), Number)
+    assert [field.of("a" * length + "!") for length in range(60, 190)]
+    assert time.thread_time() - began < 1
+
+
+def test_keys_may_be_told_by_what_letters_are() -> None:
+    patterns = {r"^\p{Lu}+$": {"type": "integer"}}
+    field = at({"properties": {"m": {"patternProperties": patterns, "additionalProperties": False}}}, "m")
+    assert isinstance(field, Map)
+    assert (field.wrong_key("ÉÀ"), field.wrong_key("éà")) == ("", "is not a property that the schema allows")
 
 
 def test_keys_out_of_a_set_are_properties() -> None:

@@ -57,6 +57,9 @@ PAYMENT = {
         ({"enum": ["a", 1]}, "b", [("", "must be one of a, 1; got 'b'")]),
         ({"const": "a"}, "b", [("", "must be a, got 'b'")]),
         ({"pattern": "^a$"}, "b", [("", "must match the pattern ^a$, got 'b'")]),
+        ({"pattern": r"^\p{Lu}\d$"}, "É1", []),
+        ({"pattern": r"^\p{Lu}[\d-]$"}, "É٣", [("", r"must match the pattern ^\p{Lu}[\d-]$, got 'É٣'")]),
+        ({"pattern": "^(a+)+$"}, "a" * 50 + "b", [("", f"must match the pattern ^(a+)+$, got '{'a' * 50}b'")]),
         ({"uniqueItems": True}, [1, 1], [("", "has the same item more than once")]),
         ({"not": {"type": "string"}}, "x", [("", "is a value that the schema excludes")]),
         (False, 1, [("", "is not allowed")]),
@@ -129,7 +132,8 @@ def test_values_that_fit_have_no_problem(schema: str, value: str) -> None:
         ({"$ref": "file:///etc/hostname"}, "$ref file:///etc/hostname names nothing"),
         ({"$ref": "#/$defs/none"}, "$ref /$defs/none names nothing"),
         ({"$ref": "#"}, "the schema refers to itself without end"),
-        ({"pattern": r"\p{L}"}, r"the pattern \p{L} is none that Python can check"),
+        ({"pattern": r"\p{X}"}, r"the pattern \p{X} is none that Python can check"),
+        ({"patternProperties": {r"\p{L}": {}}}, r"the pattern \p{L} is none that Python can check"),
     ],
 )
 def test_what_cannot_be_checked_is_one_warning(schema: Any, reason: str) -> None:

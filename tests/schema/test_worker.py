@@ -22,8 +22,8 @@ from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.worker import Checker
 from tests.support import run, wait_until
 
-ENDLESS = {"pattern": "^(a+)+$"}
-TRAP = "a" * 40 + "b"
+ENDLESS = {"pattern": "^(a|aa)+$"}
+TRAP = "a" * 80 + "b"
 INTEGER = {"type": "integer"}
 WRONG = (SchemaProblem("", "must be a whole number, got 'x'"),)
 
@@ -221,7 +221,7 @@ async def main():
     await one.check({"type": "integer"}, 1)
     print(one._process.pid, flush=True)
     if sys.argv[2] == "busy":
-        await one.check({"pattern": "^(a+)+$"}, "a" * 40 + "b")
+        await one.check({"pattern": "^(a|aa)+$"}, "a" * 80 + "b")
     await asyncio.Event().wait()
 asyncio.run(main())
 """
