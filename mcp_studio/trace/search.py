@@ -189,14 +189,13 @@ class Search:
     def _some(self) -> list[WireMessage]:
         """The next entries to look at: what is new, and then what has changed."""
         recording = self._recording
-        first = max(self._seen + 1, recording.first_number)
-        numbers: Iterable[int] = range(first, min(first + _SOME, recording.total + 1))
-        if not numbers:
-            numbers = sorted(self._again)
+        self._seen = max(self._seen, recording.first_number - 1)
+        unseen = range(self._seen + 1, min(self._seen + _SOME, recording.total) + 1)
+        first = next(iter(self._again), 0)
         found: list[WireMessage] = []
         size = 0
-        for number in numbers:
-            if found and (number >= found[0].number + _SOME or size > _LARGE):
+        for number in unseen or [number for number in range(first, first + _SOME) if number in self._again]:
+            if size > _LARGE:
                 break
             self._again.pop(number, None)
             new, self._seen = number > self._seen, max(number, self._seen)
