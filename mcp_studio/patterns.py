@@ -16,7 +16,7 @@ _GROUP_COUNT = r"\)\s*\{\s*(\d+)"
 _COUNT = r"[^)\s]\s*\{\s*(\d+)"
 _ONE_TEXT = 0.25
 """Seconds of CPU for one text, besides those for its length: whoever gives up a search waits no longer than that."""
-_PER_SECOND = 10_000_000
+_PER_SECOND = 20_000_000
 """Characters of a long text that any pattern worth having gets through in a second."""
 
 

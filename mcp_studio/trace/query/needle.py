@@ -18,7 +18,7 @@ LONGEST = 1_000
 """Characters of a pattern."""
 PATIENCE = 1.0
 """Seconds that a regex may take for some bodies, besides those for their length."""
-_PER_SECOND = 10_000_000
+_PER_SECOND = 20_000_000
 _TOGETHER = 0.1
 """Seconds that it may take for the bodies of a block as one text, which is much quicker where it is possible."""
 _LOOKS_ROUND = re.compile(r"[$^]|\((?:\?(?![:P])|\*)|\\(?![dDwWsSnrtxuUpP\d])[A-Za-z]")
