@@ -28,8 +28,6 @@ class Given(NamedTuple):
     arguments: dict[str, Json]
     hidden: frozenset[str] = frozenset()
     """Pointers of what is secret, and not by its looks."""
-    wrong: bool = False
-    """They are wrong on purpose, and not checked."""
 
     def begun(self, studio: Studio, call: Call) -> Call:
         """Have a call remembered once it has ended."""
@@ -60,7 +58,7 @@ async def given(studio: Studio, plan: Plan, options: Options, out: Output, asker
         arguments = late.made_up(options, form, arguments, ref, out)
     elif options.flag("--seed"):
         raise UsageError("--seed is for --example.")
-    return Given(ref, form, arguments, wrong=options.value("--example") == "invalid")
+    return Given(ref, form, arguments)
 
 
 def save(studio: Studio, options: Options, given: Given, out: Output) -> None:

@@ -61,8 +61,7 @@ SAVED = """\
   --set KEY=VALUE      with --saved, this argument instead of the saved one (may be repeated)
 """
 EXAMPLE = """\
-  --example KIND       make up the arguments that are not given: minimal (only what is required), typical, full,
-                       edge (at the edge of what is allowed) or invalid (one thing wrong, sent all the same)
+  --example KIND       make up the arguments that are not given: minimal (only what is required), typical or full
   --seed NUMBER        with --example, another one; 0 is the first
 """
 REPEATING = """\
@@ -73,8 +72,8 @@ COPYING = """\
   --as FORM            print the call instead of making it: command, standalone (the same with the server in it),
                        python, pytest, curl, json-rpc, json or literal; secrets are left out
   --with-secrets       with --as, secret arguments as they are (those of the server's entry never)
-  --from FILE          what to call is in this file, - for standard input: arguments as JSON or Python, a JSON-RPC
-                       request, a command line of mcp-studio or curl, a call of the Python SDK, a tool-use block
+  --from FILE          what to call is in this file, - for standard input: arguments as JSON, a JSON-RPC request, a
+                       command line of mcp-studio or curl, a tool-use block
 """
 _LISTS = "servers|tools|resources|templates|prompts|history|saved"
 USAGE = {

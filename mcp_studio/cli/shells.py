@@ -27,7 +27,7 @@ _VALUES = {
     "--protocol-version": " ".join(VERSIONS),
     "--transport": " ".join(REMOTE),
     "--log-level": " ".join(LOG_LEVELS),
-    "--example": "minimal typical full edge invalid",
+    "--example": "minimal typical full",
     "--export": "jsonl bundle har otlp markdown",
     "--method": METHODS,
     "--kind": " ".join(KINDS),

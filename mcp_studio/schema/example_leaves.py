@@ -10,7 +10,7 @@ from random import Random
 from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.schema import example_words as words
 from mcp_studio.schema.check import is_type, quick
-from mcp_studio.schema.example_pattern import fits, found_in, matching
+from mcp_studio.schema.example_pattern import fits, matching
 from mcp_studio.schema.field import Choice, Const, Field, Flag, Form, Number, Text
 from mcp_studio.schema.formats import wrong_format
 from mcp_studio.schema.regex import Node, Unreadable
@@ -43,7 +43,9 @@ def sound(field: Field, value: Json) -> bool:
     if any(problem.severity == "error" for problem in quick(Form((field,)), {field.name: value})):
         return False
     if isinstance(field, Text) and isinstance(value, str):
-        return not wrong_format(field.format, value) and (not field.pattern or found_in(field.pattern, value))
+        node = _read(field.pattern) if field.pattern else None
+        fitting = not field.pattern or (node is not None and fits(node, value))
+        return fitting and not wrong_format(field.format, value)
     return True
 
 

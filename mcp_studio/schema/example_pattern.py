@@ -1,4 +1,4 @@
-"""Texts that match a pattern, and texts that do not."""
+"""Texts that match a pattern."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ MOST = 300
 _TRIES = 24
 _NICE: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A))
 _PRINTED: Ranges = ((0x20, 0x7E), (0xA1, 0xAC), (0xAE, 0x17F), (0x391, 0x3C9), (0x410, 0x44F), (0x4E00, 0x9FA5))
-_MISSES = ("?", "", "no match", "0", "x", "A-1", "-", "!?!", "00000000-0000", "ÄÖÜ ß", " ", "\n")
 
 
 def matching(pattern: str, least: int, most: int | None, rng: Random) -> str | None:
@@ -35,31 +34,10 @@ def matching(pattern: str, least: int, most: int | None, rng: Random) -> str | N
     return None
 
 
-def missing(pattern: str, least: int, most: int | None) -> str | None:
-    """A short text that the pattern is not found in; None when none was found."""
-    try:
-        node = read(pattern)
-        for text in _MISSES:
-            padded = text.ljust(least, "?")
-            if len(padded) <= (MOST if most is None else most) and not regex.matches(node, padded):
-                return padded
-    except Unreadable:
-        return None
-    return None
-
-
 def fits(node: Node, text: str) -> bool:
     """Whether the pattern is found in the text, for certain."""
     try:
         return len(text) <= MOST and regex.matches(node, text)
-    except Unreadable:
-        return False
-
-
-def found_in(pattern: str, text: str) -> bool:
-    """The same for a pattern as it is written; one that cannot be read is found nowhere."""
-    try:
-        return fits(read(pattern), text)
     except Unreadable:
         return False
 

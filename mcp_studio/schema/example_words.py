@@ -35,23 +35,6 @@ FORMATS: dict[str, tuple[str, ...]] = {
 }
 """Texts of a format."""
 
-WRONG_FORMATS: dict[str, tuple[str, str]] = {
-    "email": ("ada.example.com", "an email address without @"),
-    "uri": ("no uri", "words instead of a URI"),
-    "url": ("no url", "words instead of a URL"),
-    "date": ("2027-02-30", "a day that does not exist"),
-    "date-time": ("2027-01-31 at nine", "words instead of a date and time"),
-    "time": ("25:61", "a time that does not exist"),
-    "uuid": ("not-a-uuid", "words instead of a UUID"),
-    "ipv4": ("300.1.2.3", "an address with a number above 255"),
-    "ipv6": ("2001:::1", "an address with too many colons"),
-    "hostname": ("not a host!", "a host name with blanks"),
-    "duration": ("two days", "words instead of a duration"),
-    "regex": ("[a-", "a pattern that does not end"),
-    "json-pointer": ("items/0", "a pointer without a slash in front"),
-}
-"""A text that is not of the format, and what is wrong with it."""
-
 _NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"e_?mail", FORMATS["email"]),
     (r"url|uri|href|link|website|webpage|endpoint|webhook", FORMATS["uri"]),

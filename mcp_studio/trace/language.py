@@ -40,14 +40,6 @@ JAVA = Language(
     "Java", "a System.out.println", "System.err.println",
     "a console appender of Logback or Log4j, which writes to System.out unless its target is System.err",
 )  # fmt: skip
-DOTNET = Language(
-    ".NET", "a Console.WriteLine", "Console.Error.WriteLine",
-    "the console logger without LogToStandardErrorThreshold = LogLevel.Trace",
-)  # fmt: skip
-RUBY = Language("Ruby", "puts or p", "warn, or $stderr.puts", "Logger.new($stdout)")
-PHP = Language("PHP", "echo, print or a warning that PHP displays", "fwrite(STDERR, …), and display_errors = stderr")
-SHELL = Language("shell", "an echo, or a command in the script whose output goes on", "echo … >&2, or COMMAND >&2")
-CONTAINER = Language("container", "the program in the container, or its entry script", "standard error in there")
 UNKNOWN = Language("", "something that it prints, itself or by a library that it uses", "standard error")
 
 _PROGRAMS: dict[str, Language] = {
@@ -58,21 +50,16 @@ _PROGRAMS: dict[str, Language] = {
     **dict.fromkeys(("go",), GO),
     **dict.fromkeys(("cargo",), RUST),
     **dict.fromkeys(("java", "jbang", "kotlin", "scala", "mvn", "gradle"), JAVA),
-    **dict.fromkeys(("dotnet", "dnx"), DOTNET),
-    **dict.fromkeys(("ruby", "bundle", "gem"), RUBY),
-    **dict.fromkeys(("php", "composer"), PHP),
-    **dict.fromkeys(("sh", "bash", "zsh", "dash", "fish"), SHELL),
-    **dict.fromkeys(("docker", "podman", "nerdctl"), CONTAINER),
 }
 _ENDINGS: dict[str, Language] = {
     ".py": PYTHON, ".pyz": PYTHON, ".js": NODE, ".mjs": NODE, ".cjs": NODE, ".ts": NODE, ".go": GO, ".rs": RUST,
-    ".jar": JAVA, ".dll": DOTNET, ".rb": RUBY, ".php": PHP, ".sh": SHELL,
+    ".jar": JAVA,
 }  # fmt: skip
 _LAUNCHERS = {"npx", "npm", "yarn", "pnpm", "bunx", "uvx", "uv", "pipx", "docker", "podman", "poetry", "cargo", "mvn",
               "gradle", "dotnet", "go"}  # fmt: skip
 """Programs that may print something of their own before the server runs."""
 _WRAPPERS = {"env", "sudo", "nice", "time", "timeout", "stdbuf", "xvfb-run", "nohup", "exec"}
-_VERSIONED = re.compile(r"(python|pypy|ruby|php|node)[\d.]*$")
+_VERSIONED = re.compile(r"(python|pypy|node)[\d.]*$")
 
 
 def program(argv: Sequence[str]) -> str:

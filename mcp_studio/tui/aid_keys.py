@@ -43,7 +43,7 @@ PASTE: tuple[Row, ...] = (
     ("paste-close", "escape", "close", "Back, as it was", "Back"),
 )
 CALL: tuple[Row, ...] = (
-    ("call-example", "alt+x", "example", "Fill with an example: valid, at the edge, or wrong on purpose", ""),
+    ("call-example", "alt+x", "example", "Fill with an example that is made up from the schema", ""),
 )
 EXAMPLE: tuple[Row, ...] = (
     ("example-take", "!enter,ctrl+j,alt+enter", "take", "Fill the form with it", "Fill"),

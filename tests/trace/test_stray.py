@@ -8,7 +8,7 @@ import pytest
 
 from mcp_studio.protocol.message import parse
 from mcp_studio.trace import stray
-from mcp_studio.trace.language import GO, JAVA, NODE, PYTHON, RUST, SHELL, UNKNOWN, language_of, launcher_of
+from mcp_studio.trace.language import GO, JAVA, NODE, PYTHON, RUST, UNKNOWN, language_of, launcher_of
 from mcp_studio.trace.message import WireMessage
 from tests.trace.test_server_tap import made, receive, send
 
@@ -71,7 +71,7 @@ def test_json_over_several_lines_is_one_thing() -> None:
     ("argv", "language"),
     [
         (["python3.12", "-m", "server"], PYTHON), (["uvx", "server"], PYTHON), (["/usr/bin/env", "node", "x"], NODE),
-        (["npx", "-y", "server"], NODE), (["sh", "-c", "exec npx server"], NODE), (["bash", "start.sh"], SHELL),
+        (["npx", "-y", "server"], NODE), (["sh", "-c", "exec npx server"], NODE), (["bash", "start.sh"], UNKNOWN),
         (["java", "-jar", "s.jar"], JAVA), (["go", "run", "."], GO), (["cargo", "run"], RUST), (["./server"], UNKNOWN),
         (["env", "A=1", "timeout", "5", "python", "x.py"], PYTHON), (["run-it", "index.mjs"], NODE), ([], UNKNOWN),
     ],

@@ -15,11 +15,7 @@ def test_a_form_is_filled_with_the_example_that_was_chosen() -> None:
             )
             await stage.open("add")
             await stage.press("alt+x")
-            await stage.shows(
-                "Fill raw.add with an example", "Valid", "only what is required", "The whole schema allows it"
-            )
-            await stage.press("G")
-            await stage.shows("Wrong, as it is meant to be: b must be a number, got null.")
+            await stage.shows("Fill raw.add with an example", "only what is required", "The whole schema allows it")
             await stage.press("home", "n")
             await stage.shows("seed 1")
             await stage.press("tab", "tab", "y", "enter")
@@ -37,7 +33,7 @@ def test_a_form_is_filled_with_the_example_that_was_chosen() -> None:
             assert stage.main.calling.opened.value == value
             await stage.open("greet", "prompt")
             await stage.press("alt+x")
-            await stage.shows("who: missing, though it is required", "It is complete.")
+            await stage.shows("only what is required", "It is complete.")
             await stage.press("enter")
             await stage.until(lambda: stage.main.calling.opened.value.get("who"), "the argument of the prompt")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from mcp_studio.call.copying import paste_json, paste_python, paste_shell
+from mcp_studio.call.copying import paste_json, paste_shell
 from mcp_studio.call.copying.pasted import Pasted, PasteProblem
 from mcp_studio.config.jsonc import unfenced
 from mcp_studio.redact import MARK
@@ -13,8 +13,8 @@ from mcp_studio.redact import MARK
 LARGEST = 8 * 1024 * 1024
 """Characters."""
 EXPECTED = (
-    "Expected: arguments as JSON or as a Python dictionary, a JSON-RPC request, a command line of mcp-studio or curl, "
-    "a call of the Python SDK, or a tool-use block of a model."
+    "Expected: arguments as JSON, a JSON-RPC request, a command line of mcp-studio or curl, or a tool-use block of a "
+    "model."
 )
 _EVENT = re.compile(r"(?m)^(?:(?:event|id|retry|:).*(?:\n|\Z)|data: ?)")
 _LOGGED = re.compile(r'[^\n{]{1,400}?(?=\{\s*"(?:jsonrpc|method|id)")')
@@ -48,25 +48,7 @@ def _read(text: str) -> Pasted:
     if paste_shell.is_ours(text):
         return paste_shell.ours(text)
     if text.lstrip()[0] in '{["/':
-        return _braces(text)
-    if paste_python.is_code(text):
-        return paste_python.code(text)
+        return paste_json.call_in(paste_json.read(text))
     if logged := _LOGGED.match(text):
-        return _braces(text[logged.end() :])
+        return paste_json.call_in(paste_json.read(text[logged.end() :]))
     raise PasteProblem(f"It is nothing that is known. {EXPECTED}")
-
-
-def _braces(text: str) -> Pasted:
-    """JSON, or the same in Python."""
-    try:
-        value = paste_json.read(text)
-    except PasteProblem as problem:
-        try:
-            value = paste_python.literal(text)
-        except PasteProblem as other:
-            # Whoever quotes with one apostrophe means Python.
-            raise (other if re.match(r"[\s{\[]*'", text) else problem) from None
-        return (
-            replace(found, form="Python dictionary") if (found := paste_json.call_in(value)).form == "JSON" else found
-        )
-    return paste_json.call_in(value)

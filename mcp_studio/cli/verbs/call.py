@@ -47,7 +47,7 @@ async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker
     form = build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
     what = await given(studio, plan, options, out, asker, form, ref)
     arguments = what.arguments
-    if not options.flag("--unchecked") and not what.wrong:
+    if not options.flag("--unchecked"):
         refuse_wrong(form, arguments, str(ref))
         await _refuse_inner(studio, form, arguments, str(ref))
     wish = _task_wish(studio, ref, view, options, out)

@@ -34,8 +34,7 @@ async def _get(studio: Studio, plan: Plan, options: Options, out: Output, asker:
     view = found[0].view if found else None
     form = prompt_fields(list(view.arguments)) if isinstance(view, PromptView) else Form(whole=True)
     what = await given(studio, plan, options, out, asker, form, ref)
-    if not what.wrong:
-        refuse_wrong(form, what.arguments, str(ref))
+    refuse_wrong(form, what.arguments, str(ref))
     save(studio, options, what, out)
     call = what.begun(studio, studio.get_prompt(ref, texts(what.arguments)))
     return end(await outcome_of(call, out), out, asker, messages_text)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcp_studio.call.copying.paste_python import literal
-from mcp_studio.call.copying.pasted import PasteProblem
 from mcp_studio.config.jsonc import loads_lenient, unfenced
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
@@ -16,8 +14,6 @@ from mcp_studio.schema.text import from_text
 
 LARGEST = 8_000_000
 """Characters that are read."""
-_LITERAL = 100_000
-"""Characters that are read as Python."""
 
 
 @record(frozen=True)
@@ -77,24 +73,19 @@ def _typed(field: Field, bare: str) -> Iterator[Reading]:
 
 
 def _parsed(bare: str) -> Iterator[Reading]:
-    """The text as JSON, strict or as people write it, or as Python writes values."""
+    """The text as JSON, strict or as people write it."""
     try:
         yield Reading("JSON", loads(bare, exact=True))
         return
     except (JsonProblem, LimitExceeded):
         pass
-    if bare[0] not in "{[(\"'" and not bare.startswith(("//", "/*")):
+    if bare[0] not in '{["' and not bare.startswith(("//", "/*")):
         return
     try:
         yield Reading("JSON with comments or trailing commas", loads_lenient(bare))
         return
     except (JsonProblem, LimitExceeded):
-        pass
-    if len(bare) <= _LITERAL:
-        try:
-            yield Reading("a Python value", literal(bare))
-        except PasteProblem:
-            return
+        return
 
 
 def _lines(field: List | Choices, bare: str) -> Iterator[Reading]:
@@ -153,7 +144,7 @@ def _same(one: Json, other: Json) -> bool:
 
 
 def _quoted(reading: Reading, bare: str) -> bool:
-    return isinstance(reading.value, str) and bare[0] in "\"'"
+    return isinstance(reading.value, str) and bare[0] == '"'
 
 
 def _ends(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
 from textual.widget import Widget
@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from mcp_studio.jsontext import dumps
 from mcp_studio.safetext import safe
-from mcp_studio.schema.examples import Example, edges, invalid, valid
+from mcp_studio.schema.examples import Example, valid
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
 from mcp_studio.schema.problem import SchemaProblem, errors
@@ -30,16 +30,8 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.opened import Opened
 
-_PARTS = ("Valid", "Allowed, and easily forgotten", "Wrong on purpose")
 Verdict = tuple[str, str, str]
 """Sign, look, words."""
-
-
-class _Row(NamedTuple):
-    """A heading, or an example."""
-
-    heading: str
-    example: Example | None = None
 
 
 class ExampleDialog(Dialog[Example], scope="example"):
@@ -50,9 +42,7 @@ class ExampleDialog(Dialog[Example], scope="example"):
         self._studio = studio
         self._opened = opened
         self._seed = 0
-        self._list: VirtualList[_Row] = VirtualList(
-            self._draw, key=_key, stops=lambda row: row.example is not None, empty="Making them up …"
-        )
+        self._list: VirtualList[Example] = VirtualList(self._draw, key=lambda row: row.label, empty="Making them up …")
         self._verdict = Static(classes="verdict")
         self._view = Findable(JsonView(), classes="viewer")
 
@@ -89,14 +79,13 @@ class ExampleDialog(Dialog[Example], scope="example"):
 
     @property
     def _example(self) -> Example | None:
-        return self._list.row.example if self._list.row else None
+        return self._list.row
 
     def _make(self) -> None:
         self.run_worker(self._made(self._seed), group="make", exclusive=True)
 
     async def _made(self, seed: int) -> None:
-        rows = await asyncio.to_thread(_rows, self._opened, seed)
-        self._list.set_rows(rows)
+        self._list.set_rows(await asyncio.to_thread(_made_up, self._opened, seed))
         self.retitle(self.heading())
 
     async def _check(self, example: Example) -> None:
@@ -108,10 +97,8 @@ class ExampleDialog(Dialog[Example], scope="example"):
             sign, look, words = _verdict(example, problems, checked=schema is not None)
             self._verdict.update(Content.assemble((f"{sign} ", look), safe(words, 400)))
 
-    def _draw(self, row: _Row, width: int, selected: bool) -> Line:
-        if row.example is None:
-            return [(row.heading, "strong")]
-        return [("  ", ""), (safe(row.example.label, 200), "")]
+    def _draw(self, row: Example, width: int, selected: bool) -> Line:
+        return [(row.label, "")]
 
     def action_take(self) -> None:
         """Answer the example under the cursor."""
@@ -139,32 +126,18 @@ class ExampleDialog(Dialog[Example], scope="example"):
         self.dismiss(None)
 
 
-def _key(row: _Row) -> tuple[str, str]:
-    """The same example with another seed is the same row."""
-    return (row.heading, row.example.label) if row.example else (row.heading, "")
-
-
-def _rows(opened: Opened, seed: int) -> list[_Row]:
-    """All examples under their headings; in a thread, so with a form of its own: what it opens is made there."""
+def _made_up(opened: Opened, seed: int) -> tuple[Example, ...]:
+    """All examples; in a thread, so with a form of its own: what it opens is made there."""
     form: Form = build(opened.schema) if opened.schema is not None else opened.form
-    rows: list[_Row] = []
-    for heading, found in zip(_PARTS, (valid(form, seed), edges(form, seed), invalid(form, seed)), strict=True):
-        if found:
-            rows += [_Row(heading), *(_Row(heading, one) for one in found)]
-    return rows
+    return valid(form, seed)
 
 
 def _verdict(example: Example, problems: Iterable[SchemaProblem], *, checked: bool) -> Verdict:
-    """What the check of the whole schema says, held against what the example means to be."""
+    """What the check of the whole schema says, and what the example says of itself."""
     found = list(problems)
     wrong = errors(found)
     said = wrong[0].said if wrong else ""
     more = f", and {describe.plural(len(wrong) - 1, 'more error')}" if len(wrong) > 1 else ""
-    if example.kind == "invalid":
-        if wrong:
-            return glyphs().ok, "$state-ready", f"Wrong, as it is meant to be: {said}{more}."
-        words = "The check of the schema lets it pass." if checked else "It is wrong by what the form knows."
-        return glyphs().dot, "$quiet", example.remark or (found[0].message if found else words)
     if wrong:
         return glyphs().warning, "$state-busy", f"It is not valid: {said}{more}. {example.remark}".strip()
     if found:

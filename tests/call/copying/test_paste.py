@@ -39,7 +39,6 @@ TOOL_USE = '{"type":"tool_use","id":"t","name":"mcp__lib__echo","input":{"a":1.5
         (OPENAI, "function call", "tool", "", "echo"),
         (f'{{"role":"assistant","tool_calls":[{OPENAI}]}}', "function call", "tool", "", "echo"),
         ('{"type":"function_call","name":"echo","arguments":"{\\"a\\":1.50}"}', "function call", "tool", "", "echo"),
-        ("{'a': 1.5}", "Python dictionary", "", "", ""),
         ("$ mcp-studio call lib.echo a:=1.50 --yes", OURS, "tool", "lib", "echo"),
         ("mcp-studio call lib.echo \\\n  --args '{\"a\":1.50}' \\\n  --json | jq .", OURS, "tool", "lib", "echo"),
         ("cd /x && uvx mcp-studio call --tool=echo a:=1.50 -- npx -y lib", OURS, "tool", "", "echo"),
@@ -48,7 +47,6 @@ TOOL_USE = '{"type":"tool_use","id":"t","name":"mcp__lib__echo","input":{"a":1.5
         (f"$ curl http://h/mcp \\\n --json '{RPC}'", "curl command with a JSON-RPC request", "tool", "", "echo"),
         ("curl h -d'{\"a\":1.50}'", "curl command with JSON", "", "", ""),
         ("curl h --data-raw $'{\\n\"a\": 1.50}'", "curl command with JSON", "", "", ""),
-        ('    r = await s.call_tool("echo", arguments={"a": 1.5})\n    print(r)', "Python call", "tool", "", "echo"),
     ],
 )  # fmt: skip
 def test_a_call_is_read_from(text: str, form: str, kind: str, server: str, name: str) -> None:
@@ -57,7 +55,7 @@ def test_a_call_is_read_from(text: str, form: str, kind: str, server: str, name:
     if found.pairs:
         assert found.pairs == ("a:=1.50",)
     else:
-        assert dumps(dict(found.arguments)) == (b'{"a":1.5}' if "Python" in form else b'{"a":1.50}')
+        assert dumps(dict(found.arguments)) == b'{"a":1.50}'
     assert found.count == 1
 
 
@@ -107,14 +105,10 @@ def test_arguments_that_look_like_something_else_stay_arguments() -> None:
         ("curl http://h/", "no JSON body", 0),
         ("curl http://h/ -d @/etc/passwd", "file /etc/passwd, which is not read", 0),
         ("curl http://h/ -d a=1", "body of the curl command: it looks like", 0),
-        ("{'a': __import__('os').system('true')}", "computed by Python, which is not run", 1),
-        ("{'a': 1e999}", "infinite", 1),
-        ("{1: 2, 'a': 3}", "not valid", 1),
-        ('client.call_tool(name, {"a": 1})', "computed by Python", 1),
-        ('call_tool("x"', "no Python", 1),
+        ("{'a': 1}", "not valid", 1),
+        ('await client.call_tool("echo", {"a": 1})', "nothing that is known. Expected", 0),
         (TOOL_USE.replace('{"a":1.50}', "[1]"), "are no object", 0),
         (OPENAI.replace("1.50", "oops"), "text that is no JSON", 0),
-        ("{'a': " + "[" * 5_000, "", 1),
         ("[" * 100_000 + "]" * 100_000, "nested deeper", 0),
     ],
 )  # fmt: skip
@@ -140,14 +134,12 @@ def test_left_out_secrets_are_told() -> None:
         "curl h " + "'a'" * 300_000,
         "{" * 1_000_000,
         "[" + ",/*" * 300_000,
-        "{'a': " + "-" * 200_000 + "1}",
-        "{'a': 1" + "+1" * 100_000 + "}",
         '"' * 1_000_000,
         "```" + " \n" * 500_000,
         "data: " * 200_000,
         "a{" * 500_000,
     ],
-    ids=range(13),
+    ids=range(11),
 )
 def test_large_and_hostile_texts_take_little_time(text: str) -> None:
     began = time.process_time()

@@ -1,4 +1,4 @@
-"""Whatever is copied can be pasted: the same call comes back, in every form."""
+"""Whatever is copied can be pasted, but Python: the same call comes back."""
 
 from __future__ import annotations
 
@@ -30,23 +30,20 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b c", "text", "n-1", "-d", "é", "x.y"]) | TEXTS, VALUES, max_size=4)
+PYTHON = ("python", "pytest", "literal")
 URL = ServerConfig("lib", url="http://127.0.0.1:1/mcp")
 
 
 @settings(max_examples=60, deadline=None)
 @given(ARGUMENTS, st.sampled_from(["2025-11-25", "2026-07-28"]))
-def test_every_form_is_read_back(value: dict[str, Json], version: str) -> None:
-    for form in IDS:
+def test_every_form_but_python_is_read_back(value: dict[str, Json], version: str) -> None:
+    for form in (form for form in IDS if form not in PYTHON):
         made = copy_as(subject(value, server=URL, version=version), form, secrets=True)
         assert not made.why_not, made
         pasted = read_paste(made.text)
         read = pasted.value(build(OPEN["inputSchema"]))
-        exact = form not in ("python", "pytest", "literal")
-        assert (dumps(read) if exact else json.loads(dumps(read))) == (
-            dumps(value) if exact else json.loads(dumps(value))
-        ), form
-        assert pasted.name == ("" if form in ("json", "literal") else "echo"), form
-        assert pasted.kind == ("" if form in ("json", "literal") else "tool"), form
+        assert dumps(read) == dumps(value), form
+        assert (pasted.kind, pasted.name) == (("", "") if form == "json" else ("tool", "echo")), form
 
 
 @settings(max_examples=60, deadline=None)
@@ -59,7 +56,7 @@ def test_a_literal_is_what_python_reads(value: Json) -> None:
 def test_prompts_and_resources_are_read_back(kind: EntryKind, name: str) -> None:
     value = {"who": "Ada L.", "n": "1"} if kind == "prompt" else None
     typing = prompt_fields([{"name": "who"}, {"name": "n"}])
-    for form in ("command", "standalone", "python", "curl", "json-rpc"):
+    for form in ("command", "standalone", "curl", "json-rpc"):
         made = copy_as(subject(value, name, kind, server=URL), form)
         pasted = read_paste(made.text)
         assert (pasted.kind, pasted.name, pasted.value(typing)) == (kind, name, value or {}), made.text
