@@ -51,9 +51,9 @@ def planned(plan: Plan, options: Options) -> Plan:
 def run(plan: Plan, options: Options, out: Output) -> int:
     """Print the call in the form that is wanted; returns the exit code."""
     out.server = plan.server
-    if not plan.connects:
-        return _told(_alone(plan, options), options, out)
     asker = Asker(options.values("--answer"))
+    if not plan.connects:
+        return _told(_alone(plan, options), asker, options, out)
     return execute(plan, out, lambda studio: _asked(studio, plan, options, out, asker), asker=asker)
 
 
@@ -93,13 +93,13 @@ async def _asked(studio: Studio, plan: Plan, options: Options, out: Output, aske
     ref = Ref(kind, server, plan.name)
     if kind == "resource":
         uri = plan.name if plan.saved is not None else _uri(plan, options)
-        return _told(subject_of(studio.manager, studio.catalog, ref, None, uri=uri), options, out)
+        return _told(subject_of(studio.manager, studio.catalog, ref, None, uri=uri), asker, options, out)
     if not studio.catalog.find(ref) and not plan.named and plan.saved is None:
         ref = studio.catalog.resolve(kind, f"{server}.{plan.name}", [server])
     found = await given(studio, plan, options, out, asker, _form(studio, ref), ref)
     value: Json = texts(found.arguments) if kind == "prompt" else found.arguments
     subject = subject_of(studio.manager, studio.catalog, ref, value, task=options.flag("--task"))
-    return _told(replace(subject, hidden=found.hidden), options, out)
+    return _told(replace(subject, hidden=found.hidden), asker, options, out)
 
 
 def _form(studio: Studio, ref: Ref) -> Form:
@@ -110,12 +110,13 @@ def _form(studio: Studio, ref: Ref) -> Form:
     return build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
 
 
-def _told(subject: Subject, options: Options, out: Output) -> int:
+def _told(subject: Subject, asker: Asker, options: Options, out: Output) -> int:
     """Print it; what is good to know about it goes to standard error.
 
     Raises:
         StudioError: there is no such form of this call.
     """
+    subject = replace(subject, rules=asker.rules)
     made: Copy = copy_as(subject, options.value("--as"), secrets=options.flag("--with-secrets"))
     if made.why_not:
         raise StudioError(made.why_not)

@@ -13,21 +13,23 @@ if TYPE_CHECKING:
     from mcp_studio.catalog.listing import Entry
     from mcp_studio.catalog.ref import Ref
     from mcp_studio.jsontext import Json
+    from mcp_studio.protocol.outgoing import RequestId
     from mcp_studio.studio import Studio
-    from mcp_studio.trace.message import WireMessage
+    from mcp_studio.trace.recording import Recording
     from mcp_studio.tui.app import StudioApp
-    from mcp_studio.tui.screens.copying import Copying
+    from mcp_studio.tui.replaying import Shown
+    from mcp_studio.tui.screens.copying import Copying, Last
 
 
 OFFERED = 200_000
 """Characters of a pasted text that is looked at."""
 
 
-def copy_dialog(studio: Studio, subject: Subject) -> ModalScreen[None]:
+def copy_dialog(studio: Studio, subject: Subject, last: Last | None) -> ModalScreen[None]:
     """In which form a call is copied."""
     from mcp_studio.tui.screens.copy_dialog import CopyDialog
 
-    return CopyDialog(studio, subject)
+    return CopyDialog(studio, subject, last)
 
 
 def fill_dialog(copying: Copying, text: str) -> ModalScreen[tuple[Entry, Json]]:
@@ -37,13 +39,11 @@ def fill_dialog(copying: Copying, text: str) -> ModalScreen[tuple[Entry, Json]]:
     return FillDialog(copying, text)
 
 
-def subject_of(
-    studio: Studio, ref: Ref, value: Json, uri: str = "", task: bool = False, result: Json = None
-) -> Subject:
+def subject_of(studio: Studio, ref: Ref, value: Json, uri: str = "", task: bool = False) -> Subject:
     """A call that can be copied; see `call.copying.subject.subject_of`."""
     from mcp_studio.call.copying.subject import subject_of as make
 
-    return make(studio.manager, studio.catalog, ref, value, uri=uri, task=task, result=result)
+    return make(studio.manager, studio.catalog, ref, value, uri=uri, task=task)
 
 
 def copy_as(subject: Subject, form: str) -> Copy:
@@ -51,6 +51,13 @@ def copy_as(subject: Subject, form: str) -> Copy:
     from mcp_studio.call.copying.formats import copy_as as make
 
     return make(subject, form)
+
+
+def number_of(recording: Recording, server: str, identity: RequestId | None) -> int:
+    """See `call.replay.plan.number_of`."""
+    from mcp_studio.call.replay.plan import number_of as find
+
+    return find(recording, server, identity)
 
 
 def offer_call(app: StudioApp, text: str) -> None:
@@ -63,11 +70,11 @@ def offer_call(app: StudioApp, text: str) -> None:
         app.say(f"This is a {pasted.says()}. {app.spell('paste-call')} fills the form from it.")
 
 
-def copy_message(app: StudioApp, entry: WireMessage | None, *, choose: bool) -> None:
+def copy_message(app: StudioApp, shown: Shown, *, choose: bool) -> None:
     """Copy a call of the trace."""
     from mcp_studio.tui.screens.copying import show_message
 
-    show_message(app, entry, choose=choose)
+    show_message(app, shown, choose=choose)
 
 
 def called(frame: bytes) -> Pasted | None:
@@ -79,11 +86,3 @@ def called(frame: bytes) -> Pasted | None:
         return read_paste(frame.decode("utf-8", "replace"))
     except PasteProblem:
         return None
-
-
-def result_of(frame: bytes) -> Json:
-    """The result in an answer; None where there is none."""
-    from mcp_studio.protocol.message import Response, parse
-
-    answer = parse(frame).messages[0]
-    return answer.result if isinstance(answer, Response) else None

@@ -39,7 +39,7 @@ class Replaying:
 
     def action_copy_call(self, choose: bool) -> None:
         """Copy the call as a command line, or as what the person chooses."""
-        late_copy.copy_message(self._studio_app, self.shown().entry, choose=choose)
+        late_copy.copy_message(self._studio_app, self.shown(), choose=choose)
 
     def action_replay_edit(self) -> None:
         """Fill the form with what the call was sent with."""

@@ -77,6 +77,32 @@ def test_a_call_in_the_trace_is_copied() -> None:
     run(main())
 
 
+def test_a_test_answers_and_expects_what_the_call_before_was_answered_and_gave() -> None:
+    async def main() -> None:
+        async with on_stage(raw(source=Source("user"))) as stage:
+            stage.studio.inbox.changed.connect(lambda one: one.answer("accept", {"name": "Ada"}))
+            await stage.open("ask")
+            await stage.ran()
+            await chooser(stage, "alt+c")
+            await stage.press("down", "down", "down")
+            await stage.shows("ElicitResult.model_validate", '{"name": "Ada"}')
+            await stage.press("enter")
+            await stage.until(lambda: "for one in result.content] == [" in stage.app.clipboard, "what came is expected")
+            asked = stage.app.clipboard
+            stage.app.copy_to_clipboard("")
+            await stage.press("f8", "G")
+            await chooser(stage, "C")
+            await stage.shows("ElicitResult.model_validate")
+            await stage.press("enter")
+            await stage.until(lambda: stage.app.clipboard == asked, "the same from the trace")
+            await stage.open("add")
+            stage.main.calling.edited({"a": 1, "b": 2}, {})
+            await chooser(stage, "alt+c")
+            await stage.shows("It only looks whether the call succeeds", "call_tool")
+
+    run(main())
+
+
 def test_a_pasted_call_fills_the_form_or_opens_the_one_that_it_is_about() -> None:
     async def main() -> None:
         async with on_stage(raw(source=Source("user"))) as stage:

@@ -8,8 +8,9 @@ from typing import NamedTuple, cast
 
 from mcp_studio.call.copying import command, curl, python
 from mcp_studio.call.copying.address import Address, address_of
-from mcp_studio.call.copying.hiding import Shown, places_of, without_secrets
-from mcp_studio.call.copying.subject import ABSENT, Subject
+from mcp_studio.call.copying.answers import answers_of
+from mcp_studio.call.copying.hiding import places_of, without_secrets
+from mcp_studio.call.copying.subject import Subject
 from mcp_studio.jsontext import Json, dumps, loads, printable
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import escape_live
@@ -77,23 +78,39 @@ def copy_as(subject: Subject, form: str, *, secrets: bool = False) -> Copy:
         remarks.append(_hidden(hidden))
     elif found and secrets:
         remarks.append(f"It has secrets in it: {_places(found)}.")
-    return Copy(form, made.text, tuple(remarks))
+    text = python.commented(made.text, tuple(remarks)) if form in ("python", "pytest") else made.text
+    return Copy(form, text, tuple(remarks))
 
 
 def _shown(subject: Subject, secrets: bool) -> tuple[Subject, tuple[str, ...], tuple[str, ...]]:
     """The call as it may be written, what of it is hidden, and what of it is secret."""
     known = subject.server.secrets if subject.server else ()
     shown = without_secrets(subject.value, subject.hidden | places_of(subject.tool, subject.value), known)
-    expected = Shown(None) if subject.structured is ABSENT else without_secrets(subject.structured, (), known)
-    told = ABSENT if expected.hidden else subject.structured
+    subject, unknown = _answers(subject, known, secrets)
+    if without_secrets(python.compared(subject)[1], (), known).hidden:
+        subject = replace(subject, outcome={}, notes=(*subject.notes, "What came of it has secrets in it."))
     if secrets:
-        return replace(subject, structured=told), (), shown.hidden
-    uri, hidden = subject.uri, shown.hidden
+        return subject, unknown, shown.hidden
+    uri, hidden = subject.uri, (*shown.hidden, *unknown)
     if uri and (MARK in uri or any(secret in uri for secret in known if secret)):
         for secret in known:
             uri = uri.replace(secret, MARK) if secret else uri
         hidden = (*hidden, "/uri")
-    return replace(subject, value=shown.value, uri=uri, structured=told), hidden, shown.hidden
+    return replace(subject, value=shown.value, uri=uri), hidden, shown.hidden
+
+
+def _answers(subject: Subject, known: tuple[str, ...], secrets: bool) -> tuple[Subject, tuple[str, ...]]:
+    """The call with answers as they may be written, and what of them is hidden; recordings have no secrets anyway."""
+    hidden: list[str] = []
+
+    def shown(value: Json) -> Json:
+        made = without_secrets(value, (), known)
+        hidden.extend(f"an answer's {place.rpartition('/')[2]}" for place in made.hidden)
+        return made.value
+
+    given = tuple(one._replace(result=shown(one.result)) if one.secret or not secrets else one for one in subject.given)
+    rules = tuple(one if secrets else one._replace(content=shown(one.content)) for one in subject.rules)
+    return replace(subject, given=given, rules=rules), tuple(hidden)
 
 
 def _hidden(places: tuple[str, ...]) -> str:
@@ -133,23 +150,23 @@ def _python(subject: Subject, value: Json) -> _Made:
 
 def _pytest(subject: Subject, value: Json) -> _Made:
     made = _with_sdk(subject, value, python.test)
-    if subject.ref.kind != "tool" or python.compared(subject):
+    if not (why := python.compared(subject)[2]):
         return made
-    what = "no structured content is known" if subject.structured is ABSENT else "the structured content is too large"
-    return _Made(made.text, (*made.remarks, f"It only looks whether the tool failed: {what}."))
+    return _Made(made.text, (*made.remarks, f"It only looks whether the call succeeds: {why}."))
 
 
-def _with_sdk(subject: Subject, value: Json, make: Callable[[Subject, Address, Json], str]) -> _Made:
+def _with_sdk(subject: Subject, value: Json, make: Callable[[Subject, Address, Json, python.Answers], str]) -> _Made:
     address = _address(subject)
     if address.kind == "websocket":
         raise _No("The MCP SDK has no client for WebSockets.")
     _only_objects(subject, value)
     if problem := python.unsaid(value):
         raise _No(problem)
-    notes = list(address.remarks)
+    answers = answers_of(subject)
+    notes = [*address.remarks, *subject.notes, *answers.remarks]
     if subject.task:
         notes.append("The SDK makes the call without a task.")
-    return _Made(make(subject, address, value), tuple(notes))
+    return _Made(make(subject, address, value, answers), tuple(notes))
 
 
 def _curl(subject: Subject, value: Json) -> _Made:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import cast
+import textwrap
+from typing import NamedTuple, cast
 
 from mcp_studio.call.copying.address import Address, Variable, Words
-from mcp_studio.call.copying.subject import ABSENT, Subject
-from mcp_studio.jsontext import ExactFloat, Json, depth, dumps
+from mcp_studio.call.copying.subject import Subject
+from mcp_studio.jsontext import ExactFloat, Json, depth, dumps, items_of, mapping
+from mcp_studio.safetext import safe
 
 _WIDTH = 100
 _DEEPEST = 60
@@ -15,8 +17,25 @@ _DEEPEST = 60
 _LONGEST = 4_300
 """Digits of a whole number that Python reads."""
 _EXPECTED = 20_000
-"""Bytes of structured content that a test compares."""
+"""Bytes of a result that a test compares."""
 _SAFE = re.compile(r"[^a-z0-9]+")
+
+
+class Answers(NamedTuple):
+    """The pieces of a program that answer what a server asks."""
+
+    imports: frozenset[str] = frozenset()
+    """Lines, of the standard library alone."""
+    names: frozenset[str] = frozenset()
+    """What is imported from `mcp_types`."""
+    helpers: str = ""
+    """Functions of the module."""
+    setup: str = ""
+    """What stands in front of the connection, inside the function that makes the call."""
+    arguments: tuple[str, ...] = ()
+    """Of the client."""
+    remarks: tuple[str, ...] = ()
+    """What could not be put in, in sentences."""
 
 
 def literal(value: Json, margin: int = 0, before: int = 0) -> str:
@@ -115,53 +134,81 @@ def _variable(variable: Variable) -> str:
     return f"os.environ.get({text(variable.name)}, {text(variable.default)})"
 
 
-def program(subject: Subject, address: Address, value: Json) -> str:
+def program(subject: Subject, address: Address, value: Json, answers: Answers) -> str:
     """A program that makes the call and prints its result."""
-    imports, opening, indent = _opened(subject, address)
+    imports, opening, indent = _opened(subject, address, answers)
     call = _call(subject, value, indent)
     margin = " " * indent
     shown = "result.model_dump_json(by_alias=True, exclude_none=True, indent=2)"
     body = f"{margin}result = {call}\n{margin}print({shown})\n"
     return (
-        _head(address, value, ("import asyncio",), imports)
-        + f"\n\nasync def main() -> None:\n{opening}{body}\n\nasyncio.run(main())\n"
+        _head(address, value, imports, answers)
+        + f"\n\nasync def main() -> None:\n{answers.setup}{opening}{body}\n\nasyncio.run(main())\n"
     )
 
 
-def test(subject: Subject, address: Address, value: Json) -> str:
-    """A test that makes the call and looks at its result."""
-    imports, opening, indent = _opened(subject, address)
-    kind, checks = _checks(subject)
-    body = f"{' ' * indent}return {_call(subject, value, indent)}\n"
+def test(subject: Subject, address: Address, value: Json, answers: Answers) -> str:
+    """A test that makes the call and looks at its outcome."""
+    imports, opening, indent = _opened(subject, address, answers)
+    kind = {"tool": "CallToolResult", "prompt": "GetPromptResult"}.get(subject.ref.kind, "ReadResourceResult")
+    margin, call = " " * indent, _call(subject, value, indent)
+    came, expected, _ = compared(subject)
+    code = mapping(subject.outcome.get("error")).get("code")
+    if isinstance(code, int):
+        kind, imports = "MCPError", [*imports, "import pytest", "from mcp.shared.exceptions import MCPError"]
+        body = f"{margin}with pytest.raises(MCPError) as failed:\n{margin}    {call}\n{margin}return failed.value\n"
+        checks = f"    assert result.code == {code}, result.message\n"
+    else:
+        answers = answers._replace(names=answers.names | {kind})
+        body = f"{margin}return {call}\n"
+        failed = mapping(subject.outcome.get("result")).get("isError") is True
+        checks = f"    assert {'' if failed else 'not '}result.is_error, result.content\n" if kind[0] == "C" else ""
+        if came:
+            checks += f"    assert {came} == {literal(expected, 4, len(came) + 11)}\n"
+        elif not checks:
+            checks = f"    assert result.{'messages' if subject.ref.kind == 'prompt' else 'contents'}\n"
     name = _SAFE.sub("_", subject.ref.name.lower()).strip("_")[:60] or subject.ref.kind
-    expected = None if subject.structured is ABSENT else subject.structured
     return (
-        _head(address, [value, expected], ("import asyncio",), [*imports, f"from mcp_types import {kind}"])
-        + f"\n\nasync def call() -> {kind}:\n{opening}{body}"
+        _head(address, [value, expected], imports, answers)
+        + f"\n\nasync def call() -> {kind}:\n{answers.setup}{opening}{body}"
         + f"\n\ndef test_{name}() -> None:\n    result = asyncio.run(call())\n{checks}"
     )
 
 
-def compared(subject: Subject) -> bool:
-    """Whether a test compares the structured content that came last time."""
-    known = subject.ref.kind == "tool" and subject.structured is not ABSENT
-    return known and not unsaid(subject.structured) and len(dumps(subject.structured)) <= _EXPECTED
+def compared(subject: Subject) -> tuple[str, Json, str]:
+    """What of the result a test compares, and with what; else why it compares nothing, in words."""
+    result = mapping(subject.outcome.get("result"))
+    if "error" in subject.outcome or (subject.ref.kind == "tool" and result.get("isError") is True):
+        return "", None, ""
+    if subject.ref.kind == "tool" and "structuredContent" in result:
+        came, value = "result.structured_content", result["structuredContent"]
+    else:
+        part = {"tool": "content", "prompt": "messages"}.get(subject.ref.kind, "contents")
+        if not isinstance(result.get(part), list):
+            return "", None, "no result is known"
+        inner = "one.content" if part == "messages" else "one"
+        items = [mapping(one).get("content") if part == "messages" else one for one in items_of(result[part])]
+        came = f'[getattr({inner}, "text", None) for one in result.{part}]'
+        value = [mapping(item).get("text") for item in items]
+    if problem := unsaid(value):
+        return "", None, f"the result cannot be written out. {problem}"
+    return (came, value, "") if len(dumps(value)) <= _EXPECTED else ("", None, "the result is too large")
 
 
-def _checks(subject: Subject) -> tuple[str, str]:
-    if subject.ref.kind == "tool":
-        expected = ""
-        if compared(subject):
-            expected = f"    assert result.structured_content == {literal(subject.structured, 4, 35)}\n"
-        return "CallToolResult", f"    assert not result.is_error, result.content\n{expected}"
-    if subject.ref.kind == "prompt":
-        return "GetPromptResult", "    assert result.messages\n"
-    return "ReadResourceResult", "    assert result.contents\n"
+def commented(text: str, remarks: tuple[str, ...]) -> str:
+    """A program with what is good to know about it below its imports; not above: a first line can name an encoding."""
+    head, _, rest = text.partition("\n\n\n")
+    lines = [f"# {line}" for remark in remarks for line in textwrap.wrap(safe(remark, 600), _WIDTH)]
+    return "\n".join([head, *["", *lines] * bool(lines), "", "", rest])
 
 
-def _head(address: Address, value: Json, first: tuple[str, ...], imports: list[str]) -> str:
-    standard = [*first, *["import json"] * needs_json(value), *["import os"] * bool(address.variables)]
-    return "\n".join([*sorted(standard), "", *sorted(imports, key=_order)]) + "\n"
+def _head(address: Address, value: Json, imports: list[str], answers: Answers) -> str:
+    standard = {"import asyncio", *["import json"] * needs_json(value), *["import os"] * bool(address.variables)}
+    types = [f"from mcp_types import {', '.join(sorted(answers.names))}"] if answers.names else []
+    if types and len(types[0]) > _WIDTH:
+        types = ["from mcp_types import (\n" + "".join(f"    {name},\n" for name in sorted(answers.names)) + ")"]
+    lines = [*sorted(standard | answers.imports, key=_order), "", *sorted([*imports, *types], key=_order)]
+    return "\n".join(lines) + f"\n{answers.helpers}"
 
 
 def _order(line: str) -> tuple[bool, str]:
@@ -176,9 +223,10 @@ def _call(subject: Subject, value: Json, indent: int) -> str:
     return f"{start}{literal({} if value is None else value, indent, len(start) + 10)})"
 
 
-def _opened(subject: Subject, address: Address) -> tuple[list[str], str, int]:
+def _opened(subject: Subject, address: Address, answers: Answers) -> tuple[list[str], str, int]:
     """Imports, the lines that connect, and how far what follows is indented."""
-    mode = "" if subject.modern or not subject.sure else ', mode="legacy"'
+    mode = [] if subject.modern or not subject.sure else ['mode="legacy"']
+    given = [*mode, *answers.arguments]
     if address.kind == "stdio":
         lines = [f"command={words(address.command[0])}", f"args=[{', '.join(map(words, address.command[1:]))}]"]
         if address.env:
@@ -187,22 +235,32 @@ def _opened(subject: Subject, address: Address) -> tuple[list[str], str, int]:
         if address.cwd:
             lines.append(f"cwd={text(address.cwd)}")
         made = "".join(f"        {line},\n" for line in lines)
-        opening = f"    server = StdioServerParameters(\n{made}    )\n    async with Client(server{mode}) as client:\n"
+        opening = f"    server = StdioServerParameters(\n{made}    )\n" + _client("server", given, 4)
         return ["from mcp import Client, StdioServerParameters"], opening, 8
     url = words(address.url)
     headers = ", ".join(f"{text(name)}: {words(value)}" for name, value in address.headers.items())
     if address.kind == "sse":
-        given = f", headers={{{headers}}}" if headers else ""
-        opening = f'    server = sse_client({url}{given})\n    async with Client(server, mode="legacy") as client:\n'
+        sent = f", headers={{{headers}}}" if headers else ""
+        opening = f"    server = sse_client({url}{sent})\n" + _client(
+            "server", ['mode="legacy"', *answers.arguments], 4
+        )
         return ["from mcp import Client", "from mcp.client.sse import sse_client"], opening, 8
     if not headers:
-        return ["from mcp import Client"], f"    async with Client({url}{mode}) as client:\n", 8
+        return ["from mcp import Client"], _client(url, given, 4), 8
     opening = (
         f"    headers = {{{headers}}}\n"
         "    timeout = httpx2.Timeout(30, read=300)\n"
         "    async with httpx2.AsyncClient(headers=headers, timeout=timeout) as http:\n"
         f"        server = streamable_http_client({url}, http_client=http)\n"
-        f"        async with Client(server{mode}) as client:\n"
-    )
+    ) + _client("server", given, 8)
     more = ["import httpx2", "from mcp.client.streamable_http import streamable_http_client"]
     return ["from mcp import Client", *more], opening, 12
+
+
+def _client(server: str, arguments: list[str], indent: int) -> str:
+    margin = " " * indent
+    line = f"{margin}async with Client({', '.join([server, *arguments])}) as client:\n"
+    if len(line) <= _WIDTH:
+        return line
+    inner = "".join(f"{margin}    {one},\n" for one in (server, *arguments))
+    return f"{margin}async with Client(\n{inner}{margin}) as client:\n"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
-from typing import Final, Literal, cast
+from dataclasses import field, replace
+from typing import Literal, cast
 
 from mcp_studio import __version__
+from mcp_studio.call.replay.given import Given
+from mcp_studio.call.replay.load import load
+from mcp_studio.call.replay.plan import step_of
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Kind, ServerConfig
+from mcp_studio.config.rules import AnswerRule
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.compose import request
 from mcp_studio.protocol.headers import param_headers
@@ -26,9 +31,10 @@ from mcp_studio.protocol.versions import (
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
 from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.trace.recording import Recording
 
-ABSENT: Final = object()
-"""No such value, where null is one too."""
+_LARGE = 1 << 20
+"""Bytes of an answer that nobody wants to see in a test."""
 _CLIENT: dict[str, Json] = {"name": "mcp-studio", "version": __version__}
 
 
@@ -58,8 +64,14 @@ class Subject:
     """It is to be called as a task (2025-11-25)."""
     hidden: frozenset[str] = frozenset()
     """Pointers of what is secret in the value, besides what its schema and names say."""
-    structured: Json = ABSENT
-    """The structured content that came of it last time."""
+    outcome: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """`result` or `error` of the answer that came last time; empty where that is not known."""
+    given: tuple[Given, ...] = ()
+    """What was answered last time to what the server asked."""
+    rules: tuple[AnswerRule, ...] = ()
+    """What is to be answered where nothing is known of a last time."""
+    notes: tuple[str, ...] = ()
+    """What a program cannot do of what was done last time, in sentences."""
 
     @property
     def method(self) -> str:
@@ -138,23 +150,40 @@ def subject_of(
     *,
     uri: str = "",
     task: bool = False,
-    result: Json = None,
 ) -> Subject:
-    """A call with all that the studio knows of its server now; the server need not be connected, or be there at all.
-
-    Args:
-        result: the raw result that came of it last time.
-    """
+    """A call with all that the studio knows of its server now; the server need not be connected, or be there at all."""
     entries = catalog.find(ref)
     view = entries[0].view if entries else None
     tool = view.raw if isinstance(view, ToolView) else {}
-    came = mapping(result).get("structuredContent", ABSENT) if mapping(result).get("isError") is not True else ABSENT
     if ref.server not in manager.names():
-        return Subject(ref, value, uri, tool=tool, structured=came)
+        return Subject(ref, value, uri, tool=tool)
     server, status = manager.config(ref.server), manager.status(ref.server)
     support = support_of(tool or None, status.version, status.capabilities)
     return Subject(
         ref, value, uri, server, status.spoken, status.version,
         manager.era_of(server), status.client_info or manager.client_info, status.declared, tool,
-        support == "required" or (support == "optional" and task), structured=came,
+        support == "required" or (support == "optional" and task),
     )  # fmt: skip
+
+
+async def with_outcome(subject: Subject, recording: Recording, number: int) -> Subject:
+    """The same with what came of it in a recording, and with what was answered meanwhile.
+
+    Args:
+        number: of any entry of the call.
+    """
+    step = step_of(recording.columns, number)
+    if step is None:
+        return subject
+    columns = recording.columns
+    rounds = [columns.link[one - columns.first] for one in (step.number, *step.rounds[:-1])] if step.rounds else []
+    pages = any(columns.kind_of(answer - columns.first) == "error" for answer in rounds)
+    notes = ("A page had to be opened before it was sent again, which the SDK does not do by itself.",) if pages else ()
+    answer = recording.entry(step.answer) if step.answer else None
+    if answer is not None and answer.size > _LARGE:
+        step = replace(step, answer=0)
+    try:
+        recorded = await load(recording, step)
+    except StudioError:
+        return subject
+    return replace(subject, outcome=recorded.answer, given=recorded.given, notes=notes)

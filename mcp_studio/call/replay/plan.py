@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.record import record
 from mcp_studio.trace.columns import BY_HAND, PROBE, Columns
 from mcp_studio.trace.message import DIRECTIONS, KINDS
+from mcp_studio.trace.recording import Recording
 
 CALLS = ("tools/call", "resources/read", "prompts/get")
 """Methods that are sent as calls: with policy, rounds of input, tasks."""
@@ -109,6 +111,19 @@ def step_of(columns: Columns, number: int) -> Step | None:
     family = _Family(columns)
     root = family.root(number)
     return family.step(root) if root else None
+
+
+def number_of(recording: Recording, server: str, identity: RequestId | None) -> int:
+    """The number of the newest request of ours with this id; 0 where the recording has none."""
+    columns = recording.columns
+    wanted, kinds = columns.servers.known(server), columns.kind.tobytes()
+    row = kinds.rfind(_OURS) if wanted is not None and identity is not None else -1
+    while row >= 0:
+        entry = recording.entry(columns.first + row) if columns.server[row] == wanted else None
+        if entry is not None and entry.id == identity:
+            return entry.number
+        row = kinds.rfind(_OURS, 0, row)
+    return 0
 
 
 def reason(step: Step) -> str:

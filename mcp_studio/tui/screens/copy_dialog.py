@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.call.copying.formats import FORMATS, Copy, Format, copy_as
-from mcp_studio.call.copying.subject import Subject
+from mcp_studio.call.copying.subject import Subject, with_outcome
 from mcp_studio.jsontext import mapping
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Dialog
@@ -24,17 +24,23 @@ from mcp_studio.tui.views.virtual_list import VirtualList
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
     from mcp_studio.tui.app import StudioApp
+    from mcp_studio.tui.screens.copying import Last
 
 _DRAFT = "copy:form"
 
 
 class CopyDialog(Dialog[None], scope="copy as"):
-    """The forms, the one that was used last on top, and the text of the one under the cursor."""
+    """The forms, the one that was used last on top, and the text of the one under the cursor.
 
-    def __init__(self, studio: Studio, subject: Subject) -> None:
+    Args:
+        last: where the call is recorded; what came of it is expected again, and what it was answered is answered again.
+    """
+
+    def __init__(self, studio: Studio, subject: Subject, last: Last | None = None) -> None:
         super().__init__()
         self._studio = studio
         self._subject = subject
+        self._recorded = last
         self._secrets = False
         self._made: Copy | None = None
         self._last = str(mapping(studio.memory.drafts.get(_DRAFT)).get("last") or "")
@@ -77,6 +83,9 @@ class CopyDialog(Dialog[None], scope="copy as"):
         form = self._list.row
         if form is None:
             return
+        if self._recorded is not None:
+            self._subject = await with_outcome(self._subject, *self._recorded)
+            self._recorded = None
         # Large arguments take their time; the letters of the person do not wait for them.
         made = await asyncio.to_thread(copy_as, self._subject, form.id, secrets=self._secrets)
         self._made = made

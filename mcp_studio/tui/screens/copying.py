@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from mcp_studio.call.outcome import Succeeded
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.catalog.ref import EntryKind, Ref
 from mcp_studio.jsontext import Json
@@ -16,10 +14,14 @@ if TYPE_CHECKING:
     from mcp_studio.call.copying.pasted import Pasted
     from mcp_studio.call.copying.subject import Subject
     from mcp_studio.trace.message import WireMessage
+    from mcp_studio.trace.recording import Recording
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.opened import Opened
+    from mcp_studio.tui.replaying import Shown
     from mcp_studio.tui.screens.main import MainScreen
 
+Last = tuple["Recording", int]
+"""A recording, and the number of an entry of the call in it; 0 for none."""
 _KINDS: dict[str, tuple[EntryKind, ...]] = {
     "tool": ("tool",), "prompt": ("prompt",), "resource": ("resource", "template"), "": ("tool", "prompt"),
 }  # fmt: skip
@@ -43,14 +45,23 @@ class Copying:
         elif what == "name" and entry is not None:
             app.copy(entry.ref.name, name=True)
         elif (subject := self._subject(entry)) is not None:
-            show(app, subject, choose=what == "as")
+            show(app, subject, choose=what == "as", last=self._last(subject))
+
+    def _last(self, subject: Subject) -> Last | None:
+        """Where the trace has this call, if what is open was called with what stands there."""
+        call = self._screen.calling.call
+        if call is None or call.ref != subject.ref:
+            return None
+        wanted = {key: part for key, part in subject.params(subject.value).items() if key != "task"}
+        if any((call.params.get(key) or {}) != part for key, part in wanted.items()):
+            return None
+        return self._studio.trace, late_copy.number_of(self._studio.trace, call.ref.server, call.request)
 
     def _subject(self, entry: Entry | None) -> Subject | None:
         """The call that would be made; None where there is none, which is told."""
-        calling, app = self._screen.calling, self._screen.studio_app
-        opened, call = calling.opened, calling.call
+        opened, app = self._screen.calling.opened, self._screen.studio_app
         if entry is not None and (opened is None or opened.entry.ref != entry.ref):
-            opened, call = late.open_entry(entry), None
+            opened = late.open_entry(entry)
         if opened is None:
             app.say("Nothing is open yet.", "warning")
             return None
@@ -60,9 +71,8 @@ class Copying:
         except ValueError as problem:
             app.say(f"The URI cannot be made: {problem}.", "warning")
             return None
-        result = call.outcome.result if call is not None and isinstance(call.outcome, Succeeded) else None
         value: Json = opened.words() if kind == "prompt" else opened.value
-        return late_copy.subject_of(self._studio, opened.entry.ref, value, uri, opened.as_task, result)
+        return late_copy.subject_of(self._studio, opened.entry.ref, value, uri, opened.as_task)
 
     # Back
 
@@ -111,10 +121,14 @@ class Copying:
         self._screen.studio_app.say(f"{safe(entry.ref)} is filled in.")
 
 
-def show(app: StudioApp, subject: Subject, *, choose: bool) -> None:
-    """Copy a call as a command line, or let the person choose the form."""
+def show(app: StudioApp, subject: Subject, *, choose: bool, last: Last | None = None) -> None:
+    """Copy a call as a command line, or let the person choose the form.
+
+    Args:
+        last: where it is recorded, if it is.
+    """
     if choose:
-        app.push_screen(late_copy.copy_dialog(app.studio, subject))
+        app.push_screen(late_copy.copy_dialog(app.studio, subject, last))
         return
     made = late_copy.copy_as(subject, "command")
     if made.why_not:
@@ -125,13 +139,14 @@ def show(app: StudioApp, subject: Subject, *, choose: bool) -> None:
         app.say(remark)
 
 
-def show_message(app: StudioApp, entry: WireMessage | None, *, choose: bool) -> None:
-    """The same of a call in the trace, told by any message of its exchange."""
+def show_message(app: StudioApp, shown: Shown, *, choose: bool) -> None:
+    """The same of a call in a trace, told by any message of its exchange."""
+    entry = shown.entry
     subject = _of_message(app, entry) if entry is not None else None
     if subject is None:
         app.say("This is no call of a tool, prompt or resource.", "warning")
-    else:
-        show(app, subject, choose=choose)
+    elif entry is not None:
+        show(app, subject, choose=choose, last=(shown.recording, entry.number))
 
 
 def _of_message(app: StudioApp, entry: WireMessage) -> Subject | None:
@@ -141,8 +156,6 @@ def _of_message(app: StudioApp, entry: WireMessage) -> Subject | None:
         return None
     ref = Ref(cast("EntryKind", pasted.kind), request.server, pasted.name)
     resource = pasted.kind == "resource"
-    answer = entry.span.response.body if entry.span is not None and entry.span.response is not None else b""
-    result = late_copy.result_of(answer)
     value = None if resource else dict(pasted.arguments)
-    found = late_copy.subject_of(app.studio, ref, value, ref.name if resource else "", False, result)
-    return replace(found, task=found.task and b'"task"' in request.body)
+    found = late_copy.subject_of(app.studio, ref, value, ref.name if resource else "", b'"task"' in request.body)
+    return found

@@ -28,6 +28,11 @@ def entry(**written: Json) -> ServerConfig:
     return expanded(ServerConfig("lib", **written), SECRETS, lambda name: f"password of {name}")
 
 
+def came(structured: Json) -> dict[str, Json]:
+    """An answer with this structured content."""
+    return {"result": {"structuredContent": structured}}
+
+
 def demo(url: str = "") -> ServerConfig:
     """The demo server at a URL, or as a program."""
     if url:

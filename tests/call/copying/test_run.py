@@ -7,16 +7,23 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mcp_studio.call.call import Call
 from mcp_studio.call.copying.formats import copy_as
-from mcp_studio.call.copying.subject import Subject
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.call.copying.subject import Subject, subject_of, with_outcome
+from mcp_studio.call.replay.given import Given
+from mcp_studio.call.replay.plan import number_of
+from mcp_studio.catalog.ref import Ref
+from mcp_studio.config.model import Era, ServerConfig
+from mcp_studio.config.rules import AnswerRule
 from mcp_studio.jsontext import Json, loads
-from tests.call.copying.kit import demo, entry, subject
-from tests.support import ROOT, python_program, python_server
+from tests.call.copying.kit import came, demo, entry, subject
+from tests.studio_support import PATIENT, http, opened
+from tests.support import ROOT, python_program, python_server, run
 from tests.support_servers import demo_http, running
 
 TRICKY = 'it\'s "q" $HOME `x` \n é😀 \\'
@@ -56,8 +63,8 @@ def test_programs_and_tests_run_as_they_are(tmp_path: Path, url: str) -> None:
             "remote": copy_as(call(remote, "2026-07-28"), "python").text,
             "local": copy_as(call(demo(), "2025-11-25"), "python").text,
             "older": copy_as(subject({"a": 2, "b": 3}, "add", server=sse), "python").text,
-            "test_right": copy_as(call(demo(url), "2025-11-25", structured=CAME), "pytest").text,
-            "test_wrong": copy_as(call(demo(url), "2026-07-28", structured={"not": "this"}), "pytest").text,
+            "test_right": copy_as(call(demo(url), "2025-11-25", outcome=came(CAME)), "pytest").text,
+            "test_wrong": copy_as(call(demo(url), "2026-07-28", outcome=came({"not": "this"})), "pytest").text,
         }
         files = {name: tmp_path / f"{name}.py" for name in texts}
         for name, file in files.items():
@@ -71,6 +78,83 @@ def test_programs_and_tests_run_as_they_are(tmp_path: Path, url: str) -> None:
         assert runs[name].returncode == 0 and loads(said[name])["structuredContent"] == CAME, said[name]
     assert runs["older"].returncode == 0 and '"5"' in said["older"], said["older"]
     assert "1 failed, 1 passed" in said["tests"] and "assert result.structured_content ==" in said["tests"]
+
+
+RULES = (
+    AnswerRule("accept", message="Is it*", content={"gift": True}),
+    AnswerRule("accept", kind="elicitation", content={"words": "Hi you", "name": "Ada"}),
+    AnswerRule("decline", kind="url"),
+    AnswerRule("accept", kind="sampling", content="A fine book."),
+)
+ASKED = {
+    "ask_twice": {}, "order_book": {"id": "slow-trains-north"}, "ask_to_open_page": {}, "ask_roots": {},
+    "ask_model": {"id": "slow-trains-north"}, "fail_as_tool": {}, "fail_as_request": {}, "show_every_block": {},
+}  # fmt: skip
+
+
+async def recorded(server: ServerConfig) -> dict[str, Subject]:
+    """Calls that were made, and what came of them."""
+    async with opened(server, settings=replace(PATIENT, answers=RULES)) as studio:
+
+        async def last(ref: Ref, call: Call, value: Json, uri: str = "") -> Subject:
+            await call.wait()
+            made = subject_of(studio.manager, studio.catalog, ref, value, uri=uri)
+            return await with_outcome(made, studio.trace, number_of(studio.trace, "s", call.request))
+
+        found = {
+            name: await last(ref := Ref("tool", "s", name), studio.call_tool(ref, value, approved=True), value)
+            for name, value in ASKED.items()
+        }
+        ref = Ref("prompt", "s", "recommend")
+        found["prompt"] = await last(ref, studio.get_prompt(ref, {"genre": "crime"}), {"genre": "crime"})
+        read = studio.read_resource("s", "shop://till")
+        found["resource"] = await last(Ref("resource", "s", "shop://till"), read, None, "shop://till")
+        return found
+
+
+def test_generated_tests_answer_as_was_answered_and_expect_what_came(tmp_path: Path, url: str) -> None:
+    texts: dict[str, str] = {}
+    eras: tuple[Era, ...] = ("legacy", "modern")
+    for era in eras:
+        server = http(url, era=era, roots=(("file:///srv/data", "data"),))
+        found = run(recorded(server))
+        assert "Hi you" in str(found["ask_twice"].outcome) and "Ada" in str(found["order_book"].outcome)
+        texts |= {f"{era}_{name}": copy_as(one, "pytest").text for name, one in found.items()}
+        for name in ("ask_twice", "ask_to_open_page", "ask_model"):
+            by_rules = replace(found[name], given=(), rules=RULES)
+            texts[f"{era}_{name}_by_rules"] = copy_as(by_rules, "pytest").text
+        texts[f"wrong_{era}_answer"] = texts[f"{era}_ask_twice"].replace("Hi", "Ho", 1)
+        texts[f"wrong_{era}_code"] = texts[f"{era}_fail_as_request"].replace("code == -", "code == -9", 1)
+        program = tmp_path / "program.py"
+        program.write_text(copy_as(found["ask_twice"], "python").text, "utf-8")
+    for name, text in texts.items():
+        (tmp_path / f"test_{name}.py").write_text(text, "utf-8")
+    options = ["-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "-c", os.devnull]
+    runs = [started(python_program(*options, tmp_path)), started(python_program(program))]
+    said, printed = (one.communicate(timeout=LIMIT)[0] for one in runs)
+    assert (
+        f"4 failed, {len(texts) - 4} passed" in said
+        and said.count("/test_wrong_", said.rindex("short test summary")) == 4
+    ), said
+    assert "Hi you" in printed, printed
+
+
+def test_what_cannot_be_put_into_a_program_is_said_in_it() -> None:
+    given = (
+        Given("elicitation/create", {"message": "Who\nelse?"}, {"action": "accept", "content": {"pin": "‹redacted›"}}),
+        Given("elicitation/create", {"message": "And\nthen?"}),
+    )
+    rules = (AnswerRule("ask", source="rule 1"), AnswerRule("accept", kind="sampling", content=3, source="rule 2"))
+    for one, words in (
+        (subject(given=given), ["an answer's pin", "'And\\nthen?' is not known"]),
+        (subject(rules=rules), ["rule 1 answers nothing here: it is left to a person", "rule 2 answers nothing here"]),
+        (subject({"password": "x\ny"}), ["stands for what is secret: password"]),
+    ):
+        for form in ("python", "pytest"):
+            made = copy_as(one, form)
+            compile(made.text, "made", "exec")
+            comments = " ".join(line[2:] for line in made.text.splitlines() if line.startswith("# "))
+            assert all(word in comments for word in words), made.text
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")

@@ -13,7 +13,7 @@ from mcp_studio.call.copying.formats import IDS, copy_as
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.target import from_command, from_url
 from mcp_studio.redact import MARK
-from tests.call.copying.kit import entry, subject
+from tests.call.copying.kit import came, entry, subject
 
 REMOTE = {
     "url": "https://user:hunter22@h.example/mcp?token=${TOK}",
@@ -108,9 +108,9 @@ def test_secret_arguments_are_left_out_unless_asked_for(value: dict[str, object]
 
 def test_a_secret_in_the_last_result_is_not_expected_by_a_test() -> None:
     server = entry(**REMOTE)
-    made = copy_as(subject(server=server, structured={"echo": "s3cr3t-of-env"}), "pytest")
+    made = copy_as(subject(server=server, outcome=came({"echo": "s3cr3t-of-env"})), "pytest")
     assert "s3cr3t-of-env" not in made.text and "structured_content" not in made.text
-    assert "structured_content == {" in copy_as(subject(server=server, structured={"echo": "x"}), "pytest").text
+    assert "structured_content == {" in copy_as(subject(server=server, outcome=came({"echo": "x"})), "pytest").text
 
 
 def test_an_unknown_server_gives_what_needs_none() -> None:
