@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
+import signal
 import time
+import tracemalloc
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +17,8 @@ import pytest
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import Lost, Rejected, Succeeded
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.limits import DEFAULT
+from mcp_studio.config.model import Settings
+from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio
 from tests.support import python_server, run, wait_until
@@ -106,3 +111,38 @@ def test_what_is_kept_on_the_disk_after_a_flood_is_small(home: Path) -> None:
 
     run(main())
     assert sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) < 200_000
+
+
+def test_crashes_and_messages_leave_no_memory_behind() -> None:
+    servers = [stdio(python_server("raw_server"), f"s{number}") for number in range(10)]
+    settings = Settings(limits=Limits(connect=60.0, trace_entries=500))
+
+    async def crash(studio: Studio, name: str) -> None:
+        pid = studio.manager.status(name).pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        await wait_until(lambda: studio.manager.status(name).pid != pid, what="the end is seen")
+        studio.manager.start(name)
+        await wait_until(lambda: studio.manager.status(name).state == "ready", what="it is there again")
+
+    async def main() -> None:
+        flooder = stdio(python_server("raw_flood"), "s")
+        async with opened(*servers, flooder, settings=settings) as studio:
+
+            async def round() -> int:
+                await asyncio.gather(*(crash(studio, server.name) for server in servers))
+                await start(studio, "logs").wait()
+                gc.collect()
+                return tracemalloc.get_traced_memory()[0]
+
+            await round()
+            tracemalloc.start()
+            try:
+                before = await round()
+                after = await round()
+            finally:
+                tracemalloc.stop()
+            # 10 crashes, of which what each left behind is kept, and 10,000 messages, of which nothing is.
+            assert after - before < 700_000, f"{after - before:,} bytes more"
+
+    run(main())
