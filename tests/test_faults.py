@@ -64,6 +64,7 @@ def answer_to(fault: str, *options: str, **more: Any) -> CallOutcome:
         "duplicate-response",
         "orphan-response",
         "string-id",
+        "null-id-first",
         "batch",
         "no-jsonrpc",
         "unknown-notification",
@@ -89,6 +90,7 @@ def test_the_answer_arrives_in_spite_of(fault: str, modern: tuple[str, ...]) -> 
         ("duplicate-response", "twice"),
         ("orphan-response", "never sent"),
         ("string-id", "string"),
+        ("null-id-first", "without an id, so no request can be told about it: what? (-32700)"),
         ("batch", "batch"),
         ("big-progress", "progress"),
     ],
@@ -109,7 +111,6 @@ def test_what_the_server_does_wrong_is_said_in_plain_words(fault: str, warning: 
         "deep-json",
         "nan",
         "no-result",
-        "null-id",
         "bad-error",
         "bad-error-code",
         "result-and-error",
@@ -123,7 +124,7 @@ def test_an_unusable_answer_ends_the_call_at_once_with_a_reason(fault: str) -> N
     assert outcome.error.message and outcome.sent if isinstance(outcome, Lost) else outcome.message or outcome.problems
 
 
-@pytest.mark.parametrize("fault", ["silent-call", "wrong-id", "object-id", "endless-progress"])
+@pytest.mark.parametrize("fault", ["silent-call", "wrong-id", "null-id", "object-id", "endless-progress"])
 def test_a_call_without_an_answer_ends_at_its_deadline(fault: str) -> None:
     endless = fault == "endless-progress"
     outcome = answer_to(fault, timeouts=Timeouts(30, 10, 1.5) if endless else Timeouts(30, 0.5, 20))

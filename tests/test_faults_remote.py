@@ -44,7 +44,7 @@ def answer_to(kind: Any, fault: str, *options: str, timeouts: Timeouts = PATIENT
     "fault",
     [
         *("split-writes", "stray", "lone-surrogate", "nul", "huge-number", "duplicate-response", "orphan-response"),
-        *("string-id", "batch", "big-progress", "notification-flood", "list-changed-flood", "server-requests"),
+        *("string-id", "null-id-first", "batch", "big-progress", "notification-flood", "list-changed-flood", "server-requests"),
     ],
 )
 def test_the_answer_arrives_in_spite_of(kind: str, fault: str) -> None:
@@ -54,7 +54,7 @@ def test_the_answer_arrives_in_spite_of(kind: str, fault: str) -> None:
 
 
 @KINDS
-@pytest.mark.parametrize("fault", ["truncated", "deep-json", "nan", "no-result", "null-id", "bad-error"])
+@pytest.mark.parametrize("fault", ["truncated", "deep-json", "nan", "no-result", "bad-error"])
 def test_an_unusable_answer_ends_the_call_at_once_with_a_reason(kind: str, fault: str) -> None:
     outcome, _ = answer_to(kind, fault)
     assert isinstance(outcome, (Lost, Rejected)), outcome
@@ -68,8 +68,9 @@ def test_an_answer_beyond_the_limit_is_told_as_that(kind: str, fault: str) -> No
 
 
 @KINDS
-def test_silence_ends_at_the_deadline(kind: str) -> None:
-    assert isinstance(answer_to(kind, "silent-call", timeouts=Timeouts(30, 0.5, 20))[0], TimedOut)
+@pytest.mark.parametrize("fault", ["silent-call", "null-id"])
+def test_silence_ends_at_the_deadline(kind: str, fault: str) -> None:
+    assert isinstance(answer_to(kind, fault, timeouts=Timeouts(30, 0.5, 20))[0], TimedOut)
 
 
 @KINDS

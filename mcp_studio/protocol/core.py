@@ -28,6 +28,8 @@ _ID = 1_000
 """Characters of a request id that a server may choose."""
 _NAME = 80
 """Characters of a foreign method that are quoted."""
+_QUOTE = 200
+"""Characters of a foreign error that are quoted."""
 
 
 class ClientCore:
@@ -191,6 +193,9 @@ class ClientCore:
     def _on_answer(self, message: Response | Failure) -> list[ev.Event]:
         identity, faults = self._match(message.id)
         if identity is None:
+            # Without an id nobody knows whether it is about the open request: that goes on to its own answer.
+            if message.id is None and isinstance(message, Failure):
+                return [ev.Fault(f"{fault.text}: {message.message[:_QUOTE]} ({message.code})") for fault in faults]
             return faults
         if isinstance(message, Response):
             method = self.requests.method_of(identity)

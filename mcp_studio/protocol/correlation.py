@@ -68,8 +68,6 @@ class Correlation:
         if identity in self._open:
             return identity, ""
         if identity is None:
-            if len(self._open) == 1:
-                return next(iter(self._open)), "sent an error without an id; it is taken for the open request"
             return None, "sent an error without an id, so no request can be told about it"
         if isinstance(identity, str) and identity.isdecimal() and len(identity) < 19 and int(identity) in self._open:
             return int(identity), f'answered request {identity} with the id "{identity}": a string, not the number'

@@ -212,20 +212,14 @@ def test_an_answer_with_the_id_as_a_string_is_taken_and_named() -> None:
     assert answer == ev.Answered(out.id, {})
 
 
-def test_an_error_without_an_id_ends_the_only_open_request() -> None:
+@pytest.mark.parametrize("methods", ["", "a", "ab"])
+def test_an_error_without_an_id_is_told_and_ends_no_request(methods: str) -> None:
     made = legacy()
-    out = made.request("a")
-    fault, answer = feed(made, {"id": None, "error": {"code": -32700, "message": "parse"}})
-    assert isinstance(fault, ev.Fault)
-    assert answer == ev.Refused(out.id, -32700, "parse", None)
-
-
-def test_an_error_without_an_id_among_several_requests_ends_none() -> None:
-    made = legacy()
-    made.request("a")
-    made.request("b")
+    asked = [made.request(method) for method in methods]
     (fault,) = feed(made, {"id": None, "error": {"code": -32700, "message": "parse"}})
-    assert isinstance(fault, ev.Fault)
+    assert isinstance(fault, ev.Fault) and "parse (-32700)" in fault.text
+    for out in asked:
+        assert feed(made, {"id": out.id, "result": {}}) == [ev.Answered(out.id or 0, {})]
 
 
 def test_an_unreadable_answer_ends_its_request_instead_of_leaving_it_waiting() -> None:

@@ -60,6 +60,7 @@ Answers to a tool call
     duplicate-keys       a member twice
     wrong-id, string-id, null-id, object-id
                          the id is another one, of another type, missing
+    null-id-first        an error without an id, then the right answer
     duplicate-response   the answer twice
     orphan-response      an answer nobody asked for, then the right one
     result-and-error, no-result, no-jsonrpc, null-result, list-result, empty-result

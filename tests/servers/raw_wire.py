@@ -76,6 +76,17 @@ def orphan(server, request, result):
     server.answer_well(request, result)
 
 
+def null_id(server, request, result):
+    """An error that names no request."""
+    server.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "what?"}})
+
+
+def null_id_first(server, request, result):
+    """An error that names no request, then the right answer."""
+    null_id(server, request, result)
+    server.answer_well(request, result)
+
+
 def big_progress(server, request, result):
     """Progress numbers that are no usable numbers, then the answer."""
     token = json.dumps(request["params"].get("_meta", {}).get("progressToken", 0)).encode()
@@ -154,7 +165,8 @@ INSTEAD = {
     "duplicate-keys": lambda s, request, _: _raw(s, request, b'{"content":[],"content":[{"type":"text","text":"b"}]}'),
     "wrong-id": lambda s, request, result: s.send(_response(request, result=result) | {"id": request["id"] + 1_000}),
     "string-id": lambda s, request, result: s.send(_response(request, result=result) | {"id": str(request["id"])}),
-    "null-id": lambda s, request, _: s.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "?"}}),
+    "null-id": null_id,
+    "null-id-first": null_id_first,
     "object-id": lambda s, request, result: s.send(_response(request, result=result) | {"id": {}}),
     "result-and-error": lambda s, request, result: s.send(
         _response(request, result=result, error={"code": -1, "message": "both"})

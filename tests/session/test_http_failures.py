@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from typing import Any
 
-from mcp_studio.call.outcome import Lost, Succeeded, TimedOut
+import pytest
+
+from mcp_studio.call.outcome import Lost, Rejected, Succeeded, TimedOut
 from mcp_studio.config.model import Settings, Timeouts
 from mcp_studio.limits import Limits
 from tests.servers.http_failing import Server
@@ -61,6 +64,33 @@ def test_a_call_that_ends_in_500_may_have_been_done() -> None:
         async with RawServer(Server(broken)) as raw, studio_on(raw) as studio:
             outcome = await call(studio, "t")
             assert isinstance(outcome, Lost) and outcome.sent
+
+    run(main())
+
+
+@pytest.mark.parametrize("how", ["400 Bad Request", "200 OK", "stream"])
+def test_an_error_without_an_id_says_why_a_post_failed_and_is_a_warning_on_a_stream(how: str) -> None:
+    nameless = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "what is that?"}}
+
+    async def answer(got: Request, reply: Reply) -> None:
+        if how != "stream":
+            await reply.body(how, json.dumps(nameless).encode())
+            return
+        await reply.stream()
+        await reply.event(nameless)
+        await reply.event({"jsonrpc": "2.0", "id": got.json["id"], "result": {"content": []}})
+        reply.close()
+
+    async def main() -> None:
+        async with RawServer(Server(answer)) as raw, studio_on(raw) as studio:
+            outcome = await call(studio, "t")
+            if how == "stream":
+                assert isinstance(outcome, Succeeded)
+                assert any("what is that? (-32600)" in text for text in studio.manager.status("s").warnings)
+            elif how == "200 OK":
+                assert isinstance(outcome, Lost) and "what is that?" in outcome.error.message
+            else:
+                assert isinstance(outcome, Rejected) and outcome.message == "what is that?"
 
     run(main())
 

@@ -66,8 +66,6 @@ def test_an_id_that_is_none_finds_its_answer_too(identity: Any) -> None:
 
 
 def test_an_open_call_of_ours_is_not_disturbed_by_errors_without_an_id() -> None:
-    """The one open request is the one that an error without an id is taken for, unless a frame by hand earned it."""
-
     async def go() -> None:
         async with opened(stdio(python_server("raw_echoing"))) as studio:
             with halted(studio):
