@@ -44,7 +44,15 @@ def answer_to(kind: Any, fault: str, *options: str, timeouts: Timeouts = PATIENT
     "fault",
     [
         *("split-writes", "stray", "lone-surrogate", "nul", "huge-number", "duplicate-response", "orphan-response"),
-        *("string-id", "null-id-first", "batch", "big-progress", "notification-flood", "list-changed-flood", "server-requests"),
+        *(
+            "string-id",
+            "null-id-first",
+            "batch",
+            "big-progress",
+            "notification-flood",
+            "list-changed-flood",
+            "server-requests",
+        ),
     ],
 )
 def test_the_answer_arrives_in_spite_of(kind: str, fault: str) -> None:

@@ -152,8 +152,12 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
             out.note(f"  {text}")
 
     disconnect = call.changed.connect(changed)
+    known = _warnings(call, out)
     try:
         outcome = await call.wait()
+        for warning in _warnings(call, out):
+            if warning not in known:
+                out.note(f"{call.ref.server} {warning}")
         if isinstance(outcome, Lost) and outcome.sent and out.manager is not None:
             out.ending = await late.ending(out.manager, call)
         return outcome
@@ -164,3 +168,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
         raise
     finally:
         disconnect()
+
+
+def _warnings(call: Call, out: Output) -> tuple[str, ...]:
+    return out.manager.status(call.ref.server).warnings if out.manager is not None else ()

@@ -57,6 +57,11 @@ def test_what_a_server_prints_to_stdout_is_told() -> None:
 # ------------------------------------------------------------------ call
 
 
+def test_what_a_server_does_wrong_during_a_call_is_told_beside_its_end() -> None:
+    done = faulty("null-id", "call", "echo", "text=hi", "--timeout", "0.5")
+    assert done.code == 1 and "what? (-32700)" in done.err and "No answer within 0.5 s" in done.err
+
+
 def test_call_prints_the_text() -> None:
     done = raw("call", "echo", "text=hi there")
     assert (done.code, done.out, done.err) == (0, "hi there\n", "")
