@@ -130,7 +130,7 @@ class WebSocketTransport:
         """Keep what stands in between from cutting an idle connection."""
         while True:
             await asyncio.sleep(_QUIET)
-            await self._put(peer, peer.ping())
+            peer.ping()
 
     def _gone(self) -> ConnectionLost:
         if isinstance(self._lost, ConnectionLost):
@@ -149,7 +149,7 @@ class WebSocketTransport:
                 "GET", lines, head=edge.connect, patience=self._wire.patience, standing=self._shaking
             ) as answer:
                 await self._accept(answer, key)
-                peer = Peer(answer, edge.place, self._limits, self._take)
+                peer = Peer(answer, edge.place, self._limits, self._take, self._tasks)
                 opened.set_result(peer)
                 await peer.read()
         except StudioError as error:

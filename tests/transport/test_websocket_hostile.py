@@ -220,8 +220,7 @@ def test_a_flood_of_pings_and_frames_starves_nobody() -> None:
         flood = frame(b"x", PING) + frame(b'{"jsonrpc":"2.0","method":"notifications/message"}') * 50
         for _ in range(200):
             await socket.raw(flood)
-        for _ in range(200):
-            await socket.receive()
+        await socket.receive()
 
     async def act(line: Line) -> None:
         turns = 0
@@ -237,3 +236,25 @@ def test_a_flood_of_pings_and_frames_starves_nobody() -> None:
         assert (await line.ask(request(1)))["result"]["tools"]
 
     meet(WsServer(begin=begin), act, Limits(close=1))
+
+
+def test_a_peer_that_pings_and_does_not_read_is_heard_and_gets_the_newest_pong() -> None:
+    reads = asyncio.Event()
+    pongs: list[bytes] = []
+
+    async def begin(socket: Socket) -> None:
+        for number in range(300):
+            await socket.raw(b"".join(frame(b"%d" % at + b"." * 100, PING) for at in range(number, number + 100)))
+        await socket.raw(frame(b"the newest", PING) + frame(b'{"jsonrpc":"2.0","method":"notifications/message"}'))
+        await reads.wait()
+        while pongs[-1:] != [b"the newest"]:
+            pongs.append((await socket.receive())[1])
+
+    async def act(line: Line) -> None:
+        await wait_until(lambda: line.box.frames)
+        assert not line.box.ends, "what is written does not hold up what is read"
+        reads.set()
+        assert (await line.ask(request(1)))["result"]["tools"]
+        assert len(pongs) < 15_000, "of pings that wait together, the newest is answered"
+
+    meet(WsServer(begin=begin), act, Limits(close=1, write=1))
