@@ -57,6 +57,8 @@ class Call:
     """Waits for a person's approval."""
     sent: bool = False
     """It has left, and may have reached the server."""
+    answered: bool = False
+    """The server has answered a request of it, if only by asking for input."""
     checked: bool = False
     """Nothing more will be found out about the result."""
     changed: Signal[Call] = field(default_factory=_signal)

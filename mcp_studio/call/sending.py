@@ -20,6 +20,7 @@ from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.pages import with_pages
 from mcp_studio.session.rounds import drive
 from mcp_studio.session.supervisor import Supervisor
+from mcp_studio.transport.http_errors import SessionLost
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -35,11 +36,23 @@ class Sender:
     async def send(self, call: Call, tool: ToolView | None) -> Reply:
         """The answer of the last round.
 
+        A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
+        more, in the session that begins then (specification 2025-11-25, basic/transports, Session Management).
+
         Raises:
             StudioError, Ended: why there is none.
         """
+        try:
+            return await self._send(call, tool)
+        except SessionLost as error:
+            if call.answered or error.http is None or not error.http.refused:
+                raise
+            call.sent, call.sendings = False, 0
+        return await self._send(call, tool)
+
+    async def _send(self, call: Call, tool: ToolView | None) -> Reply:
+        connection = await self._manager.ready(call.ref.server)
         supervisor = self._manager.supervisor(call.ref.server)
-        connection = self._manager.connection(call.ref.server)
         if not supervisor.calls:
             supervisor.answerer.call_began()
         supervisor.calls.append(call.subject)
@@ -102,6 +115,7 @@ class _Sending:
             follows=self._earlier,
         )  # fmt: skip
         self._earlier = reply.request_id
+        call.answered = True
         return reply
 
     async def _listed_anew(self) -> Headers | None:

@@ -17,6 +17,7 @@ from mcp_studio.session.owner import Owner, Seat
 from mcp_studio.session.questions import Questions
 from mcp_studio.session.sign_in_words import add_hint
 from mcp_studio.transport.base import Transport
+from mcp_studio.transport.http_errors import HttpDown
 from mcp_studio.transport.tasks import Tasks
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,11 @@ class Life:
         self.connection.on_dropped = seat.dropped
         self.connection.patience = self._patience
 
+    @property
+    def died_of_probe(self) -> bool:
+        """The transport ended by itself while only the probe was out."""
+        return self.connection.died and self.connection.core.probing
+
     async def open(self) -> Opening:
         """Connect within the deadline.
 
@@ -85,9 +91,10 @@ class Life:
                 raise Unreachable("Stopped before it was started.")
             return await self._within(limit, self.connection.open())
         except TimeoutError:
-            standing = self._transport.standing(None)
-            raise Unreachable(
-                f"No connection within {limit:g} s (timeouts.connect){standing and '; '}{standing}.",
+            standing, stray = self._transport.standing(None), self._seat.tap.stray_count
+            printed = f" It printed {stray} lines that are not MCP." if stray else ""
+            raise (HttpDown if self._seat.config.url else Unreachable)(
+                f"No connection within {limit:g} s (timeouts.connect){standing and '; '}{standing}.{printed}",
                 hint="" if self._seat.config.url else "Start the server by hand to see what it waits for.",
             ) from None
         except StudioError as error:

@@ -11,7 +11,7 @@ from mcp_studio.catalog.ref import EntryKind
 from mcp_studio.catalog.refresh import Refresher
 from mcp_studio.catalog.remembered import Memories, Memory
 from mcp_studio.config.model import Root, ServerConfig, Settings
-from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
+from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
@@ -84,8 +84,6 @@ class ConnectionManager:
         self._ending: WeakSet[asyncio.Task[None]] = WeakSet()
         self._process_slots = asyncio.Semaphore(max(1, settings.start_processes))
         self._remote_slots = asyncio.Semaphore(max(1, settings.start_remote))
-
-    # ------------------------------------------------------------------ what there is
 
     def names(self) -> tuple[str, ...]:
         """All servers, in the order of the configuration."""
@@ -211,32 +209,35 @@ class ConnectionManager:
         self.supervisor(name).set_roots(roots)
 
     def connection(self, name: str) -> Connection:
-        """The ready connection of a server.
-
-        Raises:
-            UsageError: no such server.
-            SignInNeeded, Unreachable, ConnectionLost: it is not ready; the message says in which state it is.
-        """
+        """The ready connection of a server; a `StudioError` says why there is none."""
         supervisor = self.supervisor(name)
         if supervisor.connection is not None:
             return supervisor.connection
         status = supervisor.status
-        if status.state in ("failed", "needs_auth") and status.error is not None:
+        if status.error is not None:
             raise status.error.with_traceback(None)  # or it would grow with everybody who asks
-        what = {"connecting": "still connecting", "idle": "waiting for its turn to start", "disabled": "not connected"}
-        if status.state == "retrying":
-            raise ConnectionLost(f"{name} is retrying after a failure.", hint="Press r on the server to retry now.")
-        raise Unreachable(f"{name} is {what.get(status.state, status.state)}.", hint="Connect it first.")
+        what = {"connecting": "still connecting", "idle": "waiting for its turn to start"}
+        raise Unreachable(f"{name} is {what.get(status.state, 'not connected')}.", hint="Connect it first.")
+
+    async def ready(self, name: str) -> Connection:
+        """The same once it is clear what becomes of it; a server that ended by itself, or failed, is started again.
+
+        A person's wish to have it off, or to sign in first, stands.
+        """
+        supervisor = self.supervisor(name)
+        if supervisor.connection is None:
+            if supervisor.wanted or supervisor.status.state == "failed":
+                supervisor.start()
+            await supervisor.settled.wait()
+        return self.connection(name)
 
     async def close(self) -> None:
         """Close all servers at once, within `limits.close_all`."""
-        for supervisor in self._supervisors.values():
+        for name, supervisor in self._supervisors.items():
             supervisor.stop()
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            self._end(task)
-        if tasks:
-            await asyncio.wait(tasks, timeout=self.limits.close_all)
+            self._end(self._tasks[name])
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=self.limits.close_all)
         for supervisor in self._supervisors.values():
             supervisor.settled.set()
 
@@ -245,8 +246,6 @@ class ConnectionManager:
         if task not in self._ending:
             self._ending.add(task)
             task.cancel()
-
-    # ------------------------------------------------------------------ Owner
 
     def transport(self, config: ServerConfig, tap: ServerTap, clock: Clock | None = None) -> Transport:
         """Make the transport of a server."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root, ServerConfig
-from mcp_studio.errors import StudioError, Unreachable, renamed
+from mcp_studio.errors import ConnectionLost, StudioError, Unreachable, renamed
+from mcp_studio.jsontext import mapping
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.session import late
 from mcp_studio.session.answering import Answerer, Channel
@@ -18,6 +20,7 @@ from mcp_studio.session.connection import Connection, Opening
 from mcp_studio.session.life import Life, unexpected
 from mcp_studio.session.owner import Owner
 from mcp_studio.session.state import Status, Step
+from mcp_studio.transport.http_errors import HttpDown
 
 if TYPE_CHECKING:
     from mcp_studio.trace.postmortem import Mortem
@@ -29,6 +32,8 @@ _STEADY = 30.0
 _WARNINGS = 20
 _FINAL = (2, 3)
 """Exit codes of errors that trying again does not mend: configuration, sign-in."""
+_GATEWAY = (502, 503, 504)
+"""HTTP statuses of what stands before a server that is not there."""
 
 
 class Supervisor:
@@ -43,12 +48,13 @@ class Supervisor:
         self.calls: list[str] = []
         """Subjects of the running calls, newest last."""
         self.answerer = Answerer(
-            lambda: self.config, owner.inbox, owner.limits, owner.can_ask, self._subject,
-            Channel(owner.rules, self.tap.note, owner.learn),
+            lambda: self.config, owner.inbox, owner.limits, owner.can_ask,
+            lambda: self.calls[-1] if self.calls else "", Channel(owner.rules, self.tap.note, owner.learn),
         )  # fmt: skip
         self.settled = asyncio.Event()
         """Set while nothing is under way: ready, failed, disabled, or waiting to retry."""
-        self._wanted = config.enabled
+        self.wanted = config.enabled
+        """It is to be connected."""
         self._wake = asyncio.Event()
         self._life: Life | None = None
         self._queueing: asyncio.Timeout | None = None
@@ -62,26 +68,28 @@ class Supervisor:
 
     @property
     def connection(self) -> Connection | None:
-        """The ready connection, or None."""
-        return self._life.connection if self._life is not None and self.status.state == "ready" else None
+        """The ready connection, or None; one that has just ended by itself is none any more."""
+        found = self._life.connection if self._life is not None and self.status.state == "ready" else None
+        return None if found is None or found.ended.done() else found
 
     # ------------------------------------------------------------------ commands
 
     def start(self) -> None:
         """Connect, or try again at once."""
-        self._wanted = True
-        if self.status.state != "ready":
+        self.wanted = True
+        if self.connection is None:
             self.settled.clear()
-            self._wake.set()
+            if self.status.state not in ("idle", "connecting"):
+                self._wake.set()
 
     def stop(self) -> None:
         """Disconnect and stay so."""
-        self._wanted = False
+        self.wanted = False
         self._interrupt()
 
     def restart(self) -> None:
         """Disconnect where connected, and connect anew."""
-        self._wanted = True
+        self.wanted = True
         self._interrupt()
 
     def set_roots(self, roots: tuple[Root, ...]) -> None:
@@ -89,10 +97,9 @@ class Supervisor:
         old = self.config
         written = replace(old.written, roots=roots) if old.written else None
         self.config = replace(old, roots=effective_roots(roots, old), written=written)
-        declared = self.answerer.capabilities.get("roots")
-        if self.connection is not None and not self.connection.core.modern and isinstance(declared, dict):
-            if declared.get("listChanged") is True:
-                self.connection.notify("notifications/roots/list_changed")
+        told = mapping(self.answerer.capabilities.get("roots")).get("listChanged") is True
+        if told and self.connection is not None and not self.connection.core.modern:
+            self.connection.notify("notifications/roots/list_changed")
         self._owner.on_status(old.name)
 
     def warn(self, text: str) -> None:
@@ -129,10 +136,8 @@ class Supervisor:
             if self.status.state == "ready":
                 self.set_status(state="stopping")
             self._life.interrupt()
-        if self._queueing is not None and not self._wanted and not self._queueing.expired():
+        if self._queueing is not None and not self.wanted and not self._queueing.expired():
             self._queueing.reschedule(asyncio.get_running_loop().time())
-
-    # ------------------------------------------------------------------ the owner task
 
     async def run(self) -> None:
         """Live until cancelled; whatever goes wrong becomes a status with a reason."""
@@ -144,7 +149,7 @@ class Supervisor:
     async def _run(self) -> None:
         attempt = 0
         while True:
-            if not self._wanted:
+            if not self.wanted:
                 if self.status.state not in ("failed", "needs_auth"):
                     self.set_status(state="disabled", error=None, pid=0, attempt=0)
                 self.settled.set()
@@ -152,11 +157,11 @@ class Supervisor:
                 attempt = 0
                 continue
             error = await self._live()
-            if not self._legacy_next and (self._cut or (self._wanted and error is not None)):
+            if not self._legacy_next and (self._cut or (self.wanted and error is not None)):
                 late.ended(self.mortems, self.tap, error, first=self.first, ready=self._held > 0)
-            if not self._wanted or error is None:
+            if not self.wanted or error is None:
                 attempt = 0
-                if not self._wanted:
+                if not self.wanted:
                     self.set_status(state="disabled", error=None, pid=0)
                 continue
             if self._legacy_next:
@@ -167,6 +172,7 @@ class Supervisor:
         """One connection from beginning to end; why it ended, or None when that was wanted."""
         self._held = 0.0
         self._wake.clear()
+        self.settled.clear()
         self.set_status(state="idle", pid=0)
         if not await self._turn():
             return None
@@ -179,7 +185,10 @@ class Supervisor:
         life, began = opened, time.monotonic()
         try:
             life.tasks.spawn(self._owner.serve(self))
-            return await asyncio.shield(life.connection.ended)
+            error = await asyncio.shield(life.connection.ended)
+            if self.status.state == "ready":
+                self.set_status(state="stopping", error=error)
+            return error
         finally:
             self._held = time.monotonic() - began
             await self._end(life)
@@ -197,7 +206,7 @@ class Supervisor:
 
     async def _open(self) -> Life | StudioError | None:
         """Open a connection; on failure it is closed again and the reason returned, None when that was wanted."""
-        if not self._wanted:
+        if not self.wanted:
             return None
         opened, life = False, None
         self.first, self._cut = self.tap.store.total + 1, False
@@ -213,8 +222,10 @@ class Supervisor:
         except StudioError as error:
             if life is not None and life.stopped:
                 return None
-            self._legacy_next = life is not None and self._died_of_probe(life)
-            return self.tap.cleaned(self._with_last_words(error))
+            # One that ended, or hung up, while only the probe was out gets the older handshake at once.
+            lasting = self.config.kind in ("stdio", "websocket")
+            self._legacy_next = lasting and life is not None and life.died_of_probe
+            return self.tap.cleaned(error)
         except Exception as error:  # boundary: one server's failure is a state with a reason, never a crash
             log.exception("connecting %s", self.config.name)
             return unexpected(error)
@@ -247,51 +258,43 @@ class Supervisor:
         self.settled.set()
 
     async def _end(self, life: Life) -> None:
-        if self.status.state == "ready":
-            self.set_status(state="stopping")
         try:
             await life.close()
         finally:
             self._life = None
 
-    def _died_of_probe(self, life: Life) -> bool:
-        """A server that ended, or hung up, while only the probe was out gets the older handshake at once."""
-        lasting = self.config.kind in ("stdio", "websocket")
-        return life.connection.core.probing and lasting and life.connection.died
-
     async def _after(self, error: StudioError, attempt: int) -> int:
-        """Give up or wait before trying again; returns the number of the next attempt."""
-        if (self._held == 0.0 and attempt == 0) or error.exit_code in _FINAL:
+        """Give up or wait before trying again; returns the number of the next attempt.
+
+        Whoever starts it meanwhile does not wait, and is not told that it was tried too often.
+        """
+        first = self._held == 0.0 and attempt == 0
+        if (first and not self._down(error)) or error.exit_code in _FINAL:
             return await self._give_up(error)
-        attempt += 1
+        attempt = 1 if self._wake.is_set() else attempt + 1
         if attempt > self._owner.limits.restarts:
             hint = f"It was tried {attempt} times; start it again by hand once the reason is mended."
             return await self._give_up(renamed(error, Unreachable, hint))
         pause = min(max(2.0 ** (attempt - 1), error.retry_after), self._owner.limits.retry_max)
         self.set_status(state="retrying", error=error, attempt=attempt, retry_at=time.monotonic() + pause, pid=0)
-        self.settled.set()
+        if not self._wake.is_set():
+            self.settled.set()
         await self._sleep(pause)
         return attempt
 
+    def _down(self, error: StudioError) -> bool:
+        """Whether a remote server may just not be there yet; one that refuses, or asks for more time, is there."""
+        gateway = error.http is not None and error.http.status in _GATEWAY
+        down = gateway or isinstance(error, (HttpDown, ConnectionLost))
+        return down and self.config.kind != "stdio" and error.retry_after <= self._owner.limits.retry_max
+
     async def _give_up(self, error: StudioError) -> int:
-        self._wanted = False
+        self.wanted = False
         self.set_status(state="needs_auth" if error.exit_code == 3 else "failed", error=error, pid=0)
         return 0
 
     async def _sleep(self, seconds: float | None) -> None:
-        self._wake.clear()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
-        except TimeoutError:
-            return
-
-    def _with_last_words(self, error: StudioError) -> StudioError:
-        """What a child said on standard error or output last often is the reason."""
-        stray = self.tap.stray_count
-        if stray and isinstance(error, Unreachable) and "within" in error.message:
-            error.message = f"{error.message} It printed {stray} lines that are not MCP."
-        return error
-
-    def _subject(self) -> str:
-        return self.calls[-1] if self.calls else ""
+        self._wake.clear()

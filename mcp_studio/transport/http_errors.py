@@ -45,6 +45,10 @@ class HttpUnreachable(HttpFailure, Unreachable):
     """The request never reached the server: nothing of it was carried out."""
 
 
+class HttpDown(HttpUnreachable):
+    """Nobody answers at the address: the server, or the network on the way to it, may be there a moment later."""
+
+
 class HttpLost(HttpFailure, ConnectionLost):
     """The exchange ended before the answer was complete; the server may have carried the request out."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable
+from mcp_studio.transport.http_errors import HttpDown, HttpFailure, HttpLost
 from mcp_studio.transport.oversize import size_text
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def too_slow(client: Client, phases: Phases, connect: float) -> HttpFailure:
             hint="It took the request, and sends nothing: is it busy, or no HTTP server?",
         )
     if phases.stage == "name":
-        return HttpUnreachable(f"The host name {client.peer} did not resolve within {connect:g} seconds.")
+        return HttpDown(f"The host name {client.peer} did not resolve within {connect:g} seconds.")
     if phases.stage == "queue":
-        return HttpUnreachable(f"{client.connections} requests to {client.place} are open already.")
+        return HttpDown(f"{client.connections} requests to {client.place} are open already.")
     hint = "Is the server running, and is a firewall in between?"
     if client.proxy and not phases.beyond:
         where = f"{client.place} through the proxy {client.proxy}, which {client.proxy_named} names,"
-        return HttpUnreachable(f"No connection to {where} within {connect:g} seconds.", hint="Is the proxy running?")
-    return HttpUnreachable(f"No connection to {client.place} within {connect:g} seconds.", hint=hint)
+        return HttpDown(f"No connection to {where} within {connect:g} seconds.", hint="Is the proxy running?")
+    return HttpDown(f"No connection to {client.place} within {connect:g} seconds.", hint=hint)

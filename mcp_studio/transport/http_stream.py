@@ -46,6 +46,8 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
             unanswered = " without answering the request" * (waiting is not None)
             problem: HttpFailure = HttpLost(f"{wire.edge.place} ended the stream{unanswered}.")
         except HttpFailure as error:
+            if waiting is not None and isinstance(error, SessionLost):
+                error.http = None  # It is about the stream: the request itself was not turned away.
             if not _passing(error):
                 raise
             problem, asked = error, error.retry_after

@@ -8,7 +8,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 
-from mcp_studio.transport.http_errors import EXCERPT, HttpBroken, HttpFailure, HttpLost, HttpUnreachable
+from mcp_studio.transport.http_errors import EXCERPT, HttpBroken, HttpDown, HttpFailure, HttpLost, HttpUnreachable
 from mcp_studio.transport.tls_errors import tls_failure
 
 _CUT = ("without sending complete message", "incomplete chunked", "unexpectedly closed")
@@ -37,14 +37,14 @@ def network_failure(problem: BaseException, place: str, *, under_way: bool, prox
     return _lost(chain, names, place) if under_way else _unmade(chain, place, proxy)
 
 
-def no_such_host(name: str, problem: Exception | None = None, proxy: str = "") -> HttpUnreachable:
+def no_such_host(name: str, problem: Exception | None = None, proxy: str = "") -> HttpDown:
     """The name of the server, or of the proxy to it, means nothing."""
     whose = f", which {proxy} names," if proxy else ""
     if isinstance(problem, socket.gaierror) and problem.errno == socket.EAI_AGAIN:
-        return HttpUnreachable(
+        return HttpDown(
             f"The host name {name}{whose} cannot be looked up now: no name server answers.", hint="Check the network."
         )
-    return HttpUnreachable(f"The host name {name}{whose} does not resolve.", hint="Check the spelling and the network.")
+    return HttpDown(f"The host name {name}{whose} does not resolve.", hint="Check the spelling and the network.")
 
 
 def refused_by_proxy(said: str, place: str, proxy: str) -> HttpUnreachable:
@@ -68,15 +68,15 @@ def _unmade(chain: tuple[BaseException, ...], place: str, proxy: str) -> HttpFai
             return no_such_host(place, link, proxy)
         if isinstance(link, ConnectionRefusedError):
             hint = "Is the server running, and is the port right?" if not proxy else f"Is {proxy} right?"
-            return HttpUnreachable(f"Nothing answers at {where}: the connection was refused.", hint=hint)
+            return HttpDown(f"Nothing answers at {where}: the connection was refused.", hint=hint)
         if isinstance(link, ConnectionResetError | BrokenPipeError):
-            return HttpUnreachable(
+            return HttpDown(
                 f"{where} reset the connection while it was being made.",
                 hint="Something in between may forbid it, or this port expects something else than HTTP.",
             )
         if isinstance(link, OSError) and link.errno in _NO_WAY:
-            return HttpUnreachable(f"There is no way to {where}: {_reason(chain)}.", hint="Check the network, or VPN.")
-    return HttpUnreachable(f"No connection to {where}: {_reason(chain)}.", hint="Is the server running?")
+            return HttpDown(f"There is no way to {where}: {_reason(chain)}.", hint="Check the network, or VPN.")
+    return HttpDown(f"No connection to {where}: {_reason(chain)}.", hint="Is the server running?")
 
 
 def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> HttpFailure:

@@ -118,7 +118,7 @@ def state_words(status: Status) -> str:
         case "stopping":
             return f"{name} is stopping."
         case "retrying":
-            return f"{name} ended and starts again (attempt {status.attempt}). {why}".strip()
+            return f"{name} is not connected and is tried again (attempt {status.attempt}). {why}".strip()
         case "needs_auth":
             return f"{name} wants a sign-in. {why if adds(why) else ''}".strip()
         case "failed":

@@ -69,7 +69,7 @@ def now(status: Status) -> str:
             return "it is connected" + (" again" if status.pid else "")
         case "retrying":
             left = max(0.0, status.retry_at - time.monotonic())
-            return f"it starts again in {left:.0f} s (attempt {status.attempt})"
+            return f"it is tried again in {left:.0f} s (attempt {status.attempt})"
         case "failed":
             hint = safe(status.error.hint, 200) if status.error else ""
             return f"it is not started again by itself. {hint}".rstrip()

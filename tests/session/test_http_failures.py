@@ -25,17 +25,75 @@ def studio_on(server: RawServer, **about: Any) -> Any:
     )
 
 
-def test_an_expired_session_fails_the_call_and_a_new_one_begins_by_itself() -> None:
+def calls_of(raw: RawServer) -> list[str]:
+    """The sessions in which calls came, in their order."""
+    posts = [got for got in raw.requests if got.method == "POST"]
+    return [got.headers["mcp-session-id"] for got in posts if got.json.get("method") == "tools/call"]
+
+
+def test_a_call_in_an_expired_session_is_sent_once_more_in_a_new_one() -> None:
     async def main() -> None:
         server = Server()
         async with RawServer(server) as raw, studio_on(raw) as studio:
             server.session += 1  # As after a restart: what was known before is not known any more.
+            assert isinstance(await call(studio, "t"), Succeeded)
+            assert server.session == 3 and calls_of(raw) == ["1", "3"]
+
+    run(main())
+
+
+def test_a_call_that_no_session_takes_is_sent_twice_and_no_more() -> None:
+    async def main() -> None:
+        async def unknown(got: Request, reply: Reply) -> None:
+            await reply.body("404 Not Found", b"unknown session", kind="text/plain")
+
+        async with RawServer(Server(unknown)) as raw, studio_on(raw) as studio:
             outcome = await call(studio, "t")
             assert isinstance(outcome, Lost) and not outcome.sent
             assert "no longer knows the session" in outcome.error.message
             assert outcome.error.http is not None and outcome.error.http.body == "unknown session"
-            await wait_until(lambda: studio.manager.status("s").state == "ready" and server.session == 3)
-            assert isinstance(await call(studio, "t"), Succeeded)
+            assert calls_of(raw) == ["1", "2"]
+
+    run(main())
+
+
+def test_a_call_whose_session_ends_while_it_is_under_way_is_not_sent_again() -> None:
+    async def main() -> None:
+        async def begins(got: Request, reply: Reply) -> None:
+            await reply.stream()
+            await reply.event(None, "id: 1")
+            reply.close()
+
+        server = Server(begins)
+
+        async def handler(got: Request, reply: Reply) -> None:
+            if got.method == "GET" and "last-event-id" in got.headers:
+                await reply.body("404 Not Found", b"unknown session", kind="text/plain")
+            else:
+                await server(got, reply)
+
+        async with RawServer(handler) as raw, studio_on(raw) as studio:
+            outcome = await call(studio, "t")
+            assert isinstance(outcome, Lost) and outcome.sent
+            assert "no longer knows the session" in outcome.error.message and calls_of(raw) == ["1"]
+
+    run(main())
+
+
+def test_a_server_that_is_down_at_the_start_is_tried_until_it_is_there() -> None:
+    async def main() -> None:
+        async with RawServer(Server()) as raw:
+            config = http(raw.url, transport="http")
+            await raw.stop()
+            async with opened(config, settings=Settings(limits=Limits(retry_max=0.05, restarts=1_000))) as studio:
+                status = studio.manager.status("s")
+                assert status.state == "retrying" and status.attempt == 1 and "refused" in str(status.error)
+                lost = await call(studio, "t")
+                assert isinstance(lost, Lost) and not lost.sent and "refused" in lost.error.message
+                await wait_until(lambda: studio.manager.status("s").attempt > 3)
+                async with RawServer(Server(), port=raw.port):
+                    await wait_until(lambda: studio.manager.status("s").state == "ready")
+                    assert isinstance(await call(studio, "t"), Succeeded)
 
     run(main())
 
@@ -149,9 +207,8 @@ def test_a_restart_waits_as_long_as_the_server_asks() -> None:
 
         async with RawServer(handler) as raw, opened(http(raw.url, transport="http", era="legacy")) as studio:
             server.session += 1
-            outcome = await call(studio, "t")
-            assert isinstance(outcome, Lost)
-            busy.set()
+            studio.manager.changed.connect(lambda _: busy.set())
+            assert isinstance(await call(studio, "t"), Lost)
             await wait_until(lambda: studio.manager.status("s").attempt == 2)
             status = studio.manager.status("s")
             assert status.state == "retrying" and status.retry_at - time.monotonic() > 20

@@ -29,8 +29,6 @@ from mcp_studio.trace.diff_text import path_text
 from mcp_studio.trace.recording import Recording
 
 _COMPLETE = "completion/complete"
-_PATIENCE = 30.0
-"""Seconds for a server to come back before the next request."""
 _LONGEST = 60.0
 """Seconds that are waited between two steps at the most, however long it was then."""
 
@@ -157,8 +155,7 @@ class Replayer:
     async def _send(
         self, step: Step, server: str, params: dict[str, Json], recorded: Recorded
     ) -> tuple[CallOutcome | None, dict[str, Json] | None]:
-        await self._back(server)
-        connection = self._studio.manager.connection(server)
+        connection = await self._studio.manager.ready(server)
         with self._answering(server, Script(recorded.given)):
             if step.method in CALLS and (call := self._call(step, server, params, recorded)) is not None:
                 self.call = call
@@ -175,27 +172,6 @@ class Replayer:
                 return None, {"result": event.result}
             more: dict[str, Json] = {"data": event.data} if event.data is not None else {}
             return None, {"error": {"code": event.code, "message": event.message, **more}}
-
-    async def _back(self, server: str) -> None:
-        """Wait, within bounds, for a server that is on its way, or is started again after it ended."""
-        manager, news = self._studio.manager, asyncio.Event()
-        disconnect = manager.changed.connect(lambda _: news.set())
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                while self._away(server):
-                    news.clear()
-                    await news.wait()
-        except TimeoutError:
-            return  # what it is now is told by whoever wants its connection
-        finally:
-            disconnect()
-
-    def _away(self, server: str) -> bool:
-        manager = self._studio.manager
-        if manager.status(server).state in ("idle", "connecting", "retrying", "stopping"):
-            return True
-        connection = manager.supervisor(server).connection
-        return connection is not None and connection.ended.done()
 
     def _call(self, step: Step, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
         """The call that a request is; None where it is a request that no call of ours would make."""

@@ -99,7 +99,8 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
     """Everything known about one server, as JSON; nothing secret is in it."""
     clean = studio.redactor.text
     written = server.written or server
-    report: dict[str, Json] = {"server": server.name, "state": status.state, "source": server.source.file}
+    state = "failed" if status.state == "retrying" else status.state  # here nobody waits for the next attempt
+    report: dict[str, Json] = {"server": server.name, "state": state, "source": server.source.file}
     if server.url:
         report["transport"] = status.spoken or server.kind
         report |= {"url": studio.redactor.url(written.url), "headers": list(server.headers)}
