@@ -169,7 +169,8 @@ class Listening:
             await self._wake.wait()
             return
         self._show("waiting")
-        pause = min(self._limits.retry_min * 2**self._failures, self._limits.retry_max)
+        # There is a stream for each of three purposes: together they are opened no more than ten times in four seconds.
+        pause = min(self._limits.retry_min * 2 ** (self._failures + 1), self._limits.retry_max)
         try:
             async with asyncio.timeout(pause):
                 await self._wake.wait()

@@ -14,6 +14,8 @@ from mcp_studio.transport.http_wire import Cursor, Waiting, Wire
 
 _STEADY = 5.0
 """A stream that was open for this many seconds was of use, whatever came on it."""
+_SHORT = 2
+"""How often the pause is doubled for a listening stream that ends at once, though it brings something each time."""
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -28,13 +30,14 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
         LimitExceeded: an event is too large.
     """
     clock = asyncio.get_running_loop().time
-    tries = 0
+    tries = short = 0
     established = waiting is not None
     pause = waiting is not None
     asked = 0.0
     while True:
         if pause:
-            await asyncio.sleep(max(cursor.delay(tries, wire.limits), min(asked, wire.limits.retry_max)))
+            again = tries if waiting is not None else max(tries, short)
+            await asyncio.sleep(max(cursor.delay(again, wire.limits), min(asked, wire.limits.retry_max)))
         pause = True
         began, seen, asked = clock(), _progress(cursor, waiting), 0.0
         try:
@@ -53,8 +56,9 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
             problem, asked = error, error.retry_after
         if waiting is not None and waiting.answered:
             return
-        fresh = _progress(cursor, waiting) > seen or clock() - began > _STEADY
-        tries = 0 if fresh else tries + 1
+        held = clock() - began > _STEADY
+        tries = 0 if held or _progress(cursor, waiting) > seen else tries + 1
+        short = 0 if held else min(short + 1, _SHORT)
         if tries > wire.limits.reconnects:
             problem.hint = problem.hint or f"It was opened {tries} times in a row, and nothing new came."
             raise problem

@@ -68,8 +68,8 @@ class Cursor:
 
     def delay(self, tries: int, limits: Limits) -> float:
         """Seconds to wait before reconnecting: as the server asked, else 1 s, doubled with every try in vain."""
-        wait = (_RETRY if self.retry is None else self.retry / 1000) * 2 ** min(tries, 10)
-        return min(max(wait, limits.retry_min), limits.retry_max)
+        wait = max(_RETRY if self.retry is None else self.retry / 1000, limits.retry_min)
+        return min(wait * 2 ** min(tries, 10), limits.retry_max)
 
 
 class Wire:

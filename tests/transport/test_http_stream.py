@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -64,6 +68,28 @@ def test_a_listening_stream_that_brings_nothing_is_given_up(first: bytes) -> Non
             assert server.methods().count("GET") == 1 + QUICK.reconnects
             assert "result" in await line.ask(request(1))
             assert not line.box.failures and not line.box.ends
+
+    run(main())
+
+
+@pytest.mark.parametrize("says", [[None, "retry: 0"], [{"jsonrpc": "2.0", "method": "hello"}, "id: 7", "retry: 0"]])
+def test_a_listening_stream_that_ends_at_once_is_opened_again_with_growing_pauses(says: list[Any]) -> None:
+    async def main() -> None:
+        opens: list[float] = []
+
+        async def get(got: Request, reply: Reply) -> None:
+            opens.append(time.monotonic())
+            await reply.stream()
+            await reply.event(*says)
+            reply.close()
+
+        limits = replace(QUICK, retry_min=0.05, retry_max=10)
+        async with RawServer(session(get)) as server, opened(server.url, limits) as line:
+            await line.shake_hands()
+            await wait_until(lambda: len(opens) > 3)
+        pauses = [after - before for before, after in pairwise(opens[:4])]
+        # A little less than it was told to wait: requests do not take equally long to arrive.
+        assert all(pause > 0.8 * least for pause, least in zip(pauses, (0.1, 0.2, 0.2), strict=True)), pauses
 
     run(main())
 
@@ -145,6 +171,7 @@ def test_resuming_in_vain_ends_with_an_error(status: str) -> None:
 def test_the_pause_before_reconnecting_stays_within_the_limits() -> None:
     limits = Limits(retry_min=0.25, retry_max=30)
     assert Cursor(retry=0).delay(0, limits) == 0.25
+    assert [Cursor(retry=0).delay(tries, limits) for tries in range(4)] == [0.25, 0.5, 1, 2], "it grows from the least"
     assert Cursor(retry=500).delay(0, limits) == 0.5
     assert Cursor(retry=999_999_999).delay(0, limits) == 30
     assert [Cursor().delay(tries, limits) for tries in range(7)] == [1, 2, 4, 8, 16, 30, 30]
