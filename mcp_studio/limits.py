@@ -47,7 +47,7 @@ class Limits:
     items: int = 10_000
     """Entries of one listing."""
     server_requests: int = 512
-    """Requests of one server open at a time; more are refused."""
+    """Requests of one server open at a time; more get no answer, and are counted in the trace."""
     prompts: int = 5
     """Questions of one server shown at a time; more wait their turn unseen."""
     prompts_minute: int = 10

@@ -14,7 +14,6 @@ from mcp_studio.protocol.negotiation import Era, Negotiation
 from mcp_studio.protocol.outgoing import Outgoing, RequestId, request_out
 from mcp_studio.protocol.progress import read_progress
 from mcp_studio.protocol.versions import (
-    INVALID_REQUEST,
     META_CAPABILITIES,
     META_CLIENT,
     META_LOG_LEVEL,
@@ -26,10 +25,8 @@ _OUTBOX = 2_000
 """Answers that may wait to be sent: a server that asks faster than it reads gets no more."""
 _ID = 1_000
 """Characters of a request id that a server may choose."""
-_NAME = 80
-"""Characters of a foreign method that are quoted."""
 _QUOTE = 200
-"""Characters of a foreign error that are quoted."""
+"""Characters of a foreign method or error that are quoted."""
 
 
 class ClientCore:
@@ -157,8 +154,8 @@ class ClientCore:
         """What a request in a version, or the agreed one, says in its `_meta`; empty in the handshake era."""
         return self._stamp({}, version or self.version) if era_of(version or self.version) == "modern" else {}
 
-    def answered_by_hand(self, identity: RequestId | None) -> list[ev.Event]:
-        """Somebody answers a request of the server by hand: it gets no second answer from us."""
+    def ignore(self, identity: RequestId | None) -> list[ev.Event]:
+        """A request of the server gets no answer from us: somebody gives it by hand, or there is none."""
         if identity is not None and identity in self._asked:
             self._asked.discard(identity)
             return [ev.Withdrawn(identity)]
@@ -191,11 +188,12 @@ class ClientCore:
         return self._on_malformed(message)
 
     def _on_answer(self, message: Response | Failure) -> list[ev.Event]:
+        if message.id is None and isinstance(message, Failure):
+            # Nobody knows whether it is about the open request: that goes on to its own answer.
+            text = f"{message.message[:_QUOTE]} ({message.code})"
+            return [ev.Fault(f"sent an error without an id, so no request can be told about it: {text}")]
         identity, faults = self._match(message.id)
         if identity is None:
-            # Without an id nobody knows whether it is about the open request: that goes on to its own answer.
-            if message.id is None and isinstance(message, Failure):
-                return [ev.Fault(f"{fault.text}: {message.message[:_QUOTE]} ({message.code})") for fault in faults]
             return faults
         if isinstance(message, Response):
             method = self.requests.method_of(identity)
@@ -256,10 +254,9 @@ class ClientCore:
             self.put(self.respond(message.id, {}))
             return []
         if self.modern:
-            self.put(self.refuse(message.id, INVALID_REQUEST, "Servers do not send requests in 2026-07-28"))
-            method = message.method[:_NAME]
-            return [ev.Fault(f"sent the request {method}, which protocol version {self.version} does not allow")]
-        return [ev.Asked(message.id, message.method, message.params)]
+            fault = f"sent the request {message.method[:_QUOTE]}, which protocol version {self.version} does not allow"
+            return [ev.Fault(fault), ev.Asked(*message, "Servers do not send requests in 2026-07-28")]
+        return [ev.Asked(*message)]
 
     def _on_malformed(self, message: Malformed) -> list[ev.Event]:
         identity, _ = self._match(message.id) if message.id is not None else (None, [])

@@ -67,8 +67,6 @@ class Correlation:
         """The open request that an answer is for, and what is wrong with its id."""
         if identity in self._open:
             return identity, ""
-        if identity is None:
-            return None, "sent an error without an id, so no request can be told about it"
         if isinstance(identity, str) and identity.isdecimal() and len(identity) < 19 and int(identity) in self._open:
             return int(identity), f'answered request {identity} with the id "{identity}": a string, not the number'
         if identity in self._dropped:

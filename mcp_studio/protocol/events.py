@@ -72,11 +72,13 @@ class Notified(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The server asks for something (handshake era); it must get a response."""
+    """The server asks for something; it must get a response."""
 
     id: RequestId
     method: str
     params: dict[str, Json]
+    unwanted: str = ""
+    """Why it may not ask at all: the response is an error that says so."""
 
 
 class Withdrawn(NamedTuple):

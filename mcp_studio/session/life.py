@@ -69,7 +69,7 @@ class Life:
             inflight=owner.inflight,
             server=config.name,
         )
-        self._questions = Questions(answerer, self.connection, limits.server_requests, self.tasks.spawn)
+        self._questions = Questions(answerer, self.connection, limits.server_requests, self.tasks.spawn, seat.tap.note)
         self.connection.on_given_up = self._questions.given_up
         self.connection.on_dropped = seat.dropped
         self.connection.patience = self._patience

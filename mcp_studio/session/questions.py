@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import Asked
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.tasks import related_task
-from mcp_studio.protocol.versions import INTERNAL_ERROR, USER_REJECTED
+from mcp_studio.protocol.versions import INTERNAL_ERROR, INVALID_REQUEST, USER_REJECTED
 from mcp_studio.session import late
 from mcp_studio.session.answering import Answerer, Refusal, related
 from mcp_studio.session.connection import Connection
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from mcp_studio.session.client_tasks import ClientTasks
 
 _CANCELLED: dict[str, Json] = {"action": "cancel"}
+_NO = ("decline", "cancel")
+_SPACING = 0.05
+"""Seconds between two answers that say no, so that a server which asks at once again cannot drive us."""
+_TELLING = 1.0
+"""Seconds between two notes of how many requests got no answer."""
 
 
 class _Question(NamedTuple):
     method: str
     calls: set[RequestId]
-    """The calls that were open when it came: it belongs to one of them."""
+    """The calls that were open when it came: it belongs to one of them. None once its answer waits to be sent."""
     task: asyncio.Task[None]
 
 
@@ -34,27 +39,44 @@ class Questions:
     """The open questions of one connection.
 
     Args:
-        most: how many may be open at a time; more are refused.
+        most: how many may be open at a time; more get no answer, and are counted.
         spawn: starts a task that ends with the connection.
+        note: puts a line into the trace.
     """
 
-    def __init__(self, answerer: Answerer, connection: Connection, most: int, spawn: Spawn) -> None:
+    def __init__(
+        self, answerer: Answerer, connection: Connection, most: int, spawn: Spawn, note: Callable[[str], None]
+    ) -> None:
         self._answerer = answerer
         self._connection = connection
         self._most = most
         self._spawn = spawn
+        self._note = note
         self._tasks: ClientTasks | None = None
         self._open: dict[RequestId, _Question] = {}
+        self._dropped = 0
+        self._next_no = 0.0
+        """When the next answer that says no may leave."""
 
     def asked(self, event: Asked) -> None:
         """A question came."""
-        if len(self._open) >= self._most:
-            message = f"Too many open requests ({self._most})"
-            self._connection.refuse(event.id, INTERNAL_ERROR, message)
+        if len(self._open) < self._most:
+            self._begin(event.id, event.method, self._connection.waiting.calls, self._answer(event))
             return
-        task = self._spawn(self._answer(event))
-        self._open[event.id] = _Question(event.method, self._connection.waiting.calls, task)
-        task.add_done_callback(lambda _: self._forget(event.id, task))
+        self._connection.core.ignore(event.id)
+        self._dropped += 1
+        if self._dropped == 1:
+            self._spawn(asyncio.sleep(_TELLING)).add_done_callback(lambda _: self._tell())
+
+    def _tell(self) -> None:
+        more = f"{self._most:,} others were open already (limits.server_requests)"
+        self._note(f"{self._dropped:,} requests of the server got no answer: {more}")
+        self._dropped = 0
+
+    def _begin(self, identity: RequestId, method: str, calls: set[RequestId], work: Coroutine[Any, Any, None]) -> None:
+        task = self._spawn(work)
+        self._open[identity] = _Question(method, calls, task)
+        task.add_done_callback(lambda _: self._forget(identity, task))
 
     def withdrawn(self, identity: RequestId) -> None:
         """The server no longer wants an answer."""
@@ -72,10 +94,10 @@ class Questions:
             if question.calls:
                 continue
             question.task.cancel()
-            if question.method == "elicitation/create":
-                self._connection.respond(identity, _CANCELLED)
-            else:  # only elicitation has a result that says so
-                self._connection.refuse(identity, USER_REJECTED, "The call that needed it was cancelled")
+            no: Json | Refusal = _CANCELLED
+            if question.method != "elicitation/create":  # only elicitation has a result that says so
+                no = Refusal(USER_REJECTED, "The call that needed it was cancelled")
+            self._begin(identity, question.method, set(), self._reply(identity, no))
 
     def _forget(self, identity: RequestId, task: asyncio.Task[None]) -> None:
         if (question := self._open.get(identity)) and question.task is task:
@@ -86,14 +108,28 @@ class Questions:
             return self._ask(event)
 
         tasks = self._own_tasks()
-        is_task = tasks.takes(event.method, event.params)
-        answer = await (tasks.answer(event.method, event.params, ask) if is_task else ask())
+        if event.unwanted:
+            answer: Json | Refusal = Refusal(INVALID_REQUEST, event.unwanted)
+        elif tasks.takes(event.method, event.params):
+            answer = await tasks.answer(event.method, event.params, ask)
+        else:
+            answer = await ask()
         if identity := related_task(event.params):
             answer = related(answer, identity)
+        if question := self._open.get(event.id):
+            question.calls.clear()
+        await self._reply(event.id, answer)
+
+    async def _reply(self, identity: RequestId, answer: Json | Refusal) -> None:
+        if isinstance(answer, Refusal) or mapping(answer).get("action") in _NO:
+            now = asyncio.get_running_loop().time()
+            turn = max(self._next_no, now)
+            self._next_no = turn + _SPACING
+            await asyncio.sleep(turn - now)
         if isinstance(answer, Refusal):
-            self._connection.refuse(event.id, answer.code, answer.message)
+            self._connection.refuse(identity, answer.code, answer.message)
         else:
-            self._connection.respond(event.id, answer)
+            self._connection.respond(identity, answer)
 
     def _own_tasks(self) -> ClientTasks:
         if self._tasks is None:

@@ -102,7 +102,7 @@ class ByHand:
             self._tap.expect_by_hand(frame, exchange.parsed, exchange.sent)
             for message in exchange.parsed.messages:
                 if isinstance(message, (Response, Failure)):
-                    for event in self._core.answered_by_hand(message.id):
+                    for event in self._core.ignore(message.id):
                         self._handle(event)
             await self._transport.send_raw(frame, headers=self._headers(frame), newlines=newlines)
             await self._collect(exchange, wait)

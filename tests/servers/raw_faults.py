@@ -76,6 +76,7 @@ Answers to a tool call
     notification-flood   `--count` log messages, then the answer
     list-changed-flood   `--count` notifications that the tools changed, then the answer
     server-requests      `--count` requests to the client, then the answer
+    unknown-requests     `--count` requests that nobody knows, then the answer
     silent-call          never an answer to a tool call
     big-result           a text of `--size` bytes
     big-result-id-last   the same, with the id at the end of the message

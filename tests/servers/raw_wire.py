@@ -127,6 +127,13 @@ def server_requests(server, request, result):
     server.answer_well(request, result)
 
 
+def unknown_requests(server, request, result):
+    """`--count` requests that nobody knows, then the answer."""
+    for number in range(server.count):
+        server.send({"jsonrpc": "2.0", "id": f"r{number}", "method": "no/such", "params": {}})
+    server.answer_well(request, result)
+
+
 def big_result(server, request, result):
     """A text of `--size` bytes."""
     _raw(server, request, _text(b"x" * server.size))
@@ -152,6 +159,7 @@ INSTEAD = {
     "notification-flood": notification_flood,
     "list-changed-flood": list_changed_flood,
     "server-requests": server_requests,
+    "unknown-requests": unknown_requests,
     "big-result": big_result,
     "big-result-id-last": big_result_id_last,
     "silent-call": lambda server, request, result: None,

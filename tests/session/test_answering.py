@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
-from mcp_studio.call.outcome import Rejected
+import pytest
+
+from mcp_studio.call.outcome import Rejected, Succeeded
 from mcp_studio.config.model import Root, Settings
 from mcp_studio.config.rules import AnswerRule
 from mcp_studio.limits import Limits
@@ -50,12 +53,28 @@ def test_two_hundred_forms_and_two_hundred_sampling_requests_at_once_are_each_an
     run(go())
 
 
-def test_more_than_may_be_open_is_refused_and_nothing_is_lost() -> None:
+@pytest.mark.parametrize("modern", [(), ("--modern",)])
+def test_a_flood_of_requests_is_refused_at_twenty_a_second_and_what_is_beyond_the_bound_is_counted(
+    modern: tuple[str, ...],
+) -> None:
     async def go() -> None:
-        async with opened(asks(), settings=Settings(limits=Limits(server_requests=10))) as studio:
-            answering(studio, lambda request: request.answer("decline"))
-            found = json.loads(text(await call(studio, "storm", count=50)))
-            assert (found["answered"], found["twice"]) == (100, 0)
+        settings = Settings(limits=Limits(server_requests=10, probe=30))
+        server = stdio(python_server("raw_faults", "--fault", "unknown-requests", "--count", "300", *modern))
+        async with opened(server, settings=settings) as studio:
+            assert isinstance(await call(studio, "echo", text="hi"), Succeeded)
+
+            def noted() -> int:
+                notes = [
+                    re.match(rb"(\d+) requests of the server got no answer: 10 others", e.body) for e in studio.trace
+                ]
+                return sum(int(found[1]) for found in notes if found)
+
+            def refused() -> list[float]:
+                return [e.time for e in studio.trace if (e.direction, e.kind) == ("out", "error")]
+
+            await wait_until(lambda: noted() + len(refused()) == 300)
+            times = refused()
+            assert len(times) >= 10 and times[9] - times[0] > 0.4, "twenty a second"
 
     run(go())
 
