@@ -154,7 +154,7 @@ def test_http_follows_a_stream_that_answers_and_shows_what_is_no_json() -> None:
             await wait_until(lambda: len(line.tap.came) == 3)
             assert line.tap.came[-1][1] == b"<title>no</title>" and len(line.box.frames) == 2
             await raw.stop()
-            with pytest.raises(Unreachable, match="refused"):
+            with pytest.raises(Unreachable):  # refused, or lost on a connection whose end is not known yet
                 await line.transport.send_raw(b"gone")
             assert not line.box.failures and not line.box.ends
 
