@@ -38,9 +38,9 @@ async def lives(url: str, kind: Any, sent: Callable[[], object]) -> None:
             if line.box.ends:
                 assert line.box.ends[0] is not None and line.box.ends[0].message.endswith((".", "…"))
         assert len(line.box.ends) <= 1
-        assert not [note for note in line.tap.notes if "unexpectedly" in note], line.tap.notes
+        assert not [note for note in line.tap.notes if "failed unexpectedly" in note], line.tap.notes
     except StudioError as error:
-        assert error.message and "unexpectedly" not in error.message
+        assert error.message and "failed unexpectedly" not in error.message
 
 
 def test_a_stream_of_events_damaged_anywhere_ends_its_session_in_words() -> None:
