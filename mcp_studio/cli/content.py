@@ -1,20 +1,44 @@
-"""Results as text: content blocks, resource contents, messages."""
+"""Results as text: content blocks, resource contents, messages; and as files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import binascii
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from mcp_studio.jsontext import Json, items_of, mapping, pretty
+from mcp_studio.errors import LimitExceeded, StudioError
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty, printable
+from mcp_studio.schema.check import equal
 
 
 def result_text(result: Json) -> str:
-    """A tool's result: its content blocks; the structured content where no text says it already."""
+    """The content of a tool's result, without its structured content."""
+    return blocks_text(items_of(mapping(result).get("content")))
+
+
+def structured_text(result: Json, indent: int | None = 2) -> str:
+    """The structured content of a tool's result as JSON; empty where there is none, or the text says it already."""
     known = mapping(result)
-    blocks = [block_text(block) for block in items_of(known.get("content"))]
-    structured = known.get("structuredContent")
-    if structured is not None and not any(mapping(b).get("type") == "text" for b in items_of(known.get("content"))):
-        blocks.append(pretty(structured))
-    return "\n".join(block.removesuffix("\n") for block in blocks)
+    if "structuredContent" not in known:
+        return ""
+    blocks = map(mapping, items_of(known.get("content")))
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    value = known["structuredContent"]
+    # SDKs wrap what is no object: the text is then what is inside.
+    inner = (value["result"],) if mapping(value).keys() == {"result"} else ()
+    return "" if any(_says(texts, one) for one in (value, *inner)) else printable(value, indent=indent)
+
+
+def _says(texts: list[str], value: Json) -> bool:
+    """Whether texts are a value: as JSON, as it is, or an item each."""
+    if len(texts) == 1:
+        try:
+            return texts[0] == value or equal(loads(texts[0]), value)
+        except (JsonProblem, LimitExceeded):
+            return False
+    items = items_of(value)
+    return len(texts) == len(items) > 0 and all(map(_says, ([text] for text in texts), items))
 
 
 def block_text(block: Json) -> str:
@@ -26,7 +50,9 @@ def block_text(block: Json) -> str:
         case "image" | "audio" as kind:
             return f"[{kind} {_word(known, 'mimeType')}{_size(known.get('data'))}]"
         case "resource":
-            return contents_text(known.get("resource"))
+            held = mapping(known.get("resource"))
+            is_text = isinstance(held.get("text"), str)
+            return f"{_named(held)}\n{held['text']}" if is_text else contents_text(held)
         case "resource_link":
             return f"[link {_word(known, 'uri')} {_word(known, 'title') or _word(known, 'name')}]".replace(" ]", "]")
         case _:
@@ -35,30 +61,83 @@ def block_text(block: Json) -> str:
 
 def blocks_text(blocks: list[Json]) -> str:
     """Several blocks, each from a line of its own on."""
-    return "\n".join(block_text(block).removesuffix("\n") for block in blocks)
+    return joined(block_text(block) for block in blocks)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Parts of a text, each from a line of its own on; the last one ends as it does."""
+    found = list(parts)
+    return "\n".join([*(part.removesuffix("\n") for part in found[:-1]), *found[-1:]])
 
 
 def contents_text(item: Json) -> str:
     """One embedded or read resource."""
     known = mapping(item)
-    if isinstance(known.get("text"), str):
-        return known["text"]
-    return f"[{_word(known, 'mimeType') or 'binary'} {_word(known, 'uri')}{_size(known.get('blob'))}]"
+    return known["text"] if isinstance(known.get("text"), str) else _named(known)
+
+
+def resource_text(result: Json) -> str:
+    """What reading a resource gave."""
+    return joined(contents_text(item) for item in items_of(mapping(result).get("contents")))
 
 
 def messages_text(result: Json) -> str:
     """The messages of a prompt, each under the role that says it."""
     rows: list[str] = []
     for message in items_of(mapping(result).get("messages")):
-        known = mapping(message)
-        content = known.get("content")
-        blocks = content if isinstance(content, list) else [content]
-        rows += [f"{_word(known, 'role') or '?'}:", *("  " + line for block in blocks for line in _lines(block))]
+        lines = (line for block in _blocks(message) for line in block_text(block).split("\n"))
+        rows += [f"{_word(mapping(message), 'role') or '?'}:", *("  " + line for line in lines)]
     return "\n".join(rows)
 
 
-def _lines(block: Json) -> Iterator[str]:
-    yield from block_text(block).split("\n")
+def _blocks(message: Json) -> list[Json]:
+    content = mapping(message).get("content")
+    return items_of(content) if isinstance(content, list) else [content]
+
+
+def write(result: Json, text: str, file: str) -> str:
+    """Write a result to a new file; gives what is to be printed instead.
+
+    Text is written as it is. What is binary is written as bytes, each further part to a file with a number, and the
+    text around it is given back.
+
+    Raises:
+        StudioError: it cannot be written, or is no base64; a file that is there is left as it is.
+    """
+    path, binary = Path(file), list(_binaries(result))
+    files = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(binary) + 1))]
+    rows = [text] if binary and len(_parts(result)) > 1 else []
+    for target, data in zip(files, binary or [text.encode("utf-8", "surrogatepass")], strict=True):
+        try:
+            with target.open("xb") as out:
+                out.write(data)
+        except OSError as problem:
+            raise StudioError(f"{target} cannot be written: {problem.strerror or problem}.") from None
+        rows.append(f"{len(data)} bytes written to {target}")
+    return joined(rows)
+
+
+def _parts(result: Json) -> list[Json]:
+    known = mapping(result)
+    messages = (block for message in items_of(known.get("messages")) for block in _blocks(message))
+    return [*items_of(known.get("content")), *items_of(known.get("contents")), *messages]
+
+
+def _binaries(result: Json) -> Iterator[bytes]:
+    for part in map(mapping, _parts(result)):
+        held = part.get("data") if part.get("type") in ("image", "audio") else None
+        data = mapping(part.get("resource", part)).get("blob") if held is None else held
+        try:
+            if isinstance(data, str):
+                yield base64.b64decode(data)
+        except binascii.Error:
+            raise StudioError("The server's content is not valid base64.") from None
+
+
+def _named(known: dict[str, Json]) -> str:
+    """An embedded or read resource by its type and address."""
+    kind = _word(known, "mimeType") or ("text" if "text" in known else "binary")
+    return f"[{kind} {_word(known, 'uri')}{_size(known.get('blob'))}]"
 
 
 def _word(known: dict[str, Json], key: str) -> str:

@@ -39,6 +39,8 @@ def planned(plan: Plan, options: Options) -> Plan:
     form = options.value("--as")
     if form not in IDS:
         raise UsageError(f"--as: there is no form `{form}`.", hint=nearest(form, IDS) or f"One of {', '.join(IDS)}.")
+    if options.flag("--output"):
+        raise UsageError("--as prints the call and does not make it: there is no result for --output.")
     server = plan.config.servers.get(plan.server)
     sure = server is not None and (server.protocol_version or server.era != "auto")
     unsure = form in _NEEDS_VERSION and not sure

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 from mcp_studio.call.outcome import (
     CallOutcome,
@@ -17,9 +19,10 @@ from mcp_studio.call.outcome import (
 )
 from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.content import result_text
+from mcp_studio.cli.content import joined, result_text, structured_text, write
+from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.errors import InputNeeded, StudioError
+from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, printable
 
 
@@ -29,8 +32,21 @@ class ToolError(StudioError):
     exit_code = 5
 
 
-def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], str]) -> int:
-    """Print how a call ended; returns the exit code."""
+def check_file(options: Options) -> None:
+    """See that the result can go to the file that is named, before anything is done for it.
+
+    Raises:
+        UsageError: it is there already, or cannot be made.
+    """
+    file = options.value("--output")
+    if file and os.path.lexists(file):
+        raise UsageError(f"{file} exists; nothing is overwritten.", hint="Name another file, or remove this one first.")
+    if file and not ((folder := Path(file).parent).is_dir() and os.access(folder, os.W_OK)):
+        raise UsageError(f"{file} cannot be written: {folder} is no folder that can be written to.")
+
+
+def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], str], file: str = "") -> int:
+    """Print how a call ended, or write its result to a new file; returns the exit code."""
     out.ms = outcome.ms
     for problem in outcome.problems:
         out.warn(problem)
@@ -41,11 +57,12 @@ def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], 
         return out.fail(first.error, first.detail)
     match outcome:
         case Succeeded(result=result):
-            out.data(show(result))
-            out.result = result
-            return out.done()
+            return _succeeded(result, show(result), file, out)
         case ToolFailed(result=result):
-            text = result_text(result) or "the tool gives no reason"
+            text = (
+                " ".join(filter(None, (result_text(result), structured_text(result, None))))
+                or "the tool gives no reason"
+            )
             return out.fail(ToolError(f"tool error: {text}"), {"result": result})
         case Rejected(code=code, message=message, data=data):
             more = f" {printable(data, indent=None)}" if data is not None and not out.json else ""
@@ -71,3 +88,26 @@ def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], 
             return out.fail(StudioError("It was cancelled."))
         case _:
             return out.fail(StudioError(f"It ended in an unknown way: {type(outcome).__name__}."))
+
+
+def _succeeded(result: Json, text: str, file: str, out: Output) -> int:
+    out.result, structured = result, structured_text(result)
+    whole = joined(filter(None, (text, structured)))
+    failed: StudioError | None = None
+    if file:
+        try:
+            out.data(write(result, whole, file))
+            return out.done()
+        except StudioError as error:  # what was called for is shown all the same
+            failed = error
+    if out.too_long(whole):
+        out.excerpt(whole)
+    else:
+        if text or not structured:
+            out.data(text.removesuffix("\n"))
+        if text and structured:
+            out.flush()
+            out.note("structured content:")
+        if structured:
+            out.data(structured)
+    return out.done() if failed is None else out.fail(failed, {"result": result})

@@ -43,6 +43,10 @@ ANSWERS = """\
   --answer FILE        answer what the server asks by the rules in this file: [[answer]] tables in TOML or
                        JSON, or one JSON object that fills in every form (may be repeated)
 """
+RESULT = """\
+  --output FILE, -o    write the whole result to a new file: text as UTF-8, what is binary byte for byte; a terminal
+                       shows 1,000 lines or 256 KB of it
+"""
 LOGS = """\
   --log-level LEVEL    ask for log messages from this level on, and say them on standard error:
                        debug, info, notice, warning, error, critical, alert or emergency
@@ -110,7 +114,7 @@ mcp-studio call --saved NAME [variable=value…] [options] [-- COMMAND ARGS…]
 Calls a tool and prints its result. With one server, `SERVER.` can be left out. Only the first dot divides:
 --server NAME and --tool NAME name them apart, also a tool that the server does not list.
 
-{ARGUMENTS}{MEMORY}{SAVED}{EXAMPLE}{REPEATING}{COPYING}  --yes, -y            approve what would be asked about
+{ARGUMENTS}{RESULT}{MEMORY}{SAVED}{EXAMPLE}{REPEATING}{COPYING}  --yes, -y            approve what would be asked about
   --task               as a task, where the tool leaves that to us (one that must be a task always is)
   --ttl SECONDS        ask the server to keep the task that long
   --detach             do not wait for the task: print its id; `mcp-studio tasks result` fetches what came of it
@@ -125,8 +129,7 @@ mcp-studio read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]
 Reads a resource, listed or not. A URI template such as `file:///{{path}}` is filled with the values given.
 
   --args JSON          all values as one JSON object; @FILE reads a file, - standard input
-  --output FILE, -o    write the content, byte for byte, to a new file
-  --fresh              ask the server, though it calls an earlier answer fresh still
+{RESULT}  --fresh              ask the server, though it calls an earlier answer fresh still
 {MEMORY}{COPYING}{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
@@ -137,7 +140,7 @@ mcp-studio get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]
 Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.
 
   --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
-{MEMORY}{EXAMPLE}{COPYING}{LOGS}{ANSWERS}
+{RESULT}{MEMORY}{EXAMPLE}{COPYING}{LOGS}{ANSWERS}
 {TARGETS}
 {OPTIONS}
 {CODES}""",
@@ -161,7 +164,7 @@ mcp-studio tasks cancel [SERVER] TASK [options]    ask the server to cancel it
 With one server, its name can be left out. What a task asks meanwhile is asked on the terminal.
 
   --answer FILE        answers for what servers ask, as for `call`
-
+{RESULT}
 {TARGETS}
 {OPTIONS}
 {CODES}""",

@@ -24,11 +24,12 @@ ALLOWED = {
     "": f"--config --url --transport {_REMOTE} --timeout {_BENDING}",
     "list": f"{_COMMON} --page",
     "search": f"{_COMMON} --method --kind --limit --offline",
-    "call": f"{_COMMON} --tool --args --yes --unchecked --answer --log-level --task --ttl --detach"
+    "call": f"{_COMMON} --output --tool --args --yes --unchecked --answer --log-level --task --ttl --detach"
     " --last --save --saved --set --example --seed --as --with-secrets --from --repeat --concurrency",
-    "tasks": f"{_COMMON} --answer",
+    "tasks": f"{_COMMON} --output --answer",
     "read": f"{_COMMON} --output --args --fresh --answer --log-level --last --save --as --with-secrets --from",
-    "get": f"{_COMMON} --prompt --args --answer --log-level --last --save --example --seed --as --with-secrets --from",
+    "get": f"{_COMMON} --output --prompt --args --answer --log-level --last --save --example --seed --as --with-secrets"
+    " --from",
     "complete": f"{_COMMON} --prompt",
     "skills": f"{_COMMON} --answer",
     "watch": f"{_COMMON} --read --logs --log-level",

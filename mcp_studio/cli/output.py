@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
+_LINES = 1_000
+_BYTES = 256 * 1024
+"""What of a result a terminal is given at once."""
 
 
 class MoreNeeded(InputNeeded):
@@ -70,6 +73,24 @@ class Output:
         if not self.json:
             raw = text if isinstance(text, str) else str(text)
             _write(sys.stdout, safe(raw, max(len(raw), 1), lines=True) + "\n")
+
+    def too_long(self, text: str) -> bool:
+        """Whether this is more than a terminal is given at once."""
+        return (
+            not self.json
+            and sys.stdout.isatty()
+            and (text.count("\n") >= _LINES or len(text.encode("utf-8", "replace")) > _BYTES)
+        )
+
+    def excerpt(self, text: str) -> None:
+        """Print the beginning of a text, and say how to get all of it."""
+        head = "\n".join(text.split("\n", _LINES)[:_LINES])
+        self.data(head.encode("utf-8", "replace")[:_BYTES].decode("utf-8", "replace"))
+        self.flush()
+        lines, size = text.removesuffix("\n").count("\n") + 1, f"{len(text.encode('utf-8', 'replace')) / 1024:,.0f} KB"
+        self.warn(
+            f"this is the beginning of {lines:,} lines ({size}): -o FILE writes all of it, and a pipe gets all of it"
+        )
 
     def line(self, text: str, value: dict[str, Json]) -> None:
         """Print one line at once: the text, or the object with `--json`."""

@@ -8,10 +8,11 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.cli.kit import RAW, argv, cli, environment, faulty, raw
+from tests.cli.kit import RAW, Done, argv, cli, environment, faulty, raw
 from tests.support import npm_server, python_server
 from tests.support_servers import demo_stdio, http_server
 
@@ -169,6 +170,78 @@ def test_live_characters_of_a_server_reach_neither_stream() -> None:
         done = faulty("hostile", *words)
         printed = done.out + done.err
         assert not {*map(ord, printed)} & ({*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x200B} - {10}), words
+
+
+def say(result: dict[str, Any], *words: str) -> Done:
+    """Call a tool that has this result."""
+    lines = ['{"jsonrpc":"2.0","id":$ID,"result":' + json.dumps(result) + "}"]
+    server = python_server("raw_script")
+    return cli("call", "say", "--args", "-", *words, "--", *server, given=json.dumps({"lines": lines}))
+
+
+def text(words: str) -> dict[str, str]:
+    return {"type": "text", "text": words}
+
+
+@pytest.mark.parametrize(
+    ("texts", "structured", "printed"),
+    [
+        (['{"a": [1]}'], {"a": [1.0]}, '{"a": [1]}\n'),
+        (["hi\n"], {"result": "hi\n"}, "hi\n"),
+        (["1", '{"b": 2}'], {"result": [1, {"b": 2}]}, '1\n{"b": 2}\n'),
+        (["3 found"], {"found": 3}, '3 found\n{\n  "found": 3\n}\n'),
+        (["1"], {"result": True}, '1\n{\n  "result": true\n}\n'),
+        ([], {"found": 0}, '{\n  "found": 0\n}\n'),
+        ([], [], "[]\n"),
+    ],
+)
+def test_structured_content_is_printed_where_the_text_does_not_say_it(
+    texts: list[str], structured: object, printed: str
+) -> None:
+    done = say({"content": [text(one) for one in texts], "structuredContent": structured})
+    assert (done.code, done.out) == (0, printed)
+    assert ("structured content:" in done.err) == (bool(texts) and printed.count("\n") > len(texts))
+
+
+def test_an_error_tells_its_structured_content_too() -> None:
+    done = say({"content": [text("no room")], "structuredContent": {"left": 0}, "isError": True})
+    assert done.code == 5 and 'tool error: no room {"left": 0}' in done.err
+
+
+def test_an_embedded_resource_is_told_with_its_type_and_address() -> None:
+    held = {"uri": "a://b", "mimeType": "text/x-c", "text": "inside"}
+    more = {"uri": "a://d", "blob": "aGFsbG8="}
+    done = say({"content": [{"type": "resource", "resource": held}, {"type": "resource", "resource": more}]})
+    assert done.out == "[text/x-c a://b]\ninside\n[binary a://d, 5 B]\n"
+
+
+def test_a_result_goes_to_a_new_file_whole(tmp_path: Path) -> None:
+    words = "\x1b[2Jzwölf\n"
+    file = tmp_path / "text"
+    assert say({"content": [text(words)]}, "-o", str(file)).code == 0
+    assert file.read_bytes() == words.encode()
+    for wrong in (file, tmp_path / "none" / "x", file / "x"):
+        done = say({"content": [text("never asked for")]}, "-o", str(wrong))
+        assert done.code == 2 and str(wrong) in done.err and done.out == ""
+    assert file.read_bytes() == words.encode()
+    assert raw("get", "greet", "who=Ada", "-o", str(tmp_path / "got")).code == 0
+    assert "Greet Ada." in (tmp_path / "got").read_text()
+
+
+def test_what_is_binary_in_a_result_goes_to_files_as_bytes(tmp_path: Path) -> None:
+    picture = {"type": "image", "mimeType": "image/png", "data": "aGFsbG8="}
+    held = {"type": "resource", "resource": {"uri": "a://b", "blob": "aGE="}}
+    assert say({"content": [picture]}, "-o", str(tmp_path / "one.png")).code == 0
+    assert (tmp_path / "one.png").read_bytes() == b"hallo"
+    done = say({"content": [text("two of them"), picture, held]}, "-o", str(tmp_path / "two.png"))
+    assert done.out.startswith("two of them\n")
+    assert [(tmp_path / name).read_bytes() for name in ("two.png", "two-2.png")] == [b"hallo", b"ha"]
+
+
+def test_a_result_that_cannot_be_written_is_shown_all_the_same(tmp_path: Path) -> None:
+    broken = {"type": "image", "mimeType": "image/png", "data": "a"}
+    done = say({"content": [text("dear to make"), broken]}, "-o", str(tmp_path / "x.png"))
+    assert done.code == 1 and "dear to make" in done.out and "not valid base64" in done.err
 
 
 # ------------------------------------------------------------------ read, get, complete

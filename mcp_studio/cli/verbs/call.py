@@ -8,7 +8,7 @@ from mcp_studio.cli import late
 from mcp_studio.cli.arguments import refuse_wrong
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
-from mcp_studio.cli.ending import end
+from mcp_studio.cli.ending import check_file, end
 from mcp_studio.cli.engine import connected, execute, outcome_of
 from mcp_studio.cli.given_call import given, save
 from mcp_studio.cli.options import Options
@@ -30,10 +30,13 @@ def run(plan: Plan, options: Options, out: Output) -> int:
         raise UsageError("--concurrency is for --repeat.")
     if options.value("--repeat") and options.flag("--detach"):
         raise UsageError("--repeat waits for every answer, and --detach for none: one of them only.")
+    if options.flag("--output") and (options.value("--repeat") or options.flag("--detach")):
+        raise UsageError("--output is for one result, and --repeat and --detach print none.")
     if options.flag("--repeat"):
         late.counts(options)  # wrong ones are told before anything is started
     out.server = plan.server
     asker = Asker(options.values("--answer"))
+    check_file(options)
     return execute(plan, out, lambda studio: _call(studio, plan, options, out, asker), asker=asker)
 
 
@@ -58,7 +61,7 @@ async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker
     what.begun(studio, call)
     if options.flag("--detach"):
         call.changed.connect(_leave)
-    return end(await outcome_of(call, out), out, asker, result_text)
+    return end(await outcome_of(call, out), out, asker, result_text, options.value("--output"))
 
 
 def _task_wish(studio: Studio, ref: Ref, view: object, options: Options, out: Output) -> bool:

@@ -6,7 +6,7 @@ from mcp_studio.catalog.ref import Ref
 from mcp_studio.cli.arguments import refuse_wrong, texts
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import messages_text
-from mcp_studio.cli.ending import end
+from mcp_studio.cli.ending import check_file, end
 from mcp_studio.cli.engine import connected, execute, outcome_of
 from mcp_studio.cli.given_call import given, save
 from mcp_studio.cli.options import Options
@@ -22,6 +22,7 @@ def run(plan: Plan, options: Options, out: Output) -> int:
     """Get, and return the exit code."""
     out.server = plan.server
     asker = Asker(options.values("--answer"))
+    check_file(options)
     return execute(plan, out, lambda studio: _get(studio, plan, options, out, asker), asker=asker)
 
 
@@ -37,4 +38,4 @@ async def _get(studio: Studio, plan: Plan, options: Options, out: Output, asker:
     refuse_wrong(form, what.arguments, str(ref))
     save(studio, options, what, out)
     call = what.begun(studio, studio.get_prompt(ref, texts(what.arguments)))
-    return end(await outcome_of(call, out), out, asker, messages_text)
+    return end(await outcome_of(call, out), out, asker, messages_text, options.value("--output"))

@@ -8,7 +8,7 @@ import time
 from mcp_studio.call.tasked import outcome_of_task
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
-from mcp_studio.cli.ending import end
+from mcp_studio.cli.ending import check_file, end
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -26,11 +26,12 @@ _PATIENCE = 5.0
 def run(plan: Plan, options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
     out.server = plan.server
+    check_file(options)
     asker = Asker(options.values("--answer"))
-    return execute(plan, out, lambda studio: _tasks(studio, plan, out, asker), asker=asker)
+    return execute(plan, out, lambda studio: _tasks(studio, plan, options, out, asker), asker=asker)
 
 
-async def _tasks(studio: Studio, plan: Plan, out: Output, asker: Asker) -> int:
+async def _tasks(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
     studio.tasks.pick_up(listing=False)
     if plan.name == "list":
         return await _list(studio, plan, out)
@@ -47,7 +48,7 @@ async def _tasks(studio: Studio, plan: Plan, out: Output, asker: Asker) -> int:
     finally:
         if disconnect:
             disconnect()
-    return end(outcome_of_task(task), out, asker, result_text)
+    return end(outcome_of_task(task), out, asker, result_text, options.value("--output"))
 
 
 async def _list(studio: Studio, plan: Plan, out: Output) -> int:
