@@ -63,7 +63,7 @@ async def complete(
         params["context"] = {"arguments": dict(known)}
     event = (await connection.request("completion/complete", params)).event
     if not isinstance(event, Answered):
-        raise ProtocolError(f"The server refused completion/complete: {event.message} ({event.code}).")
+        raise ProtocolError(f"The server refused completion/complete: {event.said}.")
     return read(event.result)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.caching import Cached, Hint
+from mcp_studio.protocol.events import refusal
 from mcp_studio.record import record
 from mcp_studio.schema.problem import SchemaProblem
 
@@ -50,8 +51,14 @@ class Rejected(CallOutcome):
     """The server refused the request with a JSON-RPC error."""
 
     code: int = 0
+    """0 where no error came, but a result that is none."""
     message: str = ""
     data: Json = None
+
+    @property
+    def said(self) -> str:
+        """Message and code; foreign text."""
+        return refusal(self.code, self.message) if self.code else self.message
 
 
 @record(frozen=True)

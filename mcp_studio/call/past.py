@@ -78,7 +78,7 @@ def said_of(outcome: CallOutcome) -> str:
             texts = [mapping(block).get("text") for block in items_of(mapping(result).get("content"))]
             said = next((text for text in texts if isinstance(text, str) and text.strip()), "")
         case Rejected(code=code, message=message):
-            said = f"{code} {message}" if code else message
+            said = f"{code} {message}" if code and message else outcome.said
         case Denied(rule=rule):
             said = rule
         case TimedOut(limit=limit):

@@ -85,7 +85,7 @@ class SkillReader:
     async def _get(self, server: str, uri: str) -> Skill:
         reply = await self._manager.connection(server).request("skills/get", {"uri": uri})
         if not isinstance(reply.event, Answered):
-            raise UsageError(f"{server} has no skill at {uri}: {reply.event.message} ({reply.event.code}).")
+            raise UsageError(f"{server} has no skill at {uri}: {reply.event.said}.")
         result: Json = reply.event.result
         known = mapping(result)
         skill = read_entry(server, known.get("skill"))

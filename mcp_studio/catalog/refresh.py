@@ -229,6 +229,6 @@ def asker(connection: Connection, under: int = 0) -> Ask:
             return event.result
         if event.code == METHOD_NOT_FOUND and method == "resources/templates/list":
             return {"resourceTemplates": []}
-        raise ProtocolError(f"The server refused {method}: {event.message or 'no reason given'} ({event.code}).")
+        raise ProtocolError(f"The server refused {method}: {event.said}.")
 
     return ask

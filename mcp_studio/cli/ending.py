@@ -64,12 +64,10 @@ def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], 
                 or "the tool gives no reason"
             )
             return out.fail(ToolError(f"tool error: {text}"), {"result": result})
-        case Rejected(code=code, message=message, data=data):
+        case Rejected(code=code, data=data):
             more = f" {printable(data, indent=None)}" if data is not None and not out.json else ""
-            return out.fail(
-                StudioError(f"the server refused it: {message} ({code}){more}" if code else f"{message}{more}"),
-                {"code": code, "data": data},
-            )
+            who = "the server refused it: " if code else ""
+            return out.fail(StudioError(f"{who}{outcome.said}{more}"), {"code": code, "data": data})
         case Denied(rule=rule, unusable=True):
             return out.fail(StudioError(f"It cannot be called: {rule}."))
         case Denied(rule=rule):

@@ -8,7 +8,7 @@ from mcp_studio.call.call import Call
 from mcp_studio.call.secret_fields import secret_places
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.cli import late
-from mcp_studio.cli.arguments import gather
+from mcp_studio.cli.arguments import Unread, gather
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -28,6 +28,8 @@ class Given(NamedTuple):
     arguments: dict[str, Json]
     hidden: frozenset[str] = frozenset()
     """Pointers of what is secret, and not by its looks."""
+    unread: tuple[Unread, ...] = ()
+    """What of the command line means nothing; to be told by `refuse_wrong`."""
 
     def begun(self, studio: Studio, call: Call) -> Call:
         """Have a call remembered once it has ended."""
@@ -51,14 +53,15 @@ async def given(studio: Studio, plan: Plan, options: Options, out: Output, asker
     if plan.saved is not None:
         value, hidden = await late.saved_arguments(studio, plan, options, asker, form)
         return Given(ref, form, _object(value, ref), hidden)
-    arguments = gather(options, plan.pairs, form)
+    unread: list[Unread] = []
+    arguments = gather(options, plan.pairs, form, unread)
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, arguments, out), **arguments}
     if options.flag("--example"):
         arguments = late.made_up(options, form, arguments, ref, out)
     elif options.flag("--seed"):
         raise UsageError("--seed is for --example.")
-    return Given(ref, form, arguments)
+    return Given(ref, form, arguments, unread=tuple(unread))
 
 
 def save(studio: Studio, options: Options, given: Given, out: Output) -> None:

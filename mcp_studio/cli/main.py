@@ -35,6 +35,7 @@ def run(argv: Sequence[str]) -> int:
         ours = argv[: argv.index("--")] if "--" in argv else argv
         return _output("--json" in ours, False).fail(error)
     out = _output(options.json, options.quiet)
+    out.options = options
     try:
         return _run(options, out)
     except StudioError as error:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
 from mcp_studio.cli.http_words import http_json
+from mcp_studio.cli.options import ALLOWED, Options
 from mcp_studio.errors import InputNeeded, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.redact import Redactor
@@ -47,6 +50,8 @@ class Output:
     def __init__(self, *, json: bool = False, quiet: bool = False) -> None:
         self.json = json
         self.quiet = quiet
+        self.options = Options("")
+        """What was asked for, once it is known."""
         self.redactor = Redactor()
         self.log_level = ""
         """The least level of log messages that are said; empty for none."""
@@ -125,14 +130,32 @@ class Output:
         if isinstance(error, SignInAt):
             detail = {**(detail or {}), "url": error.url}
         self._say("error", "31", error.message)
-        for line in error.hint.splitlines():
-            _write(sys.stderr, "  " + safe(self.redactor.text(line)) + "\n")
+        text = self.hint(error.hint)
+        for line in text.splitlines():
+            _write(sys.stderr, "  " + safe(line) + "\n")
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
-            hint = {"hint": self.redactor.text(error.hint)} if error.hint else {}
+            hint = {"hint": text} if text else {}
             http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
             self.envelope({"ok": False, "error": {**message, **hint, **http, **(detail or {})}})
         return error.exit_code
+
+    def hint(self, text: str) -> str:
+        """A hint without secrets; its command lines are about the same servers as this one, and can be pasted."""
+        given, command = self.options, self.options.command
+
+        def repeat(line: re.Match[str]) -> str:
+            takes, words = ALLOWED.get(line[1], "").split(), list[str]()
+            for name in ("--config", "--url", "--transport"):
+                if name in takes and name not in line[0]:
+                    words += [word for value in given.values(name) for word in (name, value)]
+            if command and "--server" in takes and " -- " not in line[0]:
+                words += ["--", *command]
+            return f"{line[0]} {shlex.join(words)}".rstrip()
+
+        if given.value("--url"):
+            text = text.replace("--url URL", f"--url {shlex.quote(given.value('--url'))}")
+        return self.redactor.text(re.sub(r"mcp-studio (\w+)[^`\n]*", repeat, text))
 
     def done(self, result: Json = None) -> int:
         """End well: print the envelope where one is wanted; returns the exit code."""

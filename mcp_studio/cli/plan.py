@@ -159,7 +159,7 @@ def _watch(options: Options, config: Config) -> Plan:
     pairs = [word for word in words if _PAIR.match(word)]
     uris = tuple(word for word in words if word not in pairs)
     if not uris and not options.flag("--logs"):
-        raise UsageError("Which resource?", hint="mcp-studio watch [SERVER] URI… or --logs")
+        raise UsageError("Which resource?", hint="mcp-studio watch [SERVER] URI…|--logs")
     chosen = select(config, servers)
     server = next(iter(chosen.servers)) if len(chosen.servers) == 1 else ""
     return Plan(chosen, server, pairs=tuple(pairs), uris=uris)
@@ -174,7 +174,7 @@ def _send(options: Options, config: Config) -> Plan:
         server = words.pop(0)
     if len(words) != (0 if frames else 1):
         what = "`--frame` takes the place of the method." if words and frames else "Which method?"
-        raise UsageError(what, hint="mcp-studio send [SERVER] METHOD, or --frame TEXT")
+        raise UsageError(what, hint="mcp-studio send [SERVER] METHOD|--frame TEXT")
     server = server or _only(config)
     if not server:
         raise UsageError("Which server?", hint="mcp-studio send SERVER METHOD")

@@ -12,7 +12,7 @@ from mcp_studio.call.saved_folder import Folders, folders, split
 from mcp_studio.call.saving import made
 from mcp_studio.call.secret_fields import secret_places
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.cli.arguments import refuse_wrong
+from mcp_studio.cli.arguments import Unread, refuse_wrong, with_pairs
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import MoreNeeded, Output
@@ -22,9 +22,10 @@ from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
+from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
-from mcp_studio.schema.pairs import parse_pair, set_pair
+from mcp_studio.schema.pairs import parse_pair
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 
@@ -73,13 +74,11 @@ async def saved_arguments(
     for secret in filled.secrets:
         studio.manager.learn(secret)
     arguments = filled.arguments
-    for pair in options.values("--set"):
+    if pairs := options.values("--set"):
         if arguments is not None and not isinstance(arguments, dict):
             raise UsageError("--set: the saved arguments are no JSON object.")
-        try:
-            arguments = set_pair(form, arguments or {}, pair)
-        except ValueError as problem:
-            raise UsageError(f"--set: {problem}.".replace("?.", "?")) from None
+        arguments, unread = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
+        refuse_wrong((), arguments, f"{plan.server}.{plan.name}", unread)
     return arguments, filled.hidden
 
 
@@ -104,6 +103,7 @@ def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
     """The variables that the command line gives."""
     form = build(schema_of(saved.variables))
     values: dict[str, Json] = {}
+    unread: list[Unread] = []
     for pair in pairs:
         name = pair.partition("=")[0].removesuffix(":")
         if saved.variable(name) is None:
@@ -113,9 +113,9 @@ def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
         try:
             values[name] = parse_pair(form, pair)[1]
         except ValueError as problem:
-            raise UsageError(f"{str(problem)[:1].upper()}{str(problem)[1:]}.") from None
+            unread.append(Unread(name, str(problem)))
     given = tuple(one for one in saved.variables if one.name in values)
-    refuse_wrong(build(schema_of(given)), values, saved.name, hint="")
+    refuse_wrong(quick(build(schema_of(given)), values), values, saved.name, unread, hint="")
     return values
 
 

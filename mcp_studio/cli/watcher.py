@@ -130,8 +130,8 @@ class Watcher:
             match outcome:
                 case Succeeded(result=result):
                     self._show(one, result)
-                case Rejected(code=code, message=message):
-                    self._out.warn(f"{one.uri} cannot be read: {message} ({code})")
+                case Rejected():
+                    self._out.warn(f"{one.uri} cannot be read: {outcome.said}")
                 case TimedOut(limit=limit):
                     self._out.warn(f"{one.uri} cannot be read: no answer within {limit}")
                 case _:

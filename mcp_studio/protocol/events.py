@@ -38,6 +38,11 @@ class Answered(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
+def refusal(code: int, message: str) -> str:
+    """How a JSON-RPC error is told: some servers have no words for it."""
+    return f"{message} ({code})" if message.strip() else f"error {code} without a message"
+
+
 class Refused(NamedTuple):
     """A request got a JSON-RPC error."""
 
@@ -46,6 +51,11 @@ class Refused(NamedTuple):
     message: str
     data: Json = None
     problems: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """Message and code; foreign text."""
+        return refusal(self.code, self.message)
 
 
 class Broken(NamedTuple):

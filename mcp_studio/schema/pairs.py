@@ -9,7 +9,7 @@ from typing import cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
-from mcp_studio.schema.field import AS_JSON, Choices, Field, Form, JsonField, List, Map, Object, Union
+from mcp_studio.schema.field import AS_JSON, Choices, Field, Form, JsonField, List, Map, Object, Text, Union
 from mcp_studio.schema.place import NoPlace, Path, found, put
 from mcp_studio.schema.text import from_text
 from mcp_studio.schema.walk import inner, settled
@@ -75,6 +75,8 @@ def _keys(value: Json, path: Path) -> tuple[str, ...]:
 
 
 def _read(field: Field, words: str, raw: str) -> Json:
+    if isinstance(field, Text) and raw in ("=null", '="null"'):
+        return None if field.nullable and raw == "=null" else "null"
     try:
         return loads(raw[2:], exact=True) if raw.startswith(":=") else from_text(field, raw[1:])
     except JsonProblem as problem:
@@ -112,7 +114,7 @@ def _step(field: Field, value: Json, rest: str, path: Path) -> tuple[str | int, 
     field = settled(field, value)
     if path and (index := re.match(_INDEX, rest)):
         if not isinstance(field, (List, Choices, JsonField, Union)):
-            raise ValueError(f"{_words(path)} is no list")
+            raise ValueError(f"{key_of(path)} is no list")
         at = int(index[1]) if index[1] else len(cast("list[Json]", value)) if isinstance(value, list) else 0
         return at, _inside(field, at) or JsonField(""), rest[index.end() :]
     if path and not rest.startswith("."):
@@ -129,7 +131,7 @@ def _step(field: Field, value: Json, rest: str, path: Path) -> tuple[str | int, 
         if key is None or (not path and not isinstance(_inside(field, key[0]), (Object, List, Map, Choices, Union))):
             return None
         if not free:
-            raise ValueError(f"{_words(path)} has no {got(key[0])}{_there(names)}")
+            raise ValueError(f"{key_of(path)} has no {got(key[0])}{_there(names)}")
         name = key[0]
     return name, _inside(field, name) or JsonField(name), rest[len(name) :]
 
@@ -161,7 +163,8 @@ def _inside(field: Field, part: str | int) -> Field | None:
     return next((one for kind in _kinds(field) if (one := inner(kind, part)) is not None), None)
 
 
-def _words(path: Path) -> str:
+def key_of(path: Path) -> str:
+    """The key of a place as `key=value` names it: `a.b`, `list[0]`."""
     words = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return words.removeprefix(".")
 

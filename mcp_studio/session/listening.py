@@ -198,7 +198,7 @@ class Listening:
             return
         if isinstance(reply.event, Refused):
             attempt.refused = True
-            attempt.why = f"{reply.event.message or 'no reason given'} ({reply.event.code})"
+            attempt.why = reply.event.said
         else:
             attempt.why = "The server ended the subscription."
 

@@ -75,4 +75,4 @@ def _declares(seat: Seat) -> bool:
 async def _tell(connection: Connection, level: str) -> None:
     reply = await connection.request("logging/setLevel", {"level": level})
     if isinstance(reply.event, Refused):
-        raise ProtocolError(f"It refused the level {level}: {reply.event.message} ({reply.event.code}).")
+        raise ProtocolError(f"It refused the level {level}: {reply.event.said}.")

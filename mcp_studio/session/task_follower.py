@@ -110,9 +110,9 @@ class Follower:
         if isinstance(reply.event, Answered):
             self._take(reply.event.result, reply)
         elif reply.event.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
-            self._lost(reply.event.message)
+            self._lost(reply.event.said)
         else:
-            self._strike(f"{reply.event.message} ({reply.event.code})")
+            self._strike(reply.event.said)
 
     def _take_heard(self) -> None:
         while self._heard:
@@ -215,7 +215,7 @@ class Follower:
             return
         over = task.expires is not None and time.time() > task.expires
         text = f"Its time to live of {task.ttl:g} s is over" if over else "The server does not know it any more"
-        self._store.put(replace(task, gone=f"{text}: {why or 'no reason given'}"))
+        self._store.put(replace(task, gone=f"{text}: {why}"))
 
     def _expire(self) -> None:
         """Specification, both: after its time to live a task that has not ended may be taken for lost."""

@@ -74,7 +74,7 @@ class TaskInput:
         finally:
             self._mark(asking=False)
         if isinstance(reply.event, Refused):
-            self._note(f"The server refused the answer: {reply.event.message[:500]} ({reply.event.code})")
+            self._note(f"The server refused the answer: {reply.event.said[:500]}")
 
     async def _one(self, request: Json) -> Json:
         """The answer to one question; None where there is none to give."""

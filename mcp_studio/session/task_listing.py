@@ -21,7 +21,7 @@ async def list_tasks(connection: Connection, limits: Limits) -> list[Json]:
     for _ in range(limits.pages):
         reply = await connection.request("tasks/list", {} if cursor is None else {"cursor": cursor})
         if isinstance(reply.event, Refused):
-            raise ProtocolError(f"The server refused tasks/list: {reply.event.message} ({reply.event.code}).")
+            raise ProtocolError(f"The server refused tasks/list: {reply.event.said}.")
         result: Json = reply.event.result
         page = mapping(result)
         tasks = page.get("tasks")

@@ -145,7 +145,7 @@ class Tasks(TaskStore):
             raise ProtocolError(f"{server} does not offer to cancel tasks.")
         reply = await connection.request("tasks/cancel", {"taskId": identity}, under=task.number)
         if not isinstance(reply.event, Answered):
-            raise ProtocolError(f"The server refused to cancel it: {reply.event.message} ({reply.event.code}).")
+            raise ProtocolError(f"The server refused to cancel it: {reply.event.said}.")
         task = self._known(server, identity)
         state = read_state(reply.event.result, task.kind)
         if task.kind == "core" and state.id == identity and state.status is not None:

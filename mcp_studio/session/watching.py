@@ -126,7 +126,7 @@ class LegacyLink(Link):
                 self._ground.report(uri, "wanted", why)
                 continue
             if isinstance(reply.event, Refused):
-                self._ground.report(uri, "refused", f"{reply.event.message or 'no reason given'} ({reply.event.code})")
+                self._ground.report(uri, "refused", reply.event.said)
             else:
                 self._ground.report(uri, "active", "")
             return

@@ -150,7 +150,8 @@ def outcome_line(outcome: CallOutcome, *, told: bool = False, key: str = "a") ->
         case ToolFailed():
             return "bad", f"tool error: it ran and says that it failed · {took} · {size(outcome.size)}"
         case Rejected(code=code, message=message):
-            return "bad", f"refused by the server: {code} {safe(message, 300)} · {took}"
+            said = f"{code} {message}" if message else outcome.said
+            return "bad", f"refused by the server: {safe(said, 300)} · {took}"
         case Denied(rule=rule):
             return "off", f"not sent: {safe(rule, 300)}"
         case Cancelled():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import threading
@@ -93,7 +94,7 @@ def test_arguments_from_a_file(tmp_path: Path) -> None:
     ("words", "says"),
     [
         (["ech"], "target has no tool 'ech'. Did you mean echo?"),
-        (["echo"], "The arguments of target.echo are not right: text is required."),
+        (["echo"], "The arguments of target.echo are not right: text= is required."),
         (["echo", "txt=a"], "There is no argument 'txt'; did you mean text?"),
         (["add", "a=one", "b=2"], "must be a number"),
         (["echo", "--args", "{"], "--args is not valid JSON"),
@@ -115,9 +116,56 @@ def test_wrong_arguments_can_be_sent_all_the_same() -> None:
 def test_inner_values_are_checked_against_the_whole_schema() -> None:
     done = cli("call", "form_nested", "--args", '{"customer": {"name": 17}}', "--json", "--", *demo_stdio())
     assert done.code == 2, done.out
-    assert "customer/name" in done.json["error"]["message"]
+    assert "customer.name= must be text" in done.json["error"]["message"]
     done = cli("call", "form_text", "isbn=12", "--", *demo_stdio())
-    assert done.code == 2 and "isbn must match the pattern" in done.err
+    assert done.code == 2 and "isbn= must match the pattern" in done.err
+
+
+def test_everything_wrong_with_arguments_is_told_at_once() -> None:
+    given = '{"customer": {"name": 17}, "isbn": "12"}'
+    done = cli("call", "form_nested", "--args", given, "nope=2", "--json", "--", *demo_stdio())
+    message = done.json["error"]["message"]
+    assert done.code == 2 and "There is no argument 'nope'" in message and "customer.name= must be text" in message
+    done = raw("call", "add", "a=one", "c=3")
+    assert "There is no argument 'c'" in done.err
+    assert "a= must be a number, got 'one'; b= is required." in done.err and "a= is required" not in done.err
+    done = cli("call", "form_lists", "numbers[0]=x", "numbers[1]=y", "rows[0].title=5", "--", *demo_stdio())
+    assert done.code == 2 and "numbers[0]= must be" in done.err, done.err
+
+
+@pytest.mark.parametrize(
+    ("pair", "sent"),
+    [("note=null", None), ('note="null"', "null"), ("note=nullable", "nullable"), ("note:=null", None)],
+)
+def test_null_is_null_where_the_schema_allows_it(pair: str, sent: str | None) -> None:
+    done = cli("call", "form_nullable", pair, "copies=null", "--as", "json", "--", *demo_stdio())
+    assert json.loads(done.out) == {"note": sent, "copies": None}
+
+
+@pytest.mark.parametrize("pair", ["text=null", 'text="null"'])
+def test_null_is_text_where_the_schema_wants_text(pair: str) -> None:
+    assert raw("call", "echo", pair).out == "null\n"
+
+
+def test_a_refusal_without_words_is_told_by_its_code() -> None:
+    lines = ['{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":""}}']
+    for era in ([], ["--modern"]):
+        server = python_server("raw_script", *era)
+        done = cli("call", "say", "--args", json.dumps({"lines": lines}), "--", *server)
+        assert (done.code, done.err) == (1, "error: the server refused it: error -32000 without a message\n")
+
+
+def test_a_hint_repeats_the_target(tmp_path: Path) -> None:
+    file = tmp_path / "my servers.json"
+    file.write_text(json.dumps({"mcpServers": {"one": {"command": RAW[0], "args": RAW[1:]}}}))
+    done = cli("call", "--config", str(file), "--server", "two", "--tool", "echo")
+    command = shlex.join(["mcp-studio", "list", "servers", "--config", str(file)])
+    assert done.code == 2 and f"`{command}` shows" in done.err
+    assert cli(*shlex.split(command)[1:]).out.startswith("one ")
+    done = raw("call", "--json")
+    assert done.json["error"]["hint"] == f"mcp-studio call SERVER.TOOL -- {shlex.join(RAW)}"
+    done = cli("read", "--url", "http://127.0.0.1:9/mcp")
+    assert "  mcp-studio read [SERVER] URI --url http://127.0.0.1:9/mcp\n" in done.err
 
 
 def test_a_tool_that_is_not_listed_can_be_named_by_its_option() -> None:

@@ -18,9 +18,10 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
+from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import AS_JSON, Field, Form, Number, Text
 from mcp_studio.schema.form import build
-from mcp_studio.schema.problem import errors
+from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.studio import Studio
 
 
@@ -50,9 +51,8 @@ async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker
     form = build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
     what = await given(studio, plan, options, out, asker, form, ref)
     arguments = what.arguments
-    if not options.flag("--unchecked"):
-        refuse_wrong(form, arguments, str(ref))
-        await _refuse_inner(studio, form, arguments, str(ref))
+    checked = not options.flag("--unchecked")
+    refuse_wrong(await _wrong(studio, form, arguments) if checked else (), arguments, str(ref), what.unread)
     wish = _task_wish(studio, ref, view, options, out)
     save(studio, options, what, out)
     if options.value("--repeat"):
@@ -100,16 +100,14 @@ def _find(studio: Studio, plan: Plan, out: Output) -> Ref:
     return studio.catalog.resolve("tool", f"{plan.server}.{plan.name}", [plan.server])
 
 
-async def _refuse_inner(studio: Studio, form: Form, arguments: dict[str, Json], what: str) -> None:
-    """Check against the whole schema, which takes a process, only what the fields could not tell."""
+async def _wrong(studio: Studio, form: Form, arguments: dict[str, Json]) -> tuple[SchemaProblem, ...]:
+    """What is wrong with arguments; the whole schema is asked, which takes a process, where the fields know less."""
+    found = quick(form, arguments)
     if not isinstance(form.schema, dict) or not (
         form.schema.keys() & _RULES or any(_hides_more(form.field(name)) for name in arguments)
     ):
-        return
-    problems = errors(await studio.check(form.schema, arguments))
-    if problems:
-        said = "; ".join(f"{problem.pointer.lstrip('/') or 'the arguments'} {problem.message}" for problem in problems)
-        raise UsageError(f"The arguments of {what} are not right: {said}.", hint="--unchecked sends them all the same.")
+        return found
+    return (*found, *await studio.check(form.schema, arguments))
 
 
 _RULES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies"))

@@ -13,6 +13,7 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.protocol.views import PromptView
+from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import prompt_fields
 from mcp_studio.studio import Studio
@@ -35,7 +36,7 @@ async def _get(studio: Studio, plan: Plan, options: Options, out: Output, asker:
     view = found[0].view if found else None
     form = prompt_fields(list(view.arguments)) if isinstance(view, PromptView) else Form(whole=True)
     what = await given(studio, plan, options, out, asker, form, ref)
-    refuse_wrong(form, what.arguments, str(ref))
+    refuse_wrong(quick(form, what.arguments), what.arguments, str(ref), what.unread)
     save(studio, options, what, out)
     call = what.begun(studio, studio.get_prompt(ref, texts(what.arguments)))
     return end(await outcome_of(call, out), out, asker, messages_text, options.value("--output"))

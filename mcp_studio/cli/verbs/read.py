@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.cli.addresses import expanded, owner
+from mcp_studio.cli.arguments import refuse_wrong
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import resource_text
 from mcp_studio.cli.ending import check_file, end
@@ -33,6 +34,7 @@ async def _read(studio: Studio, plan: Plan, options: Options, out: Output, asker
     if filled or (plan.saved and plan.saved.ref.kind == "template"):
         form = template_fields(plan.name)
         what = await given(studio, plan, options, out, asker, form, Ref("template", server, plan.name))
+        refuse_wrong((), what.arguments, plan.name, what.unread)
         uri = expanded(plan.name, form, what.arguments)
     save(studio, options, what, out)
     call = what.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--fresh")))
