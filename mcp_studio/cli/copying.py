@@ -12,7 +12,7 @@ from mcp_studio.catalog.remembered import Memories
 from mcp_studio.cli.addresses import filled, owner
 from mcp_studio.cli.arguments import gather, texts
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.engine import connected, execute, located
 from mcp_studio.cli.given_call import given
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -88,16 +88,19 @@ def _uri(plan: Plan, options: Options) -> str:
 
 async def _asked(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
     """The same with what the server says of the entry, and the version that it speaks."""
-    for name in plan.config.servers:
-        await connected(studio, name, out)
     kind = _kind(plan, options)
-    server = out.server = plan.server or owner(studio, plan.name, "read")
-    ref = Ref(kind, server, plan.name)
     if kind == "resource":
+        for name in plan.config.servers:
+            await connected(studio, name, out)
+        out.server = plan.server or owner(studio, plan.name, "read")
+        ref = Ref(kind, out.server, plan.name)
         uri = plan.name if plan.saved is not None else _uri(plan, options)
         return _told(subject_of(studio.manager, studio.catalog, ref, None, uri=uri), asker, options, out)
-    if not studio.catalog.find(ref) and not plan.named and plan.saved is None:
-        ref = studio.catalog.resolve(kind, f"{server}.{plan.name}", [server])
+    ref = Ref(kind, plan.server, plan.name)
+    if plan.saved is None:
+        ref = await located(studio, plan, out, kind, verb=options.verb)
+    else:
+        await connected(studio, plan.server, out)
     found = await given(studio, plan, options, out, asker, _form(studio, ref), ref)
     value: Json = texts(found.arguments) if kind == "prompt" else found.arguments
     subject = subject_of(studio.manager, studio.catalog, ref, value, task=options.flag("--task"))

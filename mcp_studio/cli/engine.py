@@ -10,12 +10,15 @@ from contextlib import suppress
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome, Lost
+from mcp_studio.catalog.catalog import suggestion
+from mcp_studio.catalog.ref import EntryKind, Ref
 from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.lines import restore
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.plan import Plan
-from mcp_studio.errors import Unreachable
+from mcp_studio.cli.plan import Outdated, Plan, ambiguous
+from mcp_studio.config.nearest import nearest
+from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.state import Status
@@ -128,6 +131,63 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
         what = "a line that is" if stray == 1 else f"{stray} lines that are"
         out.note(f"{name} prints {what} not MCP on its standard output; logs belong on standard error")
     return status
+
+
+async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind, verb: str = "call") -> Ref:
+    """What is meant, at the one server that has it, which is connected and listed then.
+
+    Raises:
+        Outdated: the server that had it last time has it no more.
+        UsageError: no server has it, or several have; the nearest are named.
+        StudioError: the server is not ready, in words.
+    """
+    if plan.server:
+        await connected(studio, plan.server, out)
+        if plan.unknown:
+            out.note(f"only {plan.server} is known to have {plan.name}; never listed yet: {', '.join(plan.unknown)}")
+        return _of_one(studio, plan, out, kinds)
+    names = list(plan.config.servers)
+    statuses = await asyncio.gather(*(studio.manager.settle(name) for name in names))
+    await asyncio.gather(*(studio.manager.listed(name) for name in names))
+    entries = [entry.ref for kind in kinds for entry in studio.catalog.entries(kind) if not entry.remembered]
+    found = list(dict.fromkeys(ref for ref in entries if ref.name == plan.name))
+    if len(found) > 1:
+        raise ambiguous(verb, kinds[0], [str(ref) for ref in found])
+    if not found:
+        for status in statuses:
+            if status.state != "ready":
+                out.warn(
+                    f"{status.server} could not be asked: {status.error.message if status.error else status.state}"
+                )
+        raise _nowhere(plan, kinds[0], entries)
+    out.server = found[0].server
+    await connected(studio, out.server, out)
+    return found[0]
+
+
+def _nowhere(plan: Plan, kind: EntryKind, known: list[Ref]) -> UsageError:
+    """No server has it: the nearest that there is."""
+    head, dot, _ = plan.name.partition(".")
+    said = f"No server has the {kind} `{plan.name}`."
+    near = suggestion(plan.name, [str(ref) if dot else ref.name for ref in known])
+    if not dot or plan.named:
+        return UsageError(f"{said}{near}")
+    return UsageError(
+        f"There is no server `{head}`.", hint=f"{nearest(head, plan.config.servers)}\n{said}{near}".strip()
+    )
+
+
+def _of_one(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:
+    """The same of the server that is named; what is named by an option of its own need not be listed."""
+    refs = [Ref(kind, plan.server, plan.name) for kind in kinds]
+    if found := next(filter(studio.catalog.find, refs), None):
+        return found
+    if plan.guessed:
+        raise Outdated(f"{plan.server} has no {kinds[0]} {plan.name!r} any more.")
+    if plan.named or (kinds == ("tool",) and studio.catalog.listing(plan.server, "tool").error):
+        out.warn(f"{plan.server} does not list a {kinds[0]} {plan.name}.")
+        return refs[0]
+    return studio.catalog.resolve(kinds[0], plan.name, [plan.server])
 
 
 def progress_of(call: Call) -> str:

@@ -111,8 +111,8 @@ nor do `list history [SERVER[.NAME]]`, the calls that were made, newest first, a
 mcp-studio call SERVER.TOOL [key=value…] [options] [-- COMMAND ARGS…]
 mcp-studio call --saved NAME [variable=value…] [options] [-- COMMAND ARGS…]
 
-Calls a tool and prints its result. With one server, `SERVER.` can be left out. Only the first dot divides:
---server NAME and --tool NAME name them apart, also a tool that the server does not list.
+Calls a tool and prints its result. `SERVER.` can be left out where one server has the tool. The first dot behind a
+server's name divides: --server NAME and --tool NAME name them apart, also a tool that the server does not list.
 
 {ARGUMENTS}{RESULT}{MEMORY}{SAVED}{EXAMPLE}{REPEATING}{COPYING}  --yes, -y            approve what would be asked about
   --task               as a task, where the tool leaves that to us (one that must be a task always is)

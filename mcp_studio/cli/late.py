@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_studio.call.call import Call
-    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.catalog.ref import EntryKind, Ref
     from mcp_studio.cli.asking import Asker
     from mcp_studio.cli.given_call import Given
     from mcp_studio.cli.lines import Lines
@@ -115,6 +115,13 @@ def replay_plan(options: Options, config: Config) -> Plan:
     from mcp_studio.cli import replaying
 
     return replaying.planned(options, config)
+
+
+def holders(config: Config, name: str, kinds: Sequence[EntryKind]) -> tuple[list[str], tuple[str, ...]]:
+    """See `remembered.holders`."""
+    from mcp_studio.cli import remembered
+
+    return remembered.holders(config, name, kinds)
 
 
 def search_plan(options: Options, config: Config) -> Plan:

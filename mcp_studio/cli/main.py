@@ -137,10 +137,14 @@ def _connecting(options: Options, out: Output) -> int:
         made = replace(made, config=targets.with_secrets(made.config, options, out))
     if made.connects:
         targets.start_ahead(made.config)
-    if options.flag("--as"):
-        return late.copy_call(made, options, out)
     verb = made.verb or options.verb
-    return import_module(f"mcp_studio.cli.verbs.{_MODULES.get(verb, verb)}").run(made, options, out)
+    module = f"mcp_studio.cli.verbs.{_MODULES.get(verb, verb)}"
+    run = late.copy_call if options.flag("--as") else import_module(module).run
+    try:
+        return run(made, options, out)
+    except plan.Outdated:
+        everywhere = targets.with_secrets(targets.select(config, ()), options, out)
+        return run(replace(made, config=everywhere, server="", guessed=False, unknown=()), options, out)
 
 
 def _studio(options: Options) -> int:

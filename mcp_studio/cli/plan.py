@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_studio.cli import late
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.targets import select
+from mcp_studio.cli.targets import problem_of, select
 from mcp_studio.config.model import Config
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import UsageError
@@ -40,6 +42,10 @@ class Plan:
     """The `key=value` words; for `tasks` the task's id."""
     named: bool = False
     """The name was given by an option of its own: it is used even if the server does not list it."""
+    guessed: bool = False
+    """The server is the one that had it last time, as is remembered."""
+    unknown: tuple[str, ...] = ()
+    """Servers that were never listed, and may have it, too."""
     connects: bool = True
     uris: tuple[str, ...] = ()
     """Several URIs or URI templates; for `list history` what it is of."""
@@ -48,6 +54,10 @@ class Plan:
     saved: SavedCall | None = None
     replay: Replay | None = None
     """What is sent again, and where."""
+
+
+class Outdated(UsageError):
+    """The server that is remembered to have something has it no more."""
 
 
 def make(options: Options, config: Config) -> Plan:
@@ -114,25 +124,31 @@ def _named(options: Options, config: Config, option: str, what: str) -> Plan:
         name = words.pop(0)
     server = server_option(options)
     if not server:
-        server, name = _split(config, name, named, what)
-    return Plan(select(config, [server]), server, name, pairs_of(words), named)
+        server, name = _split(config, name, named)
+    if server:
+        return Plan(select(config, [server]), server, name, pairs_of(words), named)
+    chosen = select(config, ())
+    known, never = late.holders(chosen, name, ("tool",) if what == "tool" else ("prompt", "template"))
+    if len(known) > 1:
+        raise ambiguous(options.verb, what, [f"{one}.{name}" for one in known])
+    pairs, chosen = pairs_of(words), select(chosen, known)
+    return Plan(chosen, "".join(known), name, pairs, named, guessed=bool(known), unknown=never if known else ())
 
 
-def _split(config: Config, text: str, named: bool, what: str) -> tuple[str, str]:
-    """Server and name of `SERVER.NAME`, which divides at the first dot; with one server the name may stand alone."""
+def ambiguous(verb: str, what: str, found: Sequence[str]) -> UsageError:
+    """Several servers have something of one name."""
+    said = f"Several servers have the {what}: {', '.join(found)}."
+    return UsageError(said, hint=f"Say which: mcp-studio {verb} {shlex.quote(found[0])}")
+
+
+def _split(config: Config, text: str, named: bool) -> tuple[str, str]:
+    """Server and name of `SERVER.NAME`, which divides at the first dot behind a server; empty where it names none."""
     only = _only(config)
-    if named:
-        if not only:
-            raise UsageError(f"Which server has the {what} `{text}`?", hint="Name it: --server NAME")
-        return only, text
-    head, dot, tail = text.partition(".")
-    if dot and tail and head in config.servers:
-        return head, tail
-    if only:
-        return only, text
-    if not dot:
-        raise UsageError(f"Which server has the {what} `{text}`?", hint=f"Write SERVER.{what.upper()}")
-    return head, tail
+    heads = () if named else (text[: dot.start()] for dot in re.finditer(r"\.(?=.)", text))
+    for head in heads:
+        if head in config.servers or (not only and problem_of(config, head)):
+            return head, text[len(head) + 1 :]
+    return only, text
 
 
 def _read(options: Options, config: Config) -> Plan:

@@ -1,17 +1,22 @@
-"""`list history` and `list saved`: what is remembered, without any server."""
+"""What is remembered, without any server: `list history`, `list saved`, and which server has a tool."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from mcp_studio.call.history import History
 from mcp_studio.call.past import Past
 from mcp_studio.call.saved import SavedCall, schema_of
+from mcp_studio.catalog.listing import salvage
+from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.remembered import Memories
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.rows import table
 from mcp_studio.cli.saved_call import saved_folders
+from mcp_studio.config.model import Config
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 
@@ -42,6 +47,18 @@ def saved(plan: Plan, out: Output) -> int:
         out.note("no calls are saved; mcp-studio call SERVER.TOOL … --save NAME saves one")
     failed: list[Json] = [problem._asdict() for problem in loaded.failed]
     return out.done({"saved": [_saved(one) for one in loaded.calls], "failed": failed})
+
+
+def holders(config: Config, name: str, kinds: Sequence[EntryKind]) -> tuple[list[str], tuple[str, ...]]:
+    """The servers that had something of this name and kind when they were listed last, and those never listed."""
+    memories = Memories(Paths.default().state / "servers")
+    found: list[str] = []
+    never = tuple(server.name for server in config.servers.values() if not memories.recall(server).listings)
+    for server in config.servers.values():
+        listed = memories.recall(server).listings
+        if any(entry.ref.name == name for kind in kinds for entry in salvage(server.name, kind, listed.get(kind, []))):
+            found.append(server.name)
+    return found, never
 
 
 def _is(past: Past, word: str) -> bool:

@@ -167,13 +167,13 @@ def select(config: Config, names: Sequence[str]) -> Config:
 
 
 def _unknown(config: Config, name: str) -> UsageError | ConfigError:
-    if problem := _problem_of(config, name):
+    if problem := problem_of(config, name):
         return ConfigError(f"The server `{name}` cannot be used: {problem}", file=problem.file, key=problem.key)
     hint = nearest(name, config.servers) or "`mcp-studio list servers` shows the configured servers."
     return UsageError(f"There is no server `{name}`.", hint=hint)
 
 
-def _problem_of(config: Config, name: str) -> Problem | None:
+def problem_of(config: Config, name: str) -> Problem | None:
     return next((one for one in config.problems if name in one.key.split(".")[1:2]), None)
 
 

@@ -13,6 +13,7 @@ from mcp_studio.call.copying.subject import Subject
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.paths import Paths
 from tests.cli.kit import RAW, cli
+from tests.support import python_server
 
 TABLE = f'command = "{RAW[0]}"\nargs = {json.dumps(RAW[1:])}\n'
 TWO = f'[servers.one]\n{TABLE}[servers.two]\n{TABLE}enabled = false\n[servers."a.b"]\n{TABLE}'
@@ -43,7 +44,7 @@ def test_a_tool_is_named_by_server_and_tool() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["call", "echo", "text=a"], "Which server has the tool `echo`?"),
+        (["call", "echo", "text=a"], "Several servers have the tool: one.echo, a.b.echo."),
         (["call", "onne.echo", "text=a"], "There is no server `onne`.\n  Did you mean `one`?"),
         (["list", "--server", "three"], "There is no server `three`."),
         (["doctor", "tow"], "There is no server `tow`.\n  Did you mean `two`?"),
@@ -199,3 +200,43 @@ def test_a_server_is_started_exactly_once(tmp_path: Path, how: str) -> None:
 def test_a_server_started_ahead_and_not_needed_ends() -> None:
     done = cli("list", "tols", "--", "sh", "-c", "sleep 30")
     assert done.code == 2
+
+
+def test_a_name_alone_means_the_one_server_that_has_it() -> None:
+    lists = python_server("raw_lists")
+    other = f'[servers.lists]\ncommand = "{lists[0]}"\nargs = {json.dumps(lists[1:])}\n'
+    write(f'[servers.raw]\n{TABLE}{other}[servers.dead]\ncommand = "no-such-program"\n')
+    first = cli("call", "echo", "text=a", "--json")
+    assert first.json["server"] == "raw" and first.json["result"]["content"][0]["text"] == "a"
+    assert "dead" not in first.err
+    again = cli("call", "echo", "text=b")
+    assert (again.code, again.out) == (0, "b\n"), "only the server that is remembered is started"
+    assert again.err == "only raw is known to have echo; never listed yet: dead\n"
+    assert cli("get", "greet", "who=Ada").code == 0
+    assert cli("complete", "visit", "country=f").out == "france\nfinland\n"
+    assert "call raw.add" in cli("call", "add", "a=1", "b=2", "--as", "command").out
+    for words in (["call", "ehco"], ["call", "--tool", "ehco"]):
+        none = cli(*words)
+        assert none.code == 2 and "No server has the tool `ehco`. Did you mean echo?" in none.err
+        assert "warning: dead could not be asked" in none.err
+
+
+def test_a_server_that_has_it_no_more_is_not_the_one() -> None:
+    lists = python_server("raw_lists")
+    one = f'command = "{lists[0]}"\nargs = {json.dumps(lists[1:])}\n'
+    first = f'[servers.one]\n{one}inherit_env = ["LISTS_VERSION"]\n'
+    write(f"{first}[servers.raw]\n{TABLE}")
+    assert cli("call", "old", "--json").json["server"] == "one"
+    write(f"{first}[servers.two]\n{one}")
+    moved = cli("call", "old", "--json", LISTS_VERSION="2")
+    assert moved.code == 0 and moved.json["server"] == "two", moved.err
+
+
+def test_dots_divide_behind_a_server_and_belong_to_names_elsewhere() -> None:
+    write(TWO)
+    assert cli("call", "a.b.echo", "text=c").out == "c\n"
+    assert cli("list", "tools").code == 0
+    several = cli("call", "echo", "text=c")
+    assert several.code == 2 and "one.echo, a.b.echo" in several.err and several.out == ""
+    none = cli("call", "a.echo")
+    assert none.code == 2 and "There is no server `a`." in none.err

@@ -9,7 +9,7 @@ from mcp_studio.cli.arguments import refuse_wrong
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
 from mcp_studio.cli.ending import check_file, end
-from mcp_studio.cli.engine import connected, execute, outcome_of
+from mcp_studio.cli.engine import execute, located, outcome_of
 from mcp_studio.cli.given_call import given, save
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -42,8 +42,7 @@ def run(plan: Plan, options: Options, out: Output) -> int:
 
 
 async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
-    await connected(studio, plan.server, out)
-    ref = _find(studio, plan, out)
+    ref = await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
     if len(found) > 1:
         out.warn(f"{ref} stands {len(found)} times in the server's list; the first definition counts here.")
@@ -87,17 +86,6 @@ def _leave(call: Call) -> None:
     """Let go of a task as soon as there is one."""
     if call.as_task is not None and not call.let_go and not call.as_task.done:
         call.leave()
-
-
-def _find(studio: Studio, plan: Plan, out: Output) -> Ref:
-    """The tool that is meant; one named by `--tool`, or of a server that could not list, need not be listed."""
-    ref = Ref("tool", plan.server, plan.name)
-    if studio.catalog.find(ref):
-        return ref
-    if plan.named or studio.catalog.listing(plan.server, "tool").error:
-        out.warn(f"{plan.server} does not list a tool {plan.name}.")
-        return ref
-    return studio.catalog.resolve("tool", f"{plan.server}.{plan.name}", [plan.server])
 
 
 async def _wrong(studio: Studio, form: Form, arguments: dict[str, Json]) -> tuple[SchemaProblem, ...]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_studio.catalog.ref import Ref
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.engine import execute, located
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
@@ -21,15 +20,12 @@ def run(plan: Plan, options: Options, out: Output) -> int:
 
 
 async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
-    await connected(studio, plan.server, out)
+    ref = await located(studio, plan, out, "prompt", "template", verb="complete")
     argument, _, start = plan.pairs[0].partition("=")
     known = dict((name, value) for name, _, value in (pair.partition("=") for pair in plan.pairs[1:]))
-    ref = Ref("template", plan.server, plan.name)
-    if not studio.catalog.find(ref):
-        ref = studio.catalog.resolve("prompt", f"{plan.server}.{plan.name}", [plan.server])
     found = await studio.complete(ref, argument, start, known)
     if not found.declared:
-        out.warn(f"{plan.server} declares no completions, so it was not asked")
+        out.warn(f"{ref.server} declares no completions, so it was not asked")
     for value in found.values:
         out.data(value)
     if found.count:

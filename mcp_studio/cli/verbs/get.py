@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from mcp_studio.catalog.ref import Ref
 from mcp_studio.cli.arguments import refuse_wrong, texts
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import messages_text
 from mcp_studio.cli.ending import check_file, end
-from mcp_studio.cli.engine import connected, execute, outcome_of
+from mcp_studio.cli.engine import execute, located, outcome_of
 from mcp_studio.cli.given_call import given, save
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -28,10 +27,7 @@ def run(plan: Plan, options: Options, out: Output) -> int:
 
 
 async def _get(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
-    await connected(studio, plan.server, out)
-    ref = Ref("prompt", plan.server, plan.name)
-    if not studio.catalog.find(ref) and not plan.named:
-        ref = studio.catalog.resolve("prompt", f"{plan.server}.{plan.name}", [plan.server])
+    ref = await located(studio, plan, out, "prompt", verb="get")
     found = studio.catalog.find(ref)
     view = found[0].view if found else None
     form = prompt_fields(list(view.arguments)) if isinstance(view, PromptView) else Form(whole=True)
