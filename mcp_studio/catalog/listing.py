@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, cast
 
@@ -13,6 +16,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.caching import Hint
 from mcp_studio.protocol.headers import header_problem
 from mcp_studio.protocol.views import AnyView, PromptView, ResourceView, TemplateView, ToolView
+from mcp_studio.safetext import LINES_LIVE, hidden_in
 
 ListingState = Literal["empty", "remembered", "loading", "fresh", "failed"]
 
@@ -75,6 +79,40 @@ def problems_of(entries: Iterable[Entry]) -> tuple[str, ...]:
         f"{entry.ref.name or 'an entry without a name'}: {entry.problem}" for entry in entries if entry.problem
     )
 
+
+def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
+    """What makes it doubtful which entry a name means: it is listed twice, or looks like another one of its server."""
+    listed = Counter(entry.ref for entry in entries if entry.ref.name)
+    looks: dict[Ref, list[str]] = {}
+    for ref in listed:
+        if ref.kind in ("tool", "prompt"):
+            looks.setdefault(ref._replace(name=_look(ref.name)), []).append(ref.name)
+    found: dict[Ref, str] = {}
+    for ref, count in listed.items():
+        said = [f"listed {count} times: the first definition counts"] if count > 1 else []
+        others = [name for name in looks.get(ref._replace(name=_look(ref.name)), ()) if name != ref.name]
+        said += [f"looks like {', '.join(others[:3])}"] if others else []
+        letters = ref.name.casefold()
+        mixed = not letters.isascii() and any(ord(one) in _FOREIGN for one in letters) and re.search("[a-z]", letters)
+        if ref.kind in ("tool", "prompt") and not others and (mixed or hidden_in(ref.name)):
+            said.append("its name has letters that are not what they look like, or cannot be seen")
+        if said:
+            found[ref] = "; ".join(said)
+    return found
+
+
+def _look(name: str) -> str:
+    """A name as it looks at a glance: without what cannot be seen, and with one letter for those that look the same."""
+    plain = unicodedata.normalize("NFKC", LINES_LIVE.sub("", name)).casefold()
+    return plain.translate(_FOREIGN).translate(_SAME)
+
+
+_SAME = str.maketrans("01i-. ", "oll___")
+_FOREIGN = str.maketrans(
+    # Cyrillic and Greek small letters that are drawn as Latin ones.
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u043a\u03bf\u03b1\u03bd\u03c1\u03b9",
+    "aeopcyxijsdhkoavpi",
+)
 
 METHODS: dict[EntryKind, tuple[str, str, str]] = {
     "tool": ("tools/list", "tools", "tools"),

@@ -59,6 +59,8 @@ class Output:
         """Data comes as lines that are read one by one: with `--json` every one of them is an object."""
         self.server = ""
         """The server that the verb is about, for the envelope."""
+        self.problem = ""
+        """What is doubtful about the tool that the verb is about, for the envelope."""
         self.result: Json = None
         self.asker: Asker | None = None
         """Who can be asked what stands in the way."""
@@ -177,7 +179,8 @@ class Output:
     def envelope(self, value: dict[str, Json]) -> None:
         """Print an envelope; `server` and `ms` are added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
-        whole = {**value, "server": self.server or None, "ms": round(ms, 1)}
+        problem = {"problem": self.redactor.text(self.problem)} if self.problem else {}
+        whole = {**value, **problem, "server": self.server or None, "ms": round(ms, 1)}
         _write(sys.stdout, printable(whole, indent=None if self.lines else 2) + "\n")
 
     def _say(self, word: str, colour: str, text: object) -> None:

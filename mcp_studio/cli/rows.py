@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
-from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.listing import Entry, doubts_of
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 
@@ -23,15 +24,22 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
-def entry_rows(entries: Iterable[Entry], indent: str = "") -> list[str]:
+def problem_of(entry: Entry, doubts: Mapping[Ref, str]) -> str:
+    """What is wrong or doubtful about an entry, and how it differs from what was seen last; empty where nothing is."""
+    change = f"± {entry.change.words}" if entry.change else ""
+    return "; ".join(filter(None, (change, entry.problem, doubts.get(entry.ref, ""))))
+
+
+def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
     """A line for each listed thing: risk (tools), address, what it is."""
     rows: list[tuple[str, ...]] = []
+    doubts = doubts_of(entries)
     for entry in entries:
         about = entry.view.description.strip().split("\n", 1)[0] or entry.view.title
         if entry.skill:
             about = f"(skill) {about}".rstrip()
-        if entry.problem:
-            about = f"({entry.problem}) {about}".rstrip()
+        if problem := problem_of(entry, doubts):
+            about = f"({problem}) {about}".rstrip()
         risk = (RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
         # A URI behind a server's name and a dot would look like part of it.
         address = (str(entry.ref),) if entry.ref.kind in ("tool", "prompt") else (entry.ref.server, entry.ref.name)

@@ -12,7 +12,7 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.paths import Paths
-from tests.cli.kit import RAW, cli
+from tests.cli.kit import RAW, cli, faulty
 from tests.support import python_server
 
 TABLE = f'command = "{RAW[0]}"\nargs = {json.dumps(RAW[1:])}\n'
@@ -240,3 +240,29 @@ def test_dots_divide_behind_a_server_and_belong_to_names_elsewhere() -> None:
     assert several.code == 2 and "one.echo, a.b.echo" in several.err and several.out == ""
     none = cli("call", "a.echo")
     assert none.code == 2 and "There is no server `a`." in none.err
+
+
+def test_what_differs_from_what_was_seen_is_told() -> None:
+    lists = python_server("raw_lists")
+    write(f'[servers.one]\ncommand = "{lists[0]}"\nargs = {json.dumps(lists[1:])}\ninherit_env = ["LISTS_VERSION"]\n')
+    assert "±" not in cli("list", "tools").out
+    for _ in range(2):
+        done = cli("list", "tools", LISTS_VERSION="2")
+        assert "(± changed: description, inputSchema) New words" in done.out and "(± new) It is new." in done.out
+        assert "warning: one, tools: ± 1 changed, 1 new, 1 gone" in done.err
+    tools = cli("list", "tools", "--json", LISTS_VERSION="2").json["result"]["tools"]
+    assert {tool["name"]: tool["problem"] for tool in tools if "problem" in tool} == {
+        "words": "± changed: description, inputSchema", "fresh": "± new",
+    }  # fmt: skip
+    called = cli("call", "words", "text=a", LISTS_VERSION="2")
+    assert called.code == 0 and "warning: one.words: ± changed: description, inputSchema" in called.err
+    assert cli("call", "fresh", "--json", LISTS_VERSION="2").json["problem"] == "± new"
+    assert "problem" not in cli("call", "full", "region=x", "--json", LISTS_VERSION="2").json
+
+
+def test_a_tool_that_is_listed_twice_is_told() -> None:
+    done = faulty("duplicate-names", "list", "tools", "--json")
+    assert "listed 2 times" in done.json["result"]["tools"][0]["problem"]
+    assert "warning: target, tools: echo: listed 2 times" in done.err
+    called = faulty("duplicate-names", "call", "echo", "text=a", "--yes", "--json")
+    assert called.code == 0 and "listed 2 times" in called.json["problem"] and "listed 2 times" in called.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mcp_studio.call.call import Call
+from mcp_studio.catalog.listing import doubts_of
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.cli import late
 from mcp_studio.cli.arguments import refuse_wrong
@@ -14,6 +15,7 @@ from mcp_studio.cli.given_call import given, save
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.rows import problem_of
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import support_of
@@ -44,8 +46,12 @@ def run(plan: Plan, options: Options, out: Output) -> int:
 async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
     ref = await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
-    if len(found) > 1:
-        out.warn(f"{ref} stands {len(found)} times in the server's list; the first definition counts here.")
+    doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
+    out.problem = problem_of(found[0], doubts) if found else ""
+    if out.problem:
+        out.warn(f"{ref}: {out.problem}")
+    if found and found[0].change:
+        out.note("the studio shows how it differs from what you saw last, and takes it as seen")
     view = found[0].view if found else None
     form = build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
     what = await given(studio, plan, options, out, asker, form, ref)

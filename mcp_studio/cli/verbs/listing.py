@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections import Counter
+from collections.abc import Mapping
 
-from mcp_studio.catalog.listing import Entry, problems_of, salvage
-from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.catalog.listing import Entry, doubts_of, problems_of, salvage
+from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
 from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import connected, execute, settled
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
-from mcp_studio.cli.rows import entry_rows, table
+from mcp_studio.cli.rows import entry_rows, problem_of, table
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.studio import Studio
+
+_DOUBTS = 20
+"""Doubtful names that are told one by one."""
 
 
 def run(plan: Plan, options: Options, out: Output) -> int:
@@ -58,7 +63,7 @@ async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None
     else:
         out.note(f"next page: --page={shlex.quote(page.following)}")
     hint = {"ttlMs": round(page.hint.ttl * 1000), "cacheScope": page.hint.scope} if page.hint else {}
-    found: list[Json] = [_json(entry) for entry in entries]
+    found: list[Json] = [_json(entry, doubts_of(entries)) for entry in entries]
     return out.done({kind + "s": found, "nextCursor": page.following, **hint})
 
 
@@ -68,7 +73,8 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], plan: Plan, out:
     result: dict[str, Json] = {}
     for kind in kinds:
         entries = [entry for entry in studio.catalog.entries(kind) if not entry.remembered]
-        result[kind + "s"] = [_json(entry) for entry in entries]
+        doubts = doubts_of(entries)
+        result[kind + "s"] = [_json(entry, doubts) for entry in entries]
         _tell(studio, kind, plan, out)
         if entries and len(kinds) > 1:
             out.data(f"{kind}s")
@@ -104,15 +110,21 @@ def _tell(studio: Studio, kind: EntryKind, plan: Plan, out: Output) -> None:
     """What is wrong with a list, or missing from it."""
     for name in plan.config.servers:
         listing = studio.catalog.listing(name, kind)
-        for problem in (listing.error, listing.capped, *listing.problems):
+        doubts = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
+        if len(doubts) > _DOUBTS:
+            doubts[_DOUBTS:] = [f"{len(doubts) - _DOUBTS:,} more are listed twice or look like others"]
+        changes = Counter(change.kind for change in listing.changes)
+        counts = ", ".join(f"{count:,} {what}" for what, count in changes.items())
+        seen = f"± {counts} since they were looked at last in the studio" if counts else ""
+        for problem in (listing.error, listing.capped, *listing.problems, *doubts, seen):
             if problem:
                 out.warn(f"{name}, {kind}s: {problem}")
 
 
-def _json(entry: Entry) -> Json:
+def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
     found: dict[str, Json] = {"ref": str(entry.ref), "server": entry.ref.server, "name": entry.ref.name}
-    if entry.problem:
-        found["problem"] = entry.problem
+    if problem := problem_of(entry, doubts):
+        found["problem"] = problem
     if entry.skill:
         found["skill"] = entry.skill
     return {**found, "definition": entry.view.raw}
