@@ -28,12 +28,14 @@ SPEAKING = """\
   --traceparent        say in every request which trace it belongs to (W3C Trace Context)
   --timeout SECONDS    give up connecting, and waiting for an answer, after this long
 """
-OPTIONS = f"""\
-Options:
+OPTIONS = """\
+Every verb with a server takes:
   --server NAME        only this server
-{SPEAKING}\
-  --json               print one JSON object: {{"ok", "result" or "error", "server", "ms"}}
+  --json               print one JSON object: {"ok", "result" or "error", "server", "ms"}
   --quiet, -q          say nothing on standard error but errors
+"""
+COMMON = """\
+About servers (--config, --url, -- COMMAND, --server, --timeout …), and --json, --quiet: mcp-studio --help connection
 """
 CODES = """\
 Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 sign-in needed, 4 unreachable, 5 tool error,
@@ -92,9 +94,19 @@ Verbs (mcp-studio VERB --help):
 {chr(10).join(f"  {verb:<11}{what}" for verb, what in VERBS.items())}
 
 {TARGETS}
-Options:
-{SPEAKING}
+{COMMON}
 {CODES}""",
+    "connection": f"""\
+mcp-studio help connection
+
+{TARGETS}
+How a server is reached and spoken to:
+{SPEAKING}
+Proxies are those of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
+
+{OPTIONS}
+Options stand behind the verb and before --; what is behind -- is the server's command with its own options.
+""",
     "list": f"""\
 mcp-studio list [{_LISTS}] [options] [-- COMMAND ARGS…]
 
@@ -104,8 +116,7 @@ nor do `list history [SERVER[.NAME]]`, the calls that were made, newest first, a
   --page [CURSOR]      one page of one list of one server as it comes: the first, or the one that CURSOR names;
                        the cursor of the next page is told (--page=CURSOR where it begins with -)
 
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
     "call": f"""\
 mcp-studio call SERVER.TOOL [key=value…] [options] [-- COMMAND ARGS…]
@@ -120,8 +131,7 @@ server's name divides: --server NAME and --tool NAME name them apart, also a too
   --detach             do not wait for the task: print its id; `mcp-studio tasks result` fetches what came of it
   --unchecked          send the arguments even if they do not match the schema
 {LOGS}{ANSWERS}
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
     "read": f"""\
 mcp-studio read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]
@@ -131,8 +141,7 @@ Reads a resource, listed or not. A URI template such as `file:///{{path}}` is fi
   --args JSON          all values as one JSON object; @FILE reads a file, - standard input
 {RESULT}  --fresh              ask the server, though it calls an earlier answer fresh still
 {MEMORY}{COPYING}{LOGS}{ANSWERS}
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
     "get": f"""\
 mcp-studio get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]
@@ -141,8 +150,7 @@ Gets a prompt and prints its messages. --server NAME and --prompt NAME name them
 
   --args JSON          all arguments as one JSON object; @FILE reads a file, - standard input
 {RESULT}{MEMORY}{EXAMPLE}{COPYING}{LOGS}{ANSWERS}
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
     "complete": f"""\
 mcp-studio complete SERVER.PROMPT ARGUMENT=START [key=value…] [options] [-- COMMAND ARGS…]
@@ -151,8 +159,7 @@ mcp-studio complete URI-TEMPLATE VARIABLE=START [key=value…] [options] [-- COM
 Prints the values that a server suggests for an argument, a line each; the other pairs are what is known already.
 --server NAME and --prompt NAME name server and prompt apart.
 
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
     "tasks": f"""\
 mcp-studio tasks [list] [SERVER] [options]         tasks that are known: those of earlier calls, and what servers list
@@ -165,8 +172,7 @@ With one server, its name can be left out. What a task asks meanwhile is asked o
 
   --answer FILE        answers for what servers ask, as for `call`
 {RESULT}
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
     "skills": f"""\
 mcp-studio skills [SERVER] [options]               the skills that servers list; no file of theirs is read for that
@@ -176,8 +182,7 @@ With one server, its name can be left out. What is read is compared with what wa
 SKILL.md the frontmatter. What differs is not printed: it ends with exit code 1, and says why.
 
 {ANSWERS}
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
     "watch": f"""\
 mcp-studio watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]
@@ -190,8 +195,7 @@ back. URI templates are filled with the values given. With --json every line is 
   --logs               print the log messages of the servers too
   --log-level LEVEL    which log messages are asked for: this level and worse; debug where it is not given
 
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
     "send": f"""\
 mcp-studio send [SERVER] METHOD [options] [-- COMMAND ARGS…]
@@ -210,21 +214,19 @@ seconds where nothing has to be answered.
   --wait SECONDS       how long to wait for what comes back
   --no-handshake       connect, and send nothing but this: no `initialize`, no `server/discover`
 
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
-    **usage(TARGETS, OPTIONS, CODES, ANSWERS),
+    **usage(COMMON, CODES, ANSWERS),
     "doctor": f"""\
 mcp-studio doctor [SERVER…] [options] [-- COMMAND ARGS…]
 
 Connects to each server, one after the other, and says what was resolved, started, negotiated and listed, how long each
 step took, what failed and what to try.
 
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
-    **help_search.usage(TARGETS, OPTIONS, CODES),
-    **help_auth.usage(CODES),
+    **help_search.usage(COMMON),
+    **help_auth.usage(COMMON, CODES),
     "config": f"""\
 mcp-studio config [show]                       what is in force, from which files, and what was left out and why
 mcp-studio config path                         the file that `add`, `remove` and `set` write
@@ -253,7 +255,7 @@ mcp-studio demo
 
 Opens the studio on the bundled demo server: everything to try, nothing to install. For the other verbs it is
 `-- python -m mcp_studio.servers.demo`. Takes --era, --protocol-version, --capabilities, --client-info and
---traceparent as they do.
+--traceparent as they do: --help connection
 """,
     "completion": """\
 mcp-studio completion bash|zsh|fish
@@ -270,7 +272,9 @@ def answer(words: list[str]) -> int:
     if words[:1] in (["--version"], ["-V"]):
         return show(f"mcp-studio {__version__}\n")
     asked = [word for word in words if word not in ("--help", "-h", "help")]
-    return show(USAGE[next((word for word in asked if word in USAGE), "")])
+    return show(
+        USAGE["connection" if "connection" in asked[:2] else next((word for word in asked if word in USAGE), "")]
+    )
 
 
 def show(text: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def usage(codes: str) -> dict[str, str]:
+def usage(common: str, codes: str) -> dict[str, str]:
     """Verb -> its help."""
     return {
         "auth": f"""\
@@ -35,13 +35,6 @@ With the others:
   --claims             with token: print what the token says, decoded, instead of the token
   --client             with forget: also who we are at the authorization server
 
-Options:
-  --config FILE        the servers of this file: config.toml or any mcp.json (may be repeated)
-  --url URL            the server at this URL
-  --transport KIND     how it is spoken to, if not as the URL says: http, sse or websocket
-  --ca, --cert, --cert-key FILE, --insecure   certificates, as for the other verbs
-  --json               print one JSON object: {{"ok", "result" or "error", "server", "ms"}}
-  --quiet, -q          say nothing on standard error but errors, and what you have to do
-
+{common}
 {codes}""",
     }

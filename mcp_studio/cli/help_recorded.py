@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 
-def usage(targets: str, options: str, codes: str, answers: str) -> dict[str, str]:
+def usage(common: str, codes: str, answers: str) -> dict[str, str]:
     """Verb -> its help; the arguments are paragraphs that verbs have in common."""
-    return {"replay": _replay(targets, options, answers), "trace": _trace(codes), "mock": _mock(codes)}
+    return {"replay": _replay(common, answers), "trace": _trace(codes), "mock": _mock(codes)}
 
 
-def _replay(targets: str, options: str, answers: str) -> str:
+def _replay(common: str, answers: str) -> str:
     return f"""\
 mcp-studio replay SESSION|FILE [QUERY] [options] [-- COMMAND ARGS…]
 
@@ -24,8 +24,7 @@ of a session's name (`mcp-studio trace` lists them), FILE a bundle or JSONL file
   --paced              wait between requests as long as it was then
   --yes, -y            approve what would be asked about
 {answers}
-{targets}
-{options}
+{common}
 Exit codes: 0 all the same, 1 something differs, failed or could not be sent; 2 to 130 as everywhere.
 """
 

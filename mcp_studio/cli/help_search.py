@@ -6,8 +6,8 @@ METHODS = "auto substring regex bm25 okapi semantic hybrid"
 """The methods of our own; packages may bring more."""
 
 
-def usage(targets: str, options: str, codes: str) -> dict[str, str]:
-    """Verb -> its help; the arguments are paragraphs that verbs have in common."""
+def usage(common: str) -> dict[str, str]:
+    """Verb -> its help; `common` is a paragraph that verbs have in common."""
     return {
         "search": f"""\
 mcp-studio search [QUERY…] [options] [-- COMMAND ARGS…]
@@ -22,8 +22,7 @@ lists what was used last and most.
   --limit N            so many at most (20)
   --offline            start and ask no server: search what they offered last time
 
-{targets}
-{options}
+{common}
 Exit codes: 0 found, 1 nothing found or failure, 2 usage, a method that is not installed, or a pattern that is none;
 3 to 130 as everywhere.
 """,

@@ -157,12 +157,17 @@ def parse(argv: Sequence[str]) -> Options:
     while words:
         word = words.pop(0)
         if word == "--":
+            if words and words[0].startswith("-"):
+                hint = "Options of mcp-studio stand before it, those of the server behind the command."
+                raise UsageError(f"{words[0]} stands behind --, where the command of the server begins.", hint=hint)
             options.command = words
             break
         if word.startswith("-") and word != "-" and (options.verb != "trace" or word in _SHORT or word[:2] == "--"):
             _take(options, _SHORT.get(word, word), words, allowed)
         else:
             options.words.append(word)
+    if not options.verb and options.words and options.words[0] in VERBS:
+        raise UsageError(f"The verb comes first: mcp-studio {options.words[0]} …", hint="Options stand behind it.")
     if not options.verb and options.words and not options.words[0].startswith(SCHEMES):
         raise UsageError(
             f"There is no verb `{options.words[0]}`.",
@@ -171,11 +176,22 @@ def parse(argv: Sequence[str]) -> Options:
     return options
 
 
+def _misplaced(verb: str, name: str, words: list[str], allowed: list[str]) -> UsageError:
+    """An option that does not belong here: where it does."""
+    later = next((word for word in words if word in VERBS), "") if not verb else ""
+    takers = [one for one, takes in ALLOWED.items() if one and name in takes.split()]
+    if later in takers:
+        return UsageError(f"{name} stands before the verb.", hint=f"It belongs behind it: mcp-studio {later} {name} …")
+    hint = f"It is an option of {', '.join(f'`{one}`' for one in takers)}." if takers else nearest(name, allowed)
+    if not takers and "--" in words:
+        hint = f"{hint}\nOptions of the server stand behind its command: -- COMMAND ARGS…".strip()
+    return UsageError(f"`{verb}` has no option {name}." if verb else f"There is no option {name}.", hint=hint)
+
+
 def _take(options: Options, word: str, words: list[str], allowed: list[str]) -> None:
     name, sign, value = word.partition("=")
     if name not in allowed:
-        where = f"`{options.verb}` has no option {name}." if options.verb else f"There is no option {name}."
-        raise UsageError(where, hint=nearest(name, allowed))
+        raise _misplaced(options.verb, name, words, allowed)
     if name in FLAGS or (name == "--header" and options.verb == "auth" and options.words[:1] == ["token"]):
         if sign:
             raise UsageError(f"{name} takes no value.")

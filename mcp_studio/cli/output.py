@@ -133,6 +133,11 @@ class Output:
             detail = {**(detail or {}), "url": error.url}
         self._say("error", "31", error.message)
         text = self.hint(error.hint)
+        takes = ALLOWED.get(self.options.verb, "").split()
+        ours = [word for word in self.options.command or () if word.partition("=")[0] in takes]
+        if error.exit_code == 4 and ours:
+            said = f"{' '.join(ours)} stands behind --: it went to the server. What is for mcp-studio stands before."
+            text = f"{text}\n{said}".strip()
         for line in text.splitlines():
             _write(sys.stderr, "  " + safe(line) + "\n")
         if self.json:

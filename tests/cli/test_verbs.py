@@ -360,6 +360,11 @@ def test_doctor_shows_the_end_of_standard_error() -> None:
     assert done.code == 4 and "standard error ends with" in done.out
 
 
+def test_an_option_behind_the_command_is_told_where_the_server_cannot_be_used() -> None:
+    done = cli("list", "--", "mcp-no-such-program", "--json")
+    assert done.code == 4 and "--json stands behind --: it went to the server." in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -32,7 +32,18 @@ def test_every_verb_has_help(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ALLOWED)
 def test_help_knows_every_option(verb: str) -> None:
-    assert [name for name in ALLOWED[verb].split() if f"{name} " not in USAGE[verb].replace(",", " ")] == []
+    told = f"{USAGE[verb]}{USAGE['connection']}".replace(",", " ")
+    assert [name for name in ALLOWED[verb].split() if f"{name} " not in told] == []
+
+
+@pytest.mark.parametrize("words", [["--help", "connection"], ["help", "connection"], ["call", "--help", "connection"]])
+def test_options_about_servers_are_told_in_one_place(words: list[str]) -> None:
+    done = cli(*words)
+    assert (done.code, done.out) == (0, USAGE["connection"])
+    for verb in VERBS:
+        told = USAGE[verb]
+        assert not any(f"\n  {name} " in told for name in ("--era", "--insecure", "--ca", "--url", "--transport")), verb
+        assert told.count("--help connection") == (verb not in ("trace", "mock", "config", "completion")), verb
 
 
 def test_help_behind_two_dashes_belongs_to_the_command() -> None:
@@ -44,6 +55,11 @@ def test_help_behind_two_dashes_belongs_to_the_command() -> None:
     ("words", "says"),
     [
         (["lst"], "There is no verb `lst`.\n  Did you mean `list`?"),
+        (["list", "--yes"], "`list` has no option --yes.\n  It is an option of `call`, `replay`, `config`."),
+        (["-q", "list", "tools"], "--quiet stands before the verb.\n  It belongs behind it: mcp-studio list --quiet"),
+        (["--config", "x", "list"], "The verb comes first: mcp-studio list …"),
+        (["list", "--port", "3", "--", "x"], "  Options of the server stand behind its command: -- COMMAND ARGS…"),
+        (["list", "--", "--json", "x"], "--json stands behind --, where the command of the server begins."),
         (["list", "--jsn"], "`list` has no option --jsn.\n  Did you mean `--json`?"),
         (["list", "toools"], "templates, prompts, history, saved, not `toools`."),
         (["list", "--url", "http://h", "--transport", "smtp"], "`smtp` is no transport of a server at a URL."),
