@@ -113,28 +113,13 @@ class Catalog:
             known = self._named[ref.server, ref.kind] = (listing, found)
         return tuple(known[1].get(ref, ()))
 
-    def resolve(self, kind: EntryKind, text: str, servers: Iterable[str]) -> Ref:
-        """The ref that a person means by `server.name`, or by `name` alone where there is one server only.
-
-        Raises:
-            UsageError: no such server or name; the nearest ones are suggested.
-        """
-        known = tuple(servers)
-        server, dot, name = text.partition(".")
-        if dot and server in known:
-            candidates = [Ref(kind, server, name)]
-        elif len(known) == 1:
-            candidates = [Ref(kind, known[0], text)]
-        else:
-            raise UsageError(f"There is no server {server!r}." + suggestion(server, known), hint=_how(kind))
-        ref = candidates[0]
-        if not self.find(ref):
-            names = [entry.ref.name for entry in self.listing(ref.server, kind).entries]
-            other, dot, name = ref.name.partition(".")
-            if dot and name in names:
-                raise UsageError(f"There is no server {other!r}. Did you mean {ref.server}.{name}?")
-            raise UsageError(f"{ref.server} has no {kind} {ref.name!r}." + suggestion(ref.name, names))
-        return ref
+    def missing(self, ref: Ref) -> UsageError:
+        """A server does not list this: the nearest that it lists."""
+        names = [entry.ref.name for entry in self.listing(ref.server, ref.kind).entries]
+        other, dot, name = ref.name.partition(".")
+        if dot and name in names:
+            return UsageError(f"There is no server {other!r}. Did you mean {ref.server}.{name}?")
+        return UsageError(f"{ref.server} has no {ref.kind} {ref.name!r}." + suggestion(ref.name, names))
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -143,7 +128,3 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(word.lower(), lower, n=3, cutoff=0.5)
     near += [item for item in lower if word and word.lower() in item and item not in near][: 3 - len(near)]
     return f" Did you mean {' or '.join(lower[item] for item in near)}?" if near else ""
-
-
-def _how(kind: EntryKind) -> str:
-    return f"Name it SERVER.{kind.upper()}; `mcp-studio list servers` shows the servers."

@@ -106,7 +106,8 @@ def write(result: Json, text: str, file: str) -> str:
     """
     path, binary = Path(file), list(_binaries(result))
     files = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(binary) + 1))]
-    rows = [text] if binary and len(_parts(result)) > 1 else []
+    more = len(_parts(result)) > 1 or "structuredContent" in mapping(result)
+    rows = [text] if binary and more else []
     for target, data in zip(files, binary or [text.encode("utf-8", "surrogatepass")], strict=True):
         try:
             with target.open("xb") as out:

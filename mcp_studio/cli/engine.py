@@ -153,12 +153,11 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind, ve
     found = list(dict.fromkeys(ref for ref in entries if ref.name == plan.name))
     if len(found) > 1:
         raise ambiguous(verb, kinds[0], [str(ref) for ref in found])
+    for status in statuses:
+        if status.state != "ready":
+            why = status.error.message if status.error else status.state
+            (out.note if found else out.warn)(f"{status.server} could not be asked: {why}")
     if not found:
-        for status in statuses:
-            if status.state != "ready":
-                out.warn(
-                    f"{status.server} could not be asked: {status.error.message if status.error else status.state}"
-                )
         raise _nowhere(plan, kinds[0], entries)
     out.server = found[0].server
     await connected(studio, out.server, out)
@@ -187,7 +186,7 @@ def _of_one(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...
     if plan.named or (kinds == ("tool",) and studio.catalog.listing(plan.server, "tool").error):
         out.warn(f"{plan.server} does not list a {kinds[0]} {plan.name}.")
         return refs[0]
-    return studio.catalog.resolve(kinds[0], plan.name, [plan.server])
+    raise studio.catalog.missing(refs[0])
 
 
 def progress_of(call: Call) -> str:

@@ -272,9 +272,8 @@ def answer(words: list[str]) -> int:
     if words[:1] in (["--version"], ["-V"]):
         return show(f"mcp-studio {__version__}\n")
     asked = [word for word in words if word not in ("--help", "-h", "help")]
-    return show(
-        USAGE["connection" if "connection" in asked[:2] else next((word for word in asked if word in USAGE), "")]
-    )
+    topics = ["connection"] if "connection" in asked[:2] else asked
+    return show(USAGE[next((word for word in topics if word in USAGE), "")])
 
 
 def show(text: str) -> int:

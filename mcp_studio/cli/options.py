@@ -182,7 +182,12 @@ def _misplaced(verb: str, name: str, words: list[str], allowed: list[str]) -> Us
     takers = [one for one, takes in ALLOWED.items() if one and name in takes.split()]
     if later in takers:
         return UsageError(f"{name} stands before the verb.", hint=f"It belongs behind it: mcp-studio {later} {name} …")
-    hint = f"It is an option of {', '.join(f'`{one}`' for one in takers)}." if takers else nearest(name, allowed)
+    whose = (
+        ", ".join(f"`{one}`" for one in takers)
+        if len(takers) < 8
+        else "verbs with a server (mcp-studio --help connection)"
+    )
+    hint = f"It is an option of {whose}." if takers else nearest(name, allowed)
     if not takers and "--" in words:
         hint = f"{hint}\nOptions of the server stand behind its command: -- COMMAND ARGS…".strip()
     return UsageError(f"`{verb}` has no option {name}." if verb else f"There is no option {name}.", hint=hint)

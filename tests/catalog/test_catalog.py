@@ -9,7 +9,6 @@ import pytest
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import Listing, salvage
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.errors import UsageError
 
 
 def catalog(**servers: Iterable[str]) -> Catalog:
@@ -21,21 +20,16 @@ def catalog(**servers: Iterable[str]) -> Catalog:
     return made
 
 
-def test_server_and_name_are_split_at_the_first_dot() -> None:
-    made = catalog(a=["x.y"], b=["z"])
-    assert made.resolve("tool", "a.x.y", ["a", "b"]) == Ref("tool", "a", "x.y")
-
-
-def test_with_one_server_its_name_can_be_left_out_even_if_the_tool_has_a_dot() -> None:
-    assert catalog(a=["x.y"]).resolve("tool", "x.y", ["a"]) == Ref("tool", "a", "x.y")
-
-
-def test_unknown_names_suggest_the_nearest() -> None:
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("raed_file", "files has no tool 'raed_file'. Did you mean read_file"),
+        ("fils.read_file", "There is no server 'fils'. Did you mean files.read_file?"),
+    ],
+)
+def test_what_is_not_listed_suggests_the_nearest(name: str, says: str) -> None:
     made = catalog(files=["read_file", "write_file"], other=["x"])
-    with pytest.raises(UsageError, match="Did you mean read_file"):
-        made.resolve("tool", "files.raed_file", ["files", "other"])
-    with pytest.raises(UsageError, match="Did you mean files"):
-        made.resolve("tool", "fils.read_file", ["files", "other"])
+    assert made.missing(Ref("tool", "files", name)).message.startswith(says)
 
 
 def test_forgetting_a_server_tells_all_kinds() -> None:
