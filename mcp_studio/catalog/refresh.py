@@ -106,16 +106,21 @@ class Refresher:
         self._watches.pop(server, None)
         self._kept.pop(server, None)
 
+    def discovered(self, config: ServerConfig) -> None:
+        """It speaks the modern era, but said so too late: that is what the next start tries first."""
+        known, memory = self._kept.get(config.name, (config, Memory()))
+        self._kept[config.name] = known, replace(memory, era="modern")
+        self._keep(*self._kept[config.name])
+
     async def serve(self, config: ServerConfig, connection: Connection, status: Status) -> None:
         """Read all lists, then again whatever changes, until cancelled; several changes at once cost one reading."""
         watch = self._watches[config.name]
         pause, last = _DEBOUNCE, 0.0
         _, before = self._kept.get(config.name, (config, Memory()))
-        found = "modern" if status.modern else "legacy"
         # An era that was asked for says nothing of the one to try first when none is.
-        era = before.era if config.era != "auto" or config.protocol_version else found
+        asked = config.era != "auto" or bool(config.protocol_version)
         spoken = status.spoken if config.kind == "http" and not config.transport else ""
-        memory = Memory(era, dict(before.listings), spoken=spoken)
+        memory = Memory(before.era, dict(before.listings), spoken=spoken)
         try:
             while True:
                 kinds, watch.dirty = watch.dirty, set()
@@ -125,6 +130,8 @@ class Refresher:
                     if items is not None:
                         memory.listings[kind] = items
                 watch.done.set()
+                if not asked:
+                    memory.era = "modern" if status.modern or connection.core.discovered else "legacy"
                 self._kept[config.name] = config, replace(memory, listings=dict(memory.listings))
                 self._keep_seen(config.name)
                 await watch.changed.wait()

@@ -71,13 +71,16 @@ class ClientCore:
         """The level of log messages to ask for with every request of the stateless era; empty asks for none."""
         self.traced = False
         """Say in every request which trace it belongs to, see `trace_context`."""
-        self.overtaken: RequestId = 0
-        """The negotiation's other request, whose answer no longer matters; 0 when there is none."""
 
     @property
     def probing(self) -> bool:
         """Waiting for `server/discover` alone, with the right to fall back."""
         return self._negotiation.probing
+
+    @property
+    def discovered(self) -> bool:
+        """It speaks the modern era too, but said so only after the handshake had begun."""
+        return self._negotiation.discovered
 
     def take(self) -> list[Outgoing]:
         """What has to be sent now, in this order."""
@@ -194,6 +197,8 @@ class ClientCore:
             return [ev.Fault(f"sent an error without an id, so no request can be told about it: {text}")]
         identity, faults = self._match(message.id)
         if identity is None:
+            if isinstance(message, Response) and message.id and message.id == self._negotiation.unanswered:
+                return self._negotiation.settle(ev.Answered(message.id, message.result))
             return faults
         if isinstance(message, Response):
             method = self.requests.method_of(identity)
@@ -215,9 +220,7 @@ class ClientCore:
             if isinstance(event, ev.Ready):
                 self.version, self.modern = event.version, event.modern
                 self.capabilities = self._stateless if event.modern else self.capabilities
-                # A probe or handshake that is still open: its answer may come late, and means nothing.
-                other = self._negotiation.other(answer.id)
-                self.overtaken = other if self.requests.drop(other) else 0
+                self.requests.drop(self._negotiation.unanswered)
                 if not event.modern:
                     self._outbox.append(self.notify("notifications/initialized"))
         return found

@@ -30,6 +30,10 @@ class NegotiationFailed(NamedTuple):
     error: StudioError
 
 
+class Discovered(NamedTuple):
+    """A modern server answered `server/discover` once `initialize` had been sent."""
+
+
 class Answered(NamedTuple):
     """A request got its result; `problems` says what is wrong with it, in words."""
 
@@ -103,4 +107,7 @@ class Fault(NamedTuple):
     text: str
 
 
-Event = Ready | NegotiationFailed | Answered | Refused | Broken | Progressed | Notified | Asked | Withdrawn | Fault
+Event = (
+    Ready | NegotiationFailed | Discovered | Answered | Refused | Broken
+    | Progressed | Notified | Asked | Withdrawn | Fault
+)  # fmt: skip

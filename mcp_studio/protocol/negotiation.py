@@ -8,7 +8,7 @@ from typing import Literal, cast
 from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, StudioError, Unreachable
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.caching import hint_of
-from mcp_studio.protocol.events import Answered, Broken, Event, Fault, NegotiationFailed, Ready, Refused
+from mcp_studio.protocol.events import Answered, Broken, Discovered, Event, Fault, NegotiationFailed, Ready, Refused
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.versions import (
     HANDSHAKE_VERSIONS,
@@ -32,7 +32,9 @@ class Negotiation:
     """Specification, basic/lifecycle (to 2025-11-25) and basic/versioning (2026-07-28).
 
     `auto` asks `server/discover` first and falls back to `initialize` on anything but a clear statement that the
-    server is a modern one without a common version. What worked last time is tried first.
+    server is a modern one without a common version. What worked last time is tried first. Once `initialize` is sent
+    its answer decides: a server that answers both is bound to the handshake by it. Only where it refuses the handshake
+    is the answer to `server/discover` used, which may have come meanwhile or is waited for.
 
     Args:
         pin: the only version to offer, which also decides the era. A server that answers with another one that we
@@ -47,9 +49,13 @@ class Negotiation:
         self._first_modern = self._era == "modern" or (self._era == "auto" and remembered != "legacy")
         self._discover: RequestId | None = None
         self._initialize: RequestId | None = None
+        self._probe_answer: Answer | None = None
+        """The newest answer to `server/discover`."""
         self._retried: set[str] = set()
         self._no_handshake: StudioError | None = None
         self.settled = False
+        self.discovered = False
+        """`server/discover` was answered by a modern server after `initialize` had been sent."""
 
     @property
     def probing(self) -> bool:
@@ -64,7 +70,7 @@ class Negotiation:
             self._shake(self._pin or LATEST_HANDSHAKE)
 
     def fall_back(self) -> None:
-        """The probe was silent for too long: try the handshake, and still take a late answer to the probe."""
+        """The probe was silent for too long: try the handshake."""
         if self.probing:
             self._shake()
 
@@ -72,20 +78,23 @@ class Negotiation:
         """Whether a request belongs to the negotiation."""
         return request in (self._discover, self._initialize)
 
-    def other(self, request: RequestId) -> RequestId:
-        """The negotiation's request besides this one; 0 when there is none."""
-        return (self._initialize if request == self._discover else self._discover) or 0
+    @property
+    def unanswered(self) -> RequestId:
+        """The `server/discover` that has no answer yet; 0 when there is none."""
+        return self._discover if self._discover is not None and self._probe_answer is None else 0
 
     def settle(self, answer: Answer) -> list[Event]:
         """Take the answer to one of the negotiation's requests."""
-        if self.settled:
-            return []
         if answer.id == self._discover:
-            return self._on_discover(answer)
-        return self._on_initialize(answer)
+            self._probe_answer = answer
+            if self._initialize is not None and self._no_handshake is None:
+                self.discovered = bool(self._offered(answer))
+                return [Discovered()] if self.discovered else []
+            return [] if self.settled else self._on_discover(answer)
+        return [] if self.settled else self._on_initialize(answer)
 
     def _ask(self, version: str = LATEST_MODERN) -> None:
-        self._discover = self._send("server/discover", version)
+        self._discover, self._probe_answer = self._send("server/discover", version), None
         self._offers[self._discover] = version
 
     def _shake(self, version: str = LATEST_HANDSHAKE) -> None:
@@ -119,21 +128,24 @@ class Negotiation:
         return []
 
     def _on_discovered(self, answer: Answered) -> list[Event]:
-        result: dict[str, Json] = answer.result if isinstance(answer.result, dict) else {}
-        supported = _strings(result, "supportedVersions")
-        common = [version for version in MODERN_VERSIONS if version in supported]
+        result, common = mapping(answer.result), self._offered(answer)
         if not common:
             if self._era == "modern":
-                return self._fail(_no_common(supported))
+                return self._fail(_no_common(_strings(result, "supportedVersions")))
             return self._older(answer)
         meta = mapping(result.get("_meta"))
         version = self._pin if self._pin in common else common[-1]
         info = mapping(meta.get(META_SERVER)) or mapping(result.get("serverInfo"))
         return self._ready(answer, version, True, info)
 
+    def _offered(self, answer: Answer) -> list[str]:
+        """The versions without a handshake that an answer to `server/discover` offers, of those that we speak."""
+        supported = _strings(answer.result, "supportedVersions") if isinstance(answer, Answered) else []
+        return [version for version in MODERN_VERSIONS if version in supported]
+
     def _on_initialize(self, answer: Answer) -> list[Event]:
         if isinstance(answer, Answered):
-            result: dict[str, Json] = answer.result if isinstance(answer.result, dict) else {}
+            result = mapping(answer.result)
             version = result.get("protocolVersion")
             if version not in HANDSHAKE_VERSIONS:
                 return self._newer(_no_common([str(version)[:40]] if version is not None else []))
@@ -143,18 +155,28 @@ class Negotiation:
         return self._newer(self._refused("initialize", answer))
 
     def _newer(self, error: StudioError) -> list[Event]:
-        """The handshake failed. Remembered as an older one, the server may speak the modern era by now."""
-        if self._era != "auto" or self._discover is not None or _says_nothing_of_the_era(error):
+        """The handshake failed: what remains is the modern era, where the server speaks it."""
+        if self._era != "auto" or _says_nothing_of_the_era(error):
             return self._fail(error)
-        self._no_handshake = error
-        self._ask()
+        probe, self._no_handshake = self._probe_answer, error
+        if isinstance(probe, Answered) and self._offered(probe):
+            return self._on_discovered(probe)
+        if probe is not None:
+            return self._fail(error)
+        if self._discover is None:
+            self._ask()
         return []
+
+    @property
+    def _probe_counts(self) -> bool:
+        """`server/discover` was answered as by a modern server, or has no answer yet."""
+        return bool(self.unanswered or (self._probe_answer is not None and self._offered(self._probe_answer)))
 
     def _retry_initialize(self, answer: Refused) -> bool:
         """Ask once more in a version that the refusal names; False when it names none that we speak."""
         supported = _strings(answer.data, "supported")
         modern = [version for version in MODERN_VERSIONS if version in supported]
-        if modern and self._era == "auto" and "discover" not in self._retried:
+        if modern and self._era == "auto" and "discover" not in self._retried and not self._probe_counts:
             self._retried.add("discover")
             self._no_handshake = self._refused("initialize", answer)
             self._ask(modern[-1])

@@ -92,9 +92,6 @@ class Connection:
         ready = await self._ready
         # Also when another task is sending it: nothing may overtake `notifications/initialized`.
         await self._flush()
-        if overtaken := self.core.overtaken:
-            self._tap.gave_up(overtaken)
-            self._transport.abandon(overtaken)
         self._transport.negotiated(ready.version)
         return Opening(opened, ready, (started - began) * 1000, (time.perf_counter() - started) * 1000)
 

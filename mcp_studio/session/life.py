@@ -58,12 +58,15 @@ class Life:
             stateless=answerer.stateless,
         )
         core.traced = owner.traced
+        probe = limits.probe if config.kind == "stdio" else REMOTE_PROBE
+        if remembered == "modern":  # it answers in the end: only what the handshake may need is left of connecting
+            probe = max(probe, (config.timeouts.connect or limits.connect) - probe)
         self.connection = Connection(
             transport,
             core,
             seat.tap,
             limits,
-            probe=limits.probe if config.kind == "stdio" else REMOTE_PROBE,
+            probe=probe,
             on_event=self._on_event,
             spawn=self.tasks.spawn,
             inflight=owner.inflight,
@@ -167,6 +170,12 @@ class Life:
             self._questions.asked(event)
         elif isinstance(event, ev.Withdrawn):
             self._questions.withdrawn(event.id)
+        elif isinstance(event, ev.Discovered):
+            self._seat.tap.note(
+                "server/discover was answered after initialize had been sent: the answer to initialize decides, "
+                "and the next start waits longer for this one"
+            )
+            self._owner.on_discovered(self._seat)
 
 
 def unexpected(error: Exception) -> Unreachable:

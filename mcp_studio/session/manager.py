@@ -10,7 +10,7 @@ from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.ref import EntryKind
 from mcp_studio.catalog.refresh import Refresher
 from mcp_studio.catalog.remembered import Memories, Memory
-from mcp_studio.config.model import Root, ServerConfig, Settings
+from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
@@ -204,10 +204,6 @@ class ConnectionManager:
         """Somebody looks at a list: it is read again where the time has passed for which it is fresh."""
         self._refresher.look(name, kind)
 
-    def set_roots(self, name: str, roots: tuple[Root, ...]) -> None:
-        """Give a server other roots from now on; it is told where its version has a way (client/roots)."""
-        self.supervisor(name).set_roots(roots)
-
     def connection(self, name: str) -> Connection:
         """The ready connection of a server; a `StudioError` says why there is none."""
         supervisor = self.supervisor(name)
@@ -274,6 +270,10 @@ class ConnectionManager:
         if seat.connection is not None:
             self._refresher.begin(seat.config.name, seat.connection)
             self.news.begin(seat)
+
+    def on_discovered(self, seat: Seat) -> None:
+        """The next start waits for the modern era."""
+        self._refresher.discovered(seat.config)
 
     async def serve(self, seat: Seat) -> None:
         """Read all lists, keep what was read, and go on listening for changes."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.trace.ending import ENDED_NOTE, Ending, read
-from mcp_studio.trace.message import LISTEN
+from mcp_studio.trace.message import UNTIMED
 from mcp_studio.trace.postmortem import Mortem, examine, of_failure
 from mcp_studio.trace.recording import Recording
 
@@ -53,7 +53,7 @@ def ended(known: list[Mortem], tap: ServerTap, error: StudioError | None, *, fir
 def dropped(known: list[Mortem], tap: ServerTap, out: Outgoing, error: StudioError, *, first: int) -> bool:
     """A request over HTTP got no answer, though the connection goes on; True where that is an ending."""
     status = int(getattr(error, "status", 0))
-    if out.method == LISTEN or not (isinstance(error, Unreachable) or status >= 500):
+    if out.method in UNTIMED or not (isinstance(error, Unreachable) or status >= 500):
         return False
     now, before = time.time(), known[-1] if known else None
     together = before is not None and not before.ending.gone and now - before.time < _TOGETHER

@@ -79,6 +79,10 @@ class Owner(Protocol):
         """A connection is ready; `serve` begins shortly."""
         ...
 
+    def on_discovered(self, seat: Seat) -> None:
+        """A server speaks the modern era, but said so too late for this connection."""
+        ...
+
     async def serve(self, seat: Seat) -> None:
         """Runs beside a ready connection: lists what the server offers, listens for changes."""
         ...

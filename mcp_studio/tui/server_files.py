@@ -56,7 +56,7 @@ async def keep_roots(studio: Studio, name: str, roots: tuple[Root, ...]) -> str:
     if ours and where.file:
         written = replace(config.written or config, roots=roots, written=None)
         await asyncio.to_thread(put_server, Path(where.file), written)
-    studio.manager.set_roots(name, roots)
+    studio.manager.supervisor(name).set_roots(roots)
     if ours and where.file:
         return f"{name} has its new roots; they are saved in {where.file}."
     why = f"{where.file} is not ours to write" if where.file else "its entry is in no file"

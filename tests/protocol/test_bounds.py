@@ -88,11 +88,3 @@ def test_a_probe_and_a_handshake_that_are_both_refused_end_the_negotiation() -> 
     assert [json.loads(out.frame)["method"] for out in made.take()] == ["server/discover"]
     (event,) = feed(made, {"id": 3, "error": {"code": -32601, "message": "no"}})
     assert isinstance(event, ev.NegotiationFailed)
-
-
-def test_the_request_that_was_overtaken_is_named() -> None:
-    made = core()
-    made.fall_back()
-    made.take()
-    feed(made, {"id": 2, "result": {"protocolVersion": "2025-11-25"}})
-    assert made.overtaken == 1

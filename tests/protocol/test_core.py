@@ -102,14 +102,34 @@ def test_auto_falls_back_when_the_probe_stays_silent_and_ignores_its_late_refusa
     assert feed(made, {"id": 1, "error": {"code": -32601, "message": "late"}}) == []
 
 
-def test_a_late_answer_to_the_probe_still_makes_the_connection_modern() -> None:
+SHAKEN = {"id": 2, "result": {"protocolVersion": "2025-11-25"}}
+REFUSED = {"id": 2, "error": {"code": -32022, "message": "modern already", "data": {"supported": ["2026-07-28"]}}}
+DISCOVERED = {"id": 1, "result": {"supportedVersions": ["2026-07-28"]}}
+NOT_FOUND = {"id": 1, "error": {"code": -32601, "message": "late"}}
+
+
+@pytest.mark.parametrize(
+    ("answers", "modern", "discovered"),
+    [
+        ((DISCOVERED, SHAKEN), False, True),
+        ((SHAKEN, DISCOVERED), False, True),
+        ((NOT_FOUND, SHAKEN), False, False),
+        ((SHAKEN, NOT_FOUND), False, False),
+        ((DISCOVERED, REFUSED), True, True),
+        ((REFUSED, DISCOVERED), True, False),
+        ((NOT_FOUND, REFUSED, {"id": 3, "result": DISCOVERED["result"]}), True, False),
+    ],
+)
+def test_once_initialize_is_sent_its_answer_alone_decides_the_era(
+    answers: tuple[dict[str, Any], ...], modern: bool, discovered: bool
+) -> None:
     made = core()
-    made.take()
     made.fall_back()
     made.take()
-    (ready,) = feed(made, {"id": 1, "result": {"supportedVersions": ["2026-07-28"]}})
-    assert isinstance(ready, ev.Ready) and ready.modern
-    assert feed(made, {"id": 2, "error": {"code": -32022, "message": "modern already"}}) == []
+    found = [event for answer in answers for event in feed(made, answer)]
+    (ready,) = [event for event in found if isinstance(event, ev.Ready)]
+    assert ready.modern == made.modern == modern
+    assert made.discovered == discovered == (ev.Discovered() in found) and len(found) == 1 + discovered
 
 
 def test_a_refusal_that_names_a_common_modern_version_is_retried_once_and_never_falls_back() -> None:

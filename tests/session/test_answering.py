@@ -112,7 +112,7 @@ def test_roots_come_from_the_configuration_and_a_change_is_told() -> None:
         async with opened(asks(roots=(Root("file:///srv", "Data"),))) as studio:
             found = json.loads(text(await call(studio, "roots")))
             assert found["answer"]["result"] == {"roots": [{"uri": "file:///srv", "name": "Data"}]}
-            studio.manager.set_roots("s", (Root("/tmp"),))
+            studio.manager.supervisor("s").set_roots((Root("/tmp"),))
             found = json.loads(text(await call(studio, "roots")))
             assert found == {"answer": {"jsonrpc": "2.0", "id": "q2", "result": {"roots": [{"uri": "file:///tmp"}]}},
                              "changed": 1}  # fmt: skip

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.protocol.versions import HANDSHAKE_VERSIONS, LATEST_MODERN, VERSIONS
 from mcp_studio.studio import Studio
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_sse import SseServer
 from tests.servers.raw_versions import OneVersion
-from tests.studio_support import call, http, opened, stdio, text
-from tests.support import python_server, run
+from tests.studio_support import PATIENT, call, http, opened, stdio, text
+from tests.support import python_server, run, wait_until
 
 REFUSAL = {"ids": ["counter-offer", "refusal"], "argvalues": [False, True]}
 
@@ -104,3 +106,35 @@ def test_on_http_with_sse(kind: Any) -> None:
                 await used(studio, "2024-11-05")
 
     run(go())
+
+
+SLOW = [
+    stdio(python_server("raw_both", "--delay", delay, *(["--refuse"] * refuses)), f"{delay}-{refuses}")
+    for delay in ("1.2", "3")
+    for refuses in (False, True)
+]
+
+
+def test_a_slow_server_of_both_eras_is_spoken_to_in_one_of_them_and_next_time_in_the_newer_one() -> None:
+    async def go() -> None:
+        settings = replace(PATIENT, start_processes=len(SLOW))
+        for again in (False, True):
+            async with opened(*SLOW, settings=settings) as studio:
+                for name in studio.manager.names():
+                    status = studio.manager.status(name)
+                    refuses = name.endswith("True")
+                    assert (status.state, status.modern) == ("ready", again or refuses), (name, status.error)
+                    await asked(studio, name)
+                    assert not studio.trace.ledger(name).groups() and not status.warnings, name
+                    notes = [one.body for one in studio.trace if (one.kind, one.server) == ("note", name)]
+                    assert any(b"answered after" in note for note in notes) == (not again)
+
+    run(go())
+
+
+async def asked(studio: Studio, name: str) -> None:
+    """Its tool `ask` gets the answer of a person."""
+    calling = studio.call_tool(Ref("tool", name, "ask"), {}, approved=True)
+    await wait_until(lambda: studio.inbox.pending)
+    studio.inbox.pending[0].answer("accept", {"name": "Ada"})
+    assert "Ada" in text(await calling.wait())

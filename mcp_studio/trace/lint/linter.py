@@ -34,9 +34,7 @@ _METHODS = 200
 _READ = 256 * 1024
 """Bytes of a frame of ours that is read again."""
 _TOKEN = rb'"progressToken"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")'
-_VERSION, _CAPABILITIES, _LOGS = (
-    f'"{key}"'.encode() for key in (META_VERSION, META_CAPABILITIES, META_LOG_LEVEL)
-)  # fmt: skip
+_VERSION, _CAPABILITIES, _LOGS = (f'"{key}"'.encode() for key in (META_VERSION, META_CAPABILITIES, META_LOG_LEVEL))
 _READ_AGAIN = frozenset({"initialize", "server/discover", "resources/subscribe", "subscriptions/listen"})
 """Requests of ours whose params matter to what may follow."""
 
@@ -64,6 +62,8 @@ class Linter:
         self._subscribed = Subscribed()
         self._version = ""
         self._modern = False
+        self._discovered: dict[str, Json] | None = None
+        """What the server said to `server/discover` once `initialize` was sent, whose answer settles the version."""
         self._server: Json = None
         self._client: Json = None
         self._judged: dict[str, list[Spot]] = {}
@@ -129,7 +129,7 @@ class Linter:
     def _learn(self, method: str, running: Running, message: Json) -> None:
         params = _inside(message, "params")
         if method == "initialize":
-            self._client = params.get("capabilities")
+            self._client, self._discovered = params.get("capabilities"), {}
         elif method == "server/discover":
             self._client = _inside(params, "_meta").get(META_CAPABILITIES)
         elif method == "resources/subscribe":
@@ -206,7 +206,11 @@ class Linter:
         if message.id is None and self._spoiled:
             self._spoiled -= 1
         else:
-            spots += self._requests.answered(message.id)[1]
+            running, wrong = self._requests.answered(message.id)
+            spots += wrong
+            if running is not None and running.method == "initialize":
+                discovered, self._discovered = self._discovered, None
+                self._negotiated(entry, Running("server/discover", MODERN_VERSIONS[-1]), discovered or {})
         if entry.exchange:
             spots += self._exchanges.refused(entry.exchange, message.code)
 
@@ -216,7 +220,10 @@ class Linter:
         if running.method == "initialize":
             version = result.get("protocolVersion")
         elif running.method == "server/discover" and isinstance(result.get("capabilities"), dict):
-            version = running.version
+            if self._discovered is None:
+                version = running.version
+            else:
+                self._discovered = result
         if not isinstance(version, str) or version not in VERSIONS:
             return ""
         self._version, self._modern = version, version in MODERN_VERSIONS

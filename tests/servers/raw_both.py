@@ -1,0 +1,42 @@
+"""A server of both eras, as official SDKs make them: it answers `server/discover`, and `initialize` as well.
+
+    raw_both.py [--delay SECONDS] [--refuse]
+
+Nothing is read before the delay is over. An answered `initialize` binds the connection to the handshake era, in which
+requests of the other one are refused; with `--refuse` the handshake is what is refused, with -32022.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from raw_server import CAPABILITIES, LEGACY, META, MODERN, RawServer, Refusal
+
+
+class BothEras(RawServer):
+    """In the stateless era until a handshake binds it."""
+
+    def __init__(self, *, refuse):
+        super().__init__(modern=True)
+        self.refusing = refuse
+
+    def result(self, request, method, params):
+        if method == "initialize":
+            if self.refusing:
+                raise Refusal(-32022, "Unsupported protocol version", {"supported": [MODERN]})
+            self.modern = False
+        elif not self.modern and META + "protocolVersion" in params.get("_meta", {}) and method != "server/discover":
+            raise Refusal(-32600, "This connection has begun with a handshake")
+        elif method == "server/discover":
+            return {"supportedVersions": [*LEGACY, MODERN], "capabilities": CAPABILITIES}
+        return super().result(request, method, params)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--refuse", action="store_true")
+    options = parser.parse_args()
+    time.sleep(options.delay)
+    BothEras(refuse=options.refuse).run()
