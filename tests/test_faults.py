@@ -258,6 +258,20 @@ def test_endless_pages_end_at_the_bound() -> None:
     on("endless-cursors", act)
 
 
+@pytest.mark.parametrize("modern", [(), ("--modern",)])
+@pytest.mark.parametrize("fault", ["slow-pages", "slow-bytes"])
+@pytest.mark.parametrize(("option", "named"), [("", "timeouts.total"), ("--timeout", "--timeout")])
+def test_all_pages_of_a_list_together_end_at_the_deadline(
+    fault: str, modern: tuple[str, ...], option: str, named: str
+) -> None:
+    async def act(studio: Studio) -> None:
+        listing = studio.catalog.listing("s", "tool")
+        assert f"tools/list within 0.5 s in all ({named})" in listing.error
+        assert bool(listing.entries) == (fault == "slow-pages")
+
+    on(fault, act, *modern, timeouts=Timeouts(60, None, 0.5, option))
+
+
 def test_duplicate_names_survive() -> None:
     async def act(studio: Studio) -> None:
         assert len(studio.catalog.find(Ref("tool", "s", "echo"))) == 2

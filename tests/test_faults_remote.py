@@ -82,6 +82,17 @@ def test_silence_ends_at_the_deadline(kind: str, fault: str) -> None:
 
 
 @KINDS
+def test_pages_that_never_end_do_so_at_the_deadline(kind: Any) -> None:
+    async def main() -> None:
+        async with bridged(python_server("raw_faults", "--fault", "slow-pages"), kind) as url:
+            async with opened(http(url, transport=kind, timeouts=Timeouts(60, 60, 0.5))) as studio:
+                listing = studio.catalog.listing("s", "tool")
+                assert listing.entries and "0.5 s in all (timeouts.total)" in listing.error
+
+    run(main())
+
+
+@KINDS
 @pytest.mark.parametrize("fault", ["exits-mid-call", "killed-mid-call"])
 def test_a_server_that_goes_away_in_a_call_loses_it_with_a_reason(kind: str, fault: str) -> None:
     outcome, _ = answer_to(kind, fault)

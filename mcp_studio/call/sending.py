@@ -94,8 +94,7 @@ class _Sending:
                 lambda: self._send(call.params), connection, answerer, self._limits, call.subject, self._asking
             )
         held = task_in(reply, connection, self._as_task)
-        total = call.timeouts.total or self._supervisor.config.timeouts.total
-        return reply if held is None else await tasked.finish(call, held, connection, total)
+        return reply if held is None else await tasked.finish(call, held, connection)
 
     async def _send(self, params: dict[str, Json]) -> Reply:
         reply = await self._once(params)
@@ -107,12 +106,11 @@ class _Sending:
         return reply
 
     async def _once(self, params: dict[str, Json]) -> Reply:
-        call, timeouts = self._call, self._supervisor.config.timeouts
+        call = self._call
         reply = await self._connection.request(
             call.method, {**params, **self._as_task} if self._as_task else params,
-            idle=call.timeouts.idle or timeouts.idle, total=call.timeouts.total or timeouts.total,
-            on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id, headers=self._headers,
-            follows=self._earlier,
+            deadline=self._connection.deadline(call.timeouts), follows=self._earlier, headers=self._headers,
+            on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip
         self._earlier = reply.request_id
         call.answered = True

@@ -18,7 +18,7 @@ from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.tasks import TaskKind, created_task, support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.session.connection import Connection, Reply
-from mcp_studio.session.deadline import Deadline
+from mcp_studio.session.deadline import Deadline, limit_of
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.state import Status
 from mcp_studio.session.task_listing import unreachable
@@ -72,13 +72,10 @@ class TaskCalls:
         self._manager = manager
         self._limits = limits
 
-    async def finish(self, call: Call, held: Held, connection: Connection, total: float | None) -> Reply:
+    async def finish(self, call: Call, held: Held, connection: Connection) -> Reply:
         """The answer that the task ends with, as if the call itself had been answered with it.
 
         Cancelling the caller cancels the task.
-
-        Args:
-            total: seconds in all; None is `limits.call_longest`.
 
         Raises:
             Ended: it was cancelled, let go of, lost, or took too long.
@@ -89,15 +86,16 @@ class TaskCalls:
             ref.server, held.kind, held.raw, ref=ref, arguments=call.params.get("arguments"), method=call.method,
             number=self._manager.supervisor(ref.server).tap.number_of(held.request_id),
         )  # fmt: skip
-        total = total or self._limits.call_longest
+        longest = self._limits.call_longest
+        total = limit_of("total", longest, "limits.call_longest", call.timeouts, connection.timeouts)
         if held.kind == "core":
             connection.waiting.last(held.request_id, call.on_progress)
-        deadline = Deadline(total, total, self._limits.call_longest)
+        deadline = Deadline(total, total, longest)
         try:
             async with deadline.scope:
                 return _reply(await self._wait(call, task, deadline))
         except TimeoutError:
-            raise Ended(TimedOut(limit=f"{total:g} s; the task goes on at the server")) from None
+            raise Ended(TimedOut(limit=f"{total}; the task goes on at the server")) from None
         except asyncio.CancelledError:
             await self._cancel(task)
             raise

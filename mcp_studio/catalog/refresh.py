@@ -161,14 +161,14 @@ class Refresher:
         self, kind: EntryKind, config: ServerConfig, connection: Connection, status: Status
     ) -> tuple[EntryKind, list[Json] | None]:
         """Read one list into the catalog; its raw items where it could be read."""
-        server = config.name
+        server, ask = config.name, asker(connection)
         before = self._catalog.listing(server, kind)
         if METHODS[kind][2] not in (status.capabilities or {}):
             found = Fetched()
         else:
             if not before.entries:
                 self._catalog.put(Listing(server, kind, (), "loading", gone=before.gone))
-            found = await fetch(kind, asker(connection), self._limits)
+            found = await fetch(kind, ask, self._limits)
         if found.error and not found.items and before.entries:
             self._catalog.put(before._replace(error=found.error, state="failed"))
             return kind, None
@@ -176,7 +176,7 @@ class Refresher:
         compared = await self._compared(server, kind, entries, whole=not (found.error or found.capped))
         error = found.error
         if kind == "resource":
-            compared = compared._replace(entries=await self._with_skills(server, connection, status, compared.entries))
+            compared = compared._replace(entries=await self._with_skills(server, ask, status, compared.entries))
             error = error or self._catalog.skills.of(server).error
         self._catalog.put(
             Listing(
@@ -187,12 +187,12 @@ class Refresher:
         return kind, None if found.error else found.items
 
     async def _with_skills(
-        self, server: str, connection: Connection, status: Status, entries: tuple[Entry, ...]
+        self, server: str, ask: Ask, status: Status, entries: tuple[Entry, ...]
     ) -> tuple[Entry, ...]:
         """Resources with the skills among them; skills are listed here, and read when somebody wants one."""
         shelf = self._catalog.skills
         if offered(status.capabilities):
-            shelf.put(server, await fetch_skills(server, asker(connection), self._limits))
+            shelf.put(server, await fetch_skills(server, ask, self._limits))
         return shelf.with_skills(server, entries)
 
     async def _compared(self, server: str, kind: EntryKind, entries: tuple[Entry, ...], *, whole: bool) -> Compared:
@@ -224,11 +224,12 @@ def _state(found: Fetched) -> ListingState:
 def asker(connection: Connection, under: int = 0) -> Ask:
     """Sends over a connection, on behalf of the request with the number `under` if there is one.
 
-    A refusal is an error, but no templates are no mistake.
+    All that it sends has one deadline together. A refusal is an error, but no templates are no mistake.
     """
+    deadline = connection.deadline()
 
     async def ask(method: str, params: dict[str, Json]) -> Json:
-        reply = await connection.request(method, params or None, under=under)
+        reply = await connection.request(method, params or None, deadline=deadline, under=under)
         event = reply.event
         if not isinstance(event, Refused):
             if event.problems:

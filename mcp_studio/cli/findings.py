@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
+from mcp_studio.session.deadline import Deadline
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.trace.lint.finding import SEVERITIES
@@ -19,7 +20,7 @@ async def exercise(studio: Studio, name: str, status: Status) -> None:
     """Make the traffic that the lint needs, besides the lists that were read, and check all of it closely."""
     if status.state == "ready" and not status.modern:
         try:
-            await studio.manager.connection(name).request("ping", idle=_PATIENCE, total=_PATIENCE)
+            await studio.manager.connection(name).request("ping", deadline=Deadline(_PATIENCE, _PATIENCE))
         except StudioError:
             pass  # the lint, and the state of the connection, say what was wrong
     await studio.trace.examine(name)

@@ -194,7 +194,7 @@ def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
     if level := options.value("--log-level"):
         server = replace(server, log_level=_level(level))
     if (seconds := options.seconds) is not None:
-        server = replace(server, timeouts=Timeouts(seconds, seconds, seconds))
+        server = replace(server, timeouts=Timeouts(seconds, seconds, seconds, "--timeout"))
     if server.url and server.source.origin != "argument" and (headers := options.headers):
         given = from_url(server.url, headers)
         secrets = tuple(dict.fromkeys((*server.secrets, *given.secrets)))

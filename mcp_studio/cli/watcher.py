@@ -87,7 +87,7 @@ class Watcher:
                 self._tell(one)
         if self._watched and all(one.state in ("refused", "lost") for one in self._watched):
             first = self._watched[0]
-            self._end(StudioError(f"{first.server} does not let {first.uri} be watched: {first.detail}."))
+            self._end(StudioError(f"{first.server} does not let {first.uri} be watched: {first.detail.rstrip('.')}."))
 
     def _tell(self, one: Subscription) -> None:
         key = one.server, one.uri

@@ -40,6 +40,8 @@ class Timeouts(NamedTuple):
     connect: float | None = None
     idle: float | None = None
     total: float | None = None
+    option: str = ""
+    """What set them, where that is not the entry: an option of the command line."""
 
 
 class Root(NamedTuple):

@@ -11,6 +11,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.versions import LATEST_MODERN
 from mcp_studio.session.connection import Connection
+from mcp_studio.session.deadline import limit_of
 from mcp_studio.session.exchange import RawExchange
 from mcp_studio.session.inflight import InFlight
 from mcp_studio.trace.server_tap import ServerTap
@@ -34,8 +35,8 @@ class Bare:
         info = info if config.client_info is None else config.client_info
         self._core = core = ClientCore(info, {} if config.capabilities is None else config.capabilities)
         self._connection = Connection(
-            transport, core, tap, limits,
-            probe=0, on_event=lambda event: None, spawn=self._tasks.spawn, inflight=InFlight(), server=config.name,
+            transport, core, tap, limits, config.timeouts,
+            probe=0, on_event=lambda event: None, spawn=self._tasks.spawn, inflight=InFlight(),
         )  # fmt: skip
 
     @property
@@ -55,12 +56,12 @@ class Bare:
         Raises:
             StudioError: why it did not work, in words.
         """
-        limit = self.config.timeouts.connect or self._limits.connect
+        longest = limit_of("connect", self._limits.connect, "limits.connect", self.config.timeouts)
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(longest.seconds):
                 return await self._connection.open_alone()
         except TimeoutError:
-            raise Unreachable(f"No connection within {limit:g} s (timeouts.connect).") from None
+            raise Unreachable(f"No connection within {longest}.") from None
 
     def spare_id(self) -> int:
         """An id that was not used yet."""

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from mcp_studio.config.model import Kind
+from mcp_studio.config.model import Kind, Timeouts
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
@@ -15,7 +15,7 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.message import parse
 from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.skim import Node
-from mcp_studio.session.deadline import Deadline
+from mcp_studio.session.deadline import Deadline, limit_of
 from mcp_studio.session.inflight import InFlight
 from mcp_studio.session.raw import ByHand
 from mcp_studio.session.request import DeadlinePassed, OnProgress, Opening, Reply, Spawn, fail, wait
@@ -41,21 +41,21 @@ class Connection:
         core: ClientCore,
         tap: ServerTap,
         limits: Limits,
+        timeouts: Timeouts,
         *,
         probe: float,
         on_event: Callable[[ev.Event], None],
         spawn: Spawn,
         inflight: InFlight,
-        server: str,
     ) -> None:
         self._transport = transport
         self._tap = tap
         self._limits = limits
+        self.timeouts = timeouts
         self._probe_time = probe
         self._on_event = on_event
         self._spawn = spawn
-        self.waiting = Waiting(inflight, server, core, self._stop)
-        """The requests that have no answer yet."""
+        self.waiting = Waiting(inflight, tap.server, core, self._stop)
         self._frame_size = 0
         self._flushing = False
         self._turn = asyncio.Lock()
@@ -73,8 +73,6 @@ class Connection:
         self.core = core
         self.by_hand = ByHand(transport, core, tap, limits, ended=self.ended, handle=on_event, spawn=spawn)
         """Frames that a person writes."""
-
-    # ------------------------------------------------------------------ life
 
     async def open(self) -> Opening:
         """Start the transport and agree on era and version.
@@ -131,13 +129,18 @@ class Connection:
 
     # ------------------------------------------------------------------ asking
 
+    def deadline(self, *own: Timeouts) -> Deadline:
+        """For a request, or several together: what is set for it, else for the server, else for all."""
+        idle = limit_of("idle", self._limits.call_idle, "limits.call_idle", *own, self.timeouts)
+        total = limit_of("total", self._limits.call_total, "limits.call_total", *own, self.timeouts)
+        return Deadline(idle, total, self._limits.call_longest)
+
     async def request(
         self,
         method: str,
         params: dict[str, Json] | None = None,
         *,
-        idle: float | None = None,
-        total: float | None = None,
+        deadline: Deadline | None = None,
         on_progress: OnProgress | None = None,
         on_sent: Callable[[], None] | None = None,
         on_id: Callable[[RequestId], None] | None = None,
@@ -148,6 +151,7 @@ class Connection:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
         Args:
+            deadline: shared by several requests; the server's own where there is none.
             follows: the request whose answer asked for what this one brings, or which is sent once more.
             under: the request, by its number in the trace, on behalf of which this one is sent.
             on_sent, on_id: called when it is written or under way; told its id before that.
@@ -159,16 +163,15 @@ class Connection:
         """
         if self.ended.done():
             raise self._lost()
-        limits = self._limits
         params = self._tap.continued(params, follows, under)
         out = self.core.request(method, params, progress=on_progress is not None, headers=headers)
         assert out.id is not None
         if on_id is not None:
             on_id(out.id)
-        deadline = Deadline(idle or limits.call_idle, total or limits.call_total, limits.call_longest)
+        deadline = deadline or self.deadline()
         waiter = self.waiting.add(out, deadline, on_progress)
         try:
-            async with deadline.scope:
+            async with deadline.begin():
                 self.waiting.begin(deadline)
                 await self._send(out, follows, under)
                 if on_sent is not None:

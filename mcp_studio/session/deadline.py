@@ -3,33 +3,61 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Literal, NamedTuple
+
+from mcp_studio.config.model import Timeouts
+
+
+class Limit(NamedTuple):
+    """So many seconds, and the option or key that says so."""
+
+    seconds: float
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s ({self.name})"
+
+
+def limit_of(key: Literal["connect", "idle", "total"], default: float, name: str, *timeouts: Timeouts) -> Limit:
+    """What the first of these says, else the default, which the key `name` sets."""
+    for one in timeouts:
+        if (seconds := getattr(one, key)) is not None:
+            return Limit(seconds, one.option or f"timeouts.{key}")
+    return Limit(default, name)
 
 
 class Deadline:
     """An idle limit that `extend` renews, within a total limit; both pause together.
 
     Args:
-        idle: seconds without a sign of life.
-        total: seconds in all, pauses not counted.
+        idle: without a sign of life.
+        total: in all, pauses not counted.
         longest: seconds in all, pauses counted; None is without end.
     """
 
-    def __init__(self, idle: float, total: float, longest: float | None = None) -> None:
-        loop = asyncio.get_running_loop()
-        self._now = loop.time
-        self._idle = idle
-        self._end = loop.time() + total
-        self._last = None if longest is None else loop.time() + max(longest, total)
+    def __init__(self, idle: Limit | float, total: Limit | float, longest: float | None = None) -> None:
+        self._now = asyncio.get_running_loop().time
+        self._idle = idle if isinstance(idle, Limit) else Limit(idle, "timeouts.idle")
+        self._total = total if isinstance(total, Limit) else Limit(total, "timeouts.total")
+        self._end = self._now() + self._total.seconds
+        self._last = None if longest is None else self._now() + max(longest, self._total.seconds)
         self._longest = longest
         self._paused_at: float | None = None
         self._pauses = 0
-        self.total = total
-        self.scope = asyncio.timeout_at(min(loop.time() + idle, self._end))
+        self.begin()
+
+    def begin(self) -> asyncio.Timeout:
+        """The scope of what it is for, or of the next of several requests that share the total limit."""
+        if self._paused_at is not None:  # whoever would end the pause knows only of the request before
+            self._end += self._now() - self._paused_at
+            self._paused_at, self._pauses = None, 0
+        self.scope = asyncio.timeout_at(min(self._now() + self._idle.seconds, self._end, self._last or self._end))
+        return self.scope
 
     def extend(self) -> None:
         """Something came: the idle limit starts anew."""
         if self._paused_at is None and not self.scope.expired():
-            when = min(self._now() + self._idle, self._end)
+            when = min(self._now() + self._idle.seconds, self._end)
             self.scope.reschedule(when if self._last is None else min(when, self._last))
 
     def pause(self) -> None:
@@ -60,5 +88,5 @@ class Deadline:
         if self.paused:
             return f"{self._longest:g} s with all that a person was asked (limits.call_longest)"
         if self._now() >= self._end:
-            return f"{self.total:g} s in all (timeouts.total)"
-        return f"{self._idle:g} s without a sign of life (timeouts.idle)"
+            return f"{self._total.seconds:g} s in all ({self._total.name})"
+        return f"{self._idle.seconds:g} s without a sign of life ({self._idle.name})"

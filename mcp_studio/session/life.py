@@ -12,7 +12,7 @@ from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.session.answering import Answerer
 from mcp_studio.session.connection import Connection, Opening
-from mcp_studio.session.deadline import Deadline
+from mcp_studio.session.deadline import Deadline, limit_of
 from mcp_studio.session.owner import Owner, Seat
 from mcp_studio.session.questions import Questions
 from mcp_studio.session.sign_in_words import add_hint
@@ -66,11 +66,11 @@ class Life:
             core,
             seat.tap,
             limits,
+            config.timeouts,
             probe=probe,
             on_event=self._on_event,
             spawn=self.tasks.spawn,
             inflight=owner.inflight,
-            server=config.name,
         )
         self._questions = Questions(answerer, self.connection, limits.server_requests, self.tasks.spawn, seat.tap.note)
         self.connection.on_given_up = self._questions.given_up
@@ -88,16 +88,16 @@ class Life:
         Raises:
             StudioError: why it did not work, in words.
         """
-        limit = self._seat.config.timeouts.connect or self._owner.limits.connect
+        longest = limit_of("connect", self._owner.limits.connect, "limits.connect", self._seat.config.timeouts)
         try:
             if self.stopped:
                 raise Unreachable("Stopped before it was started.")
-            return await self._within(limit, self.connection.open())
+            return await self._within(longest.seconds, self.connection.open())
         except TimeoutError:
             standing, stray = self._transport.standing(None), self._seat.tap.stray_count
             printed = f" It printed {stray} lines that are not MCP." if stray else ""
             raise (HttpDown if self._seat.config.url else Unreachable)(
-                f"No connection within {limit:g} s (timeouts.connect){standing and '; '}{standing}.{printed}",
+                f"No connection within {longest}{standing and '; '}{standing}.{printed}",
                 hint="" if self._seat.config.url else "Start the server by hand to see what it waits for.",
             ) from None
         except StudioError as error:

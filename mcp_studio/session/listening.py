@@ -19,6 +19,7 @@ from mcp_studio.protocol.events import Refused
 from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.record import record
 from mcp_studio.session.connection import Connection
+from mcp_studio.session.deadline import Deadline
 
 Purpose = Literal["lists", "resources", "tasks"]
 """What a stream is for: each purpose has its own, so that one wish can change without a gap in the others."""
@@ -191,7 +192,10 @@ class Listening:
 
         try:
             reply = await self._connection.request(
-                "subscriptions/listen", {"notifications": attempt.asked}, idle=_FOREVER, total=_FOREVER, on_id=sent
+                "subscriptions/listen",
+                {"notifications": attempt.asked},
+                deadline=Deadline(_FOREVER, _FOREVER),
+                on_id=sent,
             )
         except StudioError as error:
             attempt.why = error.message

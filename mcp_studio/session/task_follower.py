@@ -15,6 +15,7 @@ from mcp_studio.protocol.tasks import read_state
 from mcp_studio.protocol.versions import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_studio.session.answering import Answerer
 from mcp_studio.session.connection import Connection, Reply
+from mcp_studio.session.deadline import Deadline, Limit
 from mcp_studio.session.task_input import TaskInput
 from mcp_studio.session.tasks import Task, TaskError, TaskStore
 
@@ -39,7 +40,7 @@ class Follower:
         self._store = store
         self._key = key
         self._connection = connection
-        self._limits = limits
+        self._longest = Limit(limits.call_longest, "limits.call_longest")
         self._wake = asyncio.Event()
         self._now = False
         self._heard: deque[Json] = deque(maxlen=_HEARD)
@@ -160,7 +161,7 @@ class Follower:
         self._results += 1
         request = self._connection.request(
             "tasks/result", {"taskId": self._key[1]},
-            idle=self._limits.call_longest, total=self._limits.call_longest, on_progress=_ignore,
+            deadline=Deadline(self._longest, self._longest), on_progress=_ignore,
             under=self._number,
         )  # fmt: skip
         self._result = asyncio.get_running_loop().create_task(request)

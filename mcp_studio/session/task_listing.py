@@ -18,8 +18,9 @@ async def list_tasks(connection: Connection, limits: Limits) -> list[Json]:
     """
     found: list[Json] = []
     cursor: Json = None
+    deadline = connection.deadline()
     for _ in range(limits.pages):
-        reply = await connection.request("tasks/list", {} if cursor is None else {"cursor": cursor})
+        reply = await connection.request("tasks/list", {} if cursor is None else {"cursor": cursor}, deadline=deadline)
         if isinstance(reply.event, Refused):
             raise ProtocolError(f"The server refused tasks/list: {reply.event.said}.")
         result: Json = reply.event.result

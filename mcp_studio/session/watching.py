@@ -10,7 +10,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, items_of
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused
-from mcp_studio.session.connection import Connection
+from mcp_studio.session.connection import Connection, DeadlinePassed
 from mcp_studio.session.listening import Listening, Stream
 
 Report = Callable[[str, Literal["wanted", "active", "refused", "lost"], str], None]
@@ -118,11 +118,13 @@ class LegacyLink(Link):
             if attempt:
                 await asyncio.sleep(min(self._limits.retry_min * 2**attempt, self._limits.retry_max))
             try:
-                reply = await self._connection.request("resources/subscribe", {"uri": uri}, idle=self._limits.connect)
+                reply = await self._connection.request("resources/subscribe", {"uri": uri})
             except StudioError as error:
                 if self._connection.ended.done():
                     return  # the next connection asks again
                 why = error.message
+                if isinstance(error, DeadlinePassed):
+                    break  # it was waited for as long as it may take
                 self._ground.report(uri, "wanted", why)
                 continue
             if isinstance(reply.event, Refused):
@@ -135,7 +137,7 @@ class LegacyLink(Link):
     async def _unsubscribe(self, uri: str) -> None:
         self._told.discard(uri)
         try:
-            await self._connection.request("resources/unsubscribe", {"uri": uri}, idle=self._limits.connect)
+            await self._connection.request("resources/unsubscribe", {"uri": uri})
         except StudioError:
             return  # what still comes for it is not counted
 

@@ -65,11 +65,6 @@ def test_one_page_that_is_too_long_is_cut_and_says_so() -> None:
     assert pages({None: {"tools": [1, 2]}}, items=2) == Fetched([1, 2])
 
 
-def test_a_list_that_takes_too_long_in_all_ends_with_what_came() -> None:
-    found = pages({None: {"tools": [1], "nextCursor": "a"}, "a": {"tools": [2]}}, call_total=-1)
-    assert found.items == [1] and "limits.call_total" in found.error
-
-
 def one(answer: Any, cursor: str | None = None) -> Page:
     """Fetch one page, which is asked for with this cursor."""
 

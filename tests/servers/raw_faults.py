@@ -38,6 +38,8 @@ Lists
     missing-list         no `tools` at all
     list-error           a JSON-RPC error for tools/list
     endless-cursors      every page has another cursor
+    slow-pages           the same, a tenth of a second apart
+    slow-bytes           a byte every twentieth of a second, and no list
     cursor-loop          every page has the same cursor
     bad-cursor           the cursor is an object
     empty-cursor         the second page is at the cursor "" (which is right)

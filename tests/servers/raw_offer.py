@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 from raw_server import MODERN, TOOLS, Refusal, tool
 
@@ -94,6 +95,17 @@ def _endless(_server, _params):
     return {"tools": [tool(f"page_{number}", "One of endless pages.")], "nextCursor": f"cursor-{number}"}
 
 
+def _slow_pages(server, params):
+    time.sleep(0.1)
+    return _endless(server, params)
+
+
+def _slow_bytes(server, _params):
+    for _ in range(200):
+        server.write(b" ")
+        time.sleep(0.05)
+
+
 def _empty_cursor(_server, params):
     page = {"tools": TOOLS[3:]} if params.get("cursor") == "" else {"tools": TOOLS[:3], "nextCursor": ""}
     return page
@@ -109,6 +121,8 @@ LISTS = {
     "missing-list": lambda server, params: {},
     "list-error": _error,
     "endless-cursors": _endless,
+    "slow-pages": _slow_pages,
+    "slow-bytes": _slow_bytes,
     "cursor-loop": lambda server, params: {"tools": TOOLS, "nextCursor": "again"},
     "bad-cursor": lambda server, params: {"tools": TOOLS, "nextCursor": {"page": 2}},
     "empty-cursor": _empty_cursor,

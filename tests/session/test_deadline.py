@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.session.deadline import Deadline
+from mcp_studio.session.deadline import Deadline, Limit
 
 
 async def passes(deadline: Deadline) -> str:
@@ -62,6 +62,22 @@ def test_progress_extends_the_idle_limit_but_not_the_total() -> None:
         assert "0.2 s in all" in await passes(deadline)
         assert loop.time() - began >= 0.2
         task.cancel()
+
+    run(go())
+
+
+def test_several_requests_share_the_total_and_each_begins_its_idle_limit_anew() -> None:
+    async def go() -> None:
+        deadline = Deadline(Limit(0.05, "--timeout"), Limit(0.1, "limits.call_total"))
+        for _ in range(3):
+            async with deadline.begin():
+                await asyncio.sleep(0.03)
+                deadline.pause()
+                await asyncio.sleep(1)
+        with pytest.raises(TimeoutError):
+            async with deadline.begin():
+                await asyncio.Event().wait()
+        assert deadline.limit == "0.1 s in all (limits.call_total)"
 
     run(go())
 

@@ -27,7 +27,7 @@ class Patience:
         """Call, get or read what is open; `fresh` takes no earlier answer that was kept."""
         ref, studio = opened.entry.ref, self._screen.studio
         seconds = self._seconds.get(opened.key)
-        timeouts = Timeouts(idle=seconds, total=seconds)
+        timeouts = Timeouts(idle=seconds, total=seconds, option="as chosen for its calls")
         match ref.kind:
             case "tool":
                 arguments = opened.value if isinstance(opened.value, dict) else {}
