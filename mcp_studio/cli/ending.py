@@ -16,6 +16,7 @@ from mcp_studio.call.outcome import (
     Succeeded,
     TimedOut,
     ToolFailed,
+    wants_handshake,
 )
 from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
@@ -63,11 +64,12 @@ def end(outcome: CallOutcome, out: Output, asker: Asker, show: Callable[[Json], 
                 " ".join(filter(None, (result_text(result), structured_text(result, None))))
                 or "the tool gives no reason"
             )
-            return out.fail(ToolError(f"tool error: {text}"), {"result": result})
+            return out.fail(ToolError(f"tool error: {text}", hint=_other_era(outcome, out)), {"result": result})
         case Rejected(code=code, data=data):
             more = f" {printable(data, indent=None)}" if data is not None and not out.json else ""
             who = "the server refused it: " if code else ""
-            return out.fail(StudioError(f"{who}{outcome.said}{more}"), {"code": code, "data": data})
+            error = StudioError(f"{who}{outcome.said}{more}", hint=_other_era(outcome, out))
+            return out.fail(error, {"code": code, "data": data})
         case Denied(rule=rule, unusable=True):
             return out.fail(StudioError(f"It cannot be called: {rule}."))
         case Denied(rule=rule):
@@ -109,3 +111,11 @@ def _succeeded(result: Json, text: str, file: str, out: Output) -> int:
         if structured:
             out.data(structured)
     return out.done() if failed is None else out.fail(failed, {"result": result})
+
+
+def _other_era(outcome: CallOutcome, out: Output) -> str:
+    """What to do about a server that still asks as in the handshake era; empty for any other."""
+    manager = out.manager
+    if manager is None or out.server not in manager.names() or not wants_handshake(outcome, manager.status(out.server)):
+        return ""
+    return 'The server still asks by requests of its own: --era legacy (in its entry, era = "legacy") makes it work.'

@@ -150,7 +150,7 @@ ACTIONS: tuple[Action, ...] = (
         ("result-save", "w", "save", "Save the result, its images and files", "Save"),
         ("result-again", "r", "again", "Run it again", "Again"),
         ("result-cancel", "x", "cancel", "Stop what is running", ""),
-        *copy_keys.RESULT,
+        *copy_keys.RESULT, *ending_keys.RESULT,
         ("block-next", "n", "turn_block(1)", "Content: next block", ""),
         ("block-previous", "N", "turn_block(-1)", "Content: block before", ""),
         ("result-open", "o", "open_block", "Open the file, page or link under the cursor in its program", ""),

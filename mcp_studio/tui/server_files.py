@@ -52,15 +52,32 @@ async def keep_roots(studio: Studio, name: str, roots: tuple[Root, ...]) -> str:
     config = studio.manager.config(name)
     effective_roots(roots, config)
     where = config.source
-    ours = where.origin in ("user", "file") and not where.file.endswith(".json")
-    if ours and where.file:
+    if writable(where):
         written = replace(config.written or config, roots=roots, written=None)
         await asyncio.to_thread(put_server, Path(where.file), written)
     studio.manager.supervisor(name).set_roots(roots)
-    if ours and where.file:
+    if writable(where):
         return f"{name} has its new roots; they are saved in {where.file}."
     why = f"{where.file} is not ours to write" if where.file else "its entry is in no file"
     return f"{name} has its new roots until you quit: {why}."
+
+
+def writable(source: Source) -> bool:
+    """Whether an entry stands in a file that the studio may write."""
+    return source.origin in ("user", "file") and bool(source.file) and not source.file.endswith(".json")
+
+
+async def keep_legacy(studio: Studio, name: str, *, save: bool) -> None:
+    """Connect a server in the era with a handshake, and write that into its entry where it is to be saved.
+
+    Raises:
+        ConfigError: the file cannot be written; nothing has changed then.
+    """
+    config = studio.manager.config(name)
+    written = replace(config.written or config, era="legacy", protocol_version="", written=None)
+    if save:
+        await asyncio.to_thread(put_server, Path(config.source.file), written)
+    await studio.put_server(replace(config, era="legacy", protocol_version="", written=written))
 
 
 async def agree(studio: Studio, file: Untrusted) -> None:

@@ -91,3 +91,11 @@ def test_trace_context_is_sent_where_the_line_says_so() -> None:
         config = configuration(parse(words), Paths.default(), ServerConfig("s", command="x"))
         assert config.settings.traceparent is ("--traceparent" in words)
     assert raw("call", "echo", "text=hi", "--traceparent").out == "hi\n"
+
+
+def test_a_server_that_asks_as_in_the_older_era_says_which_option_makes_it_work() -> None:
+    argv = python_server("raw_both", "--pushes")
+    failed = cli("call", "ask", "--", *argv)
+    assert failed.code == 1 and "no back-channel" in failed.err and "--era legacy" in failed.err
+    assert "--era legacy" in cli("call", "ask", "--json", "--", *argv).json["error"]["hint"]
+    assert "asks for input" in cli("call", "ask", "--era", "legacy", "--", *argv).err

@@ -1,9 +1,10 @@
 """A server of both eras, as official SDKs make them: it answers `server/discover`, and `initialize` as well.
 
-    raw_both.py [--delay SECONDS] [--refuse]
+    raw_both.py [--delay SECONDS] [--refuse] [--pushes]
 
 Nothing is read before the delay is over. An answered `initialize` binds the connection to the handshake era, in which
-requests of the other one are refused; with `--refuse` the handshake is what is refused, with -32022.
+requests of the other one are refused; with `--refuse` the handshake is what is refused, with -32022. With `--pushes`
+the tool `ask` knows the way of the handshake era only.
 """
 
 from __future__ import annotations
@@ -17,9 +18,15 @@ from raw_server import CAPABILITIES, LEGACY, META, MODERN, RawServer, Refusal
 class BothEras(RawServer):
     """In the stateless era until a handshake binds it."""
 
-    def __init__(self, *, refuse):
+    def __init__(self, *, refuse, pushes):
         super().__init__(modern=True)
         self.refusing = refuse
+        self.pushes = pushes
+
+    def ask(self, request, params):
+        if self.pushes and self.modern:
+            raise Refusal(-32600, "Cannot send 'elicitation/create': this transport context has no back-channel.")
+        return super().ask(request, params)
 
     def result(self, request, method, params):
         if method == "initialize":
@@ -37,6 +44,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--delay", type=float, default=0.0)
     parser.add_argument("--refuse", action="store_true")
+    parser.add_argument("--pushes", action="store_true")
     options = parser.parse_args()
     time.sleep(options.delay)
-    BothEras(refuse=options.refuse).run()
+    BothEras(refuse=options.refuse, pushes=options.pushes).run()

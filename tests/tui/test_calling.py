@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from mcp_studio.call.outcome import Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
+from mcp_studio.config.model import Source
 from mcp_studio.tui.panels.call import CallPanel
 from tests.studio_support import stdio
 from tests.support import python_server
@@ -219,3 +224,27 @@ def test_the_result_of_each_entry_stays_at_hand() -> None:
             await stage.shows("✓ ok")
 
     run(main())
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_server_that_asks_as_in_the_older_era_is_restarted_in_it(saved: bool, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("# mine\n")
+    source = Source("user", str(file)) if saved else Source("argument")
+
+    async def main() -> None:
+        config = stdio(python_server("raw_both", "--pushes"), "both", source=source)
+        async with on_stage(config) as stage:
+            await stage.open("ask")
+            await stage.ran()
+            await stage.shows("no back-channel", 'era = "legacy" makes it work', "H restarts it so")
+            await stage.press("4", "H")
+            await stage.shows("until you quit")
+            await stage.press(*(["down"] * saved), "enter")
+            await stage.told("restarted in the legacy era. r runs it again.")
+            await stage.studio.manager.settle("both")
+            await stage.press("r")
+            await stage.shows("What is your name?")
+
+    run(main())
+    assert ('era = "legacy"' in file.read_text()) == saved

@@ -42,7 +42,7 @@ class ResultPanel(Pane, scope="result"):
     number = 4
 
     class Wanted(Message):
-        """The person wants something done: `save again cancel command watch`."""
+        """The person wants something done: `save again cancel command watch legacy`."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
@@ -71,6 +71,8 @@ class ResultPanel(Pane, scope="result"):
         """What is to be said of changes since the result came, or an empty string."""
         self.ending: Callable[[Call], Sequence[str | tuple[str, str]] | None] = lambda call: None
         """What is known of how the connection ended that a call was lost with."""
+        self.advice: Callable[[Call], str] = lambda call: ""
+        """What mends a call that failed, or an empty string."""
 
     def compose(self) -> ComposeResult:
         """A line on how it ended, above the body."""
@@ -135,7 +137,7 @@ class ResultPanel(Pane, scope="result"):
                 call.outcome, told=self._body.display, key=key_for(self, "server-sign-in")
             )
             self._head.update(
-                Content.assemble(*_ended(call.outcome, tone, line), *self._kept(call.outcome), *self._changes())
+                Content.assemble(*_ended(call.outcome, tone, line), *self._kept(call, call.outcome), *self._changes())
             )
             self.show_note(Content(describe.outcome_note(call.outcome)))
         self.set_class(tone == "bad", "-bad")
@@ -180,10 +182,10 @@ class ResultPanel(Pane, scope="result"):
         text = self.news()
         return [(f"\n{glyphs().watched} {text}", "$text-accent")] if text else []
 
-    def _kept(self, outcome: CallOutcome) -> list[tuple[str, str]]:
-        """How old a result is that was not asked for now, or for how long it is fresh (2026-07-28)."""
+    def _kept(self, call: Call, outcome: CallOutcome) -> list[tuple[str, str]]:
+        """What mends a failure; how old a result is that was not asked for now, or for how long it is fresh."""
         if not (text := describe.kept(outcome)):
-            return []
+            return [(self.advice(call), "$text-accent")]
         cached = isinstance(outcome, Succeeded) and outcome.cached is not None
         again = f" {glyphs().dot} {key_for(self, 'result-again')} here asks the server" if cached else ""
         return [(f"\n{text}{again}", "$state-busy" if again else "$quiet")]
@@ -244,6 +246,10 @@ class ResultPanel(Pane, scope="result"):
     def action_watch(self) -> None:
         """Watch the resource, or no longer."""
         self.post_message(self.Wanted("watch"))
+
+    def action_legacy(self) -> None:
+        """Restart its server in the older era."""
+        self.post_message(self.Wanted("legacy"))
 
     def action_cancel(self) -> None:
         """Stop it."""

@@ -252,6 +252,8 @@ class Calling:
                 self.clear()
             case "watch":
                 self._screen.watching.switch_open()
+            case "legacy":
+                self._screen.serving.offer_legacy(self.call)
             case "history":
                 self.remembering.show()
             case _:
@@ -268,8 +270,7 @@ class Calling:
         """Write the result to files."""
         call = self.call
         if call is None or not isinstance(call.outcome, (Succeeded, ToolFailed)):
-            self._screen.studio_app.say("There is no result to save.", "warning")
-            return
+            return self._screen.studio_app.say("There is no result to save.", "warning")
         self._screen.app.push_screen(late.save_dialog(call.ref, call.outcome.result))
 
     def cancel(self) -> None:
@@ -284,8 +285,7 @@ class Calling:
             self._screen.call_later(self._show_result)
         elif call.outcome is not None and call.checked:
             app = self._screen.studio_app
-            line = describe.outcome_line(call.outcome, key=app.spell("server-sign-in"))[1]
-            app.say(f"{call.subject}: {line}")
+            app.say(f"{call.subject}: {describe.outcome_line(call.outcome, key=app.spell('server-sign-in'))[1]}")
 
     def _show_result(self) -> None:
         self._screen.result.show(self.opened, self.call)

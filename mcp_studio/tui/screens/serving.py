@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from mcp_studio.call.outcome import wants_handshake
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe, late, late_auth
@@ -12,6 +13,7 @@ from mcp_studio.tui.screens.ending import Endings
 from mcp_studio.tui.screens.facts import server_rows
 
 if TYPE_CHECKING:
+    from mcp_studio.call.call import Call
     from mcp_studio.config.model import ServerConfig, Untrusted
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.screens.main import MainScreen
@@ -25,6 +27,7 @@ class Serving:
         self._screen = screen
         self._studio = screen.studio
         self.ending = Endings(screen)
+        screen.result.advice = self.advice
         self._told: set[str] = set()
         """Servers of which the person was told that they want a sign-in."""
 
@@ -153,6 +156,44 @@ class Serving:
             self._app.say(f"{name} is removed.")
             self._screen.refresh_servers()
             self._screen.arranging.show_keys()
+
+    # Servers that still ask by requests of their own
+
+    def advice(self, call: Call) -> str:
+        """What makes a call work that failed since its server does so."""
+        name = call.ref.server
+        if name not in self._studio.manager.names() or call.outcome is None:
+            return ""
+        if not wants_handshake(call.outcome, self._studio.manager.status(name)):
+            return ""
+        key = self._app.spell("result-legacy")
+        return f'\nThe server still asks by requests of its own: era = "legacy" makes it work. {key} restarts it so.'
+
+    def offer_legacy(self, call: Call | None) -> None:
+        """Restart the server of a call in the older era, for now or for good."""
+        if call is None or call.ref.server not in self._studio.manager.names():
+            return self._app.say("There is no result of a server here.", "warning")
+        name = call.ref.server
+        if not self._studio.manager.status(name).modern:
+            return self._app.say(f"{safe(name, 60)} does not speak the modern era.", "warning")
+
+        def chosen(where: str | None) -> None:
+            if where is not None:
+                self._screen.run_worker(self._speak_legacy(name, save=where == "file"), group="servers")
+
+        options = [("now", "until you quit")]
+        if late.server_files().writable(source := self._studio.manager.config(name).source):
+            options.append(("file", f"from now on: saved in {source.file}"))
+        self._app.push_screen(late.choose(f'Restart {name} with era = "legacy"', options, "now"), chosen)
+
+    async def _speak_legacy(self, name: str, *, save: bool) -> None:
+        try:
+            await late.server_files().keep_legacy(self._studio, name, save=save)
+        except StudioError as error:
+            return self._app.fail(error)
+        self._app.say(
+            f"{safe(name, 60)} is restarted in the legacy era. {self._app.spell('result-again')} runs it again."
+        )
 
     # Project files that nobody has agreed to yet
 
