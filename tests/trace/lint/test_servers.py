@@ -12,6 +12,7 @@ import pytest
 
 from mcp_studio.catalog.ref import KINDS, Ref
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.session.deadline import Deadline
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 from tests.servers.http_kit import child
@@ -159,7 +160,7 @@ def wrong_http(kind: str) -> Any:
 def test_what_is_wrong_with_http_is_found_on_its_head_or_frame(rule: str) -> None:
     async def main() -> None:
         async with RawServer(wrong_http(rule)) as server, opened(http(server.url, era="legacy")) as studio:
-            asking = studio.manager.connection("s").request("ping", idle=2, total=2)
+            asking = studio.manager.connection("s").request("ping", deadline=Deadline(2, 2))
             await asyncio.gather(asking, return_exceptions=True)
             if rule:
                 await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
