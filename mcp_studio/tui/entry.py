@@ -111,7 +111,7 @@ def server_of(value: Json, base: ServerConfig) -> ServerConfig:
         log_level=protocol.get("log_level", ""),
         capabilities=_writable(protocol.get("capabilities"), ("protocol", "capabilities")),
         client_info=_writable(protocol.get("client_info"), ("protocol", "client_info")),
-        timeouts=Timeouts(*(_seconds(whole.get("timeouts", {}).get(name)) for name in TIMES)),
+        timeouts=Timeouts(**_times(whole.get("timeouts", {}))),
         roots=_roots(whole),
         written=None,
     )
@@ -207,8 +207,8 @@ def _pairs(connect: Mapping[str, Any], part: str) -> dict[str, str]:
     return found
 
 
-def _seconds(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
+def _times(value: Value) -> Value:
+    return {name: float(value[name]) for name in TIMES if isinstance(value.get(name), (int, float))}
 
 
 def _writable(value: Json, path: tuple[str | int, ...]) -> Json:
