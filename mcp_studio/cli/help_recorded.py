@@ -13,9 +13,10 @@ def _replay(common: str, answers: str) -> str:
 mcp-studio replay SESSION|FILE [QUERY] [options] [-- COMMAND ARGS…]
 
 Sends what was recorded once more, in its order, and compares the answers: tool calls, reads, prompts, completions and
-lists, each conversation as a whole; what the server asks meanwhile is answered as it was then. SESSION is the beginning
-of a session's name (`mcp-studio trace` lists them), FILE a bundle or JSONL file; QUERY chooses requests, such as
-`tool:search status:ok`. Each server's requests go to the configured one of that name, or all to the one that is given.
+lists, each conversation as a whole; what the server asks meanwhile is answered as it was then. SESSION is how a
+session's name begins (`mcp-studio trace` lists them), or `last` for the newest; FILE a bundle or JSONL file; QUERY
+chooses requests, such as `tool:search status:ok`. Each server's requests go to the configured one of that name, or all
+to the one that is given.
 
   --ignore PATTERN     what may differ: created_at, content[*].text, $.items[0].id (may be repeated); times, UUIDs,
                        durations and `_meta` are ignored anyway
@@ -34,8 +35,8 @@ def _trace(codes: str) -> str:
 mcp-studio trace [options]                          sessions that were recorded, the newest first
 mcp-studio trace SESSION [QUERY…] [options]         what is in one, or what of it QUERY asks for
 
-SESSION is how a session's name begins, `last` for the newest, `running` for the newest that some studio is recording
-now, or a file: a session, a bundle or JSON lines. QUERY is as in the trace of the studio, such as
+SESSION is how a session's name begins, `last` for the newest with something in it, `running` for the newest that some
+studio is recording now, or a file: a session, a bundle or JSON lines. QUERY is as in the trace of the studio, such as
 'server:github status:error >500ms since:10m /time ?out/ not ping'; docs/trace.md has all of it. Nothing is connected
 to, and nothing started.
 
@@ -63,7 +64,7 @@ mcp-studio mock SESSION|FILE [--server NAME] [options]
 A server that answers as the recorded one did: on standard input and output, or over HTTP on loopback. Requests are
 found by what they ask for; asked again and again, it gives its recorded answers one after the other, the last for
 ever. What was never asked is refused, naming the nearest request that was. In a configuration it is the command
-`mcp-studio mock FILE`.
+`mcp-studio mock FILE`. SESSION is how a session's name begins, or `last` for the newest.
 
   --server NAME        which server, where the recording has several
   --http [PORT]        Streamable HTTP on 127.0.0.1; the first line on standard output is the URL

@@ -13,7 +13,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.session import Session
-from mcp_studio.trace.disk.sessions import SessionInfo, find, sessions
+from mcp_studio.trace.disk.sessions import SessionInfo, sessions
 from mcp_studio.trace.export.opened import Opened
 from mcp_studio.trace.opening import open_recording
 
@@ -21,8 +21,6 @@ _LISTED = 30
 _MOST = 1_000_000
 _SERVERS = 3
 _HEADS = ("session", "state", "began", "messages", "size", "servers", "made by")
-NAMES = ("last", "running")
-"""Words that stand for a session."""
 
 
 def folder() -> Path:
@@ -44,25 +42,6 @@ def listing(options: Options, out: Output) -> int:
     return out.done([_facts(info) for info in found[:limit]])
 
 
-def chosen(name: str, out: Output) -> Path:
-    """The session that a word stands for.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if name not in NAMES:
-        return find(folder(), name)
-    found = sessions(folder(), 1 if name == "last" else _MOST)
-    if name == "running":
-        found = [info for info in found if info.state == "running"]
-        if len(found) > 1:
-            out.note(f"{len(found)} are running; the newest is {found[0].name}, then {found[1].name}")
-    if not found:
-        what = "Nothing is being recorded now." if name == "running" else f"No session is kept in {folder()}."
-        raise UsageError(what, hint="`mcp-studio trace` lists all sessions." if name == "running" else "")
-    return found[0].path
-
-
 def open_named(name: str, out: Output) -> Session | Opened:
     """Open a session by its name, or a file.
 
@@ -70,7 +49,7 @@ def open_named(name: str, out: Output) -> Session | Opened:
         StudioError: there is none, or it cannot be read.
     """
     try:
-        recording = open_recording(str(chosen(name, out)) if name in NAMES else name, folder())
+        recording = open_recording(name, folder())
     except UsageError as error:
         if ":" in name and not Path(name).exists():
             error.hint = f"The first word says which session: mcp-studio trace last {name}"

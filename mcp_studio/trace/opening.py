@@ -7,13 +7,13 @@ from pathlib import Path
 from mcp_studio.errors import UsageError
 from mcp_studio.trace.disk.format import is_database
 from mcp_studio.trace.disk.session import Session, open_session
-from mcp_studio.trace.disk.sessions import find
+from mcp_studio.trace.disk.sessions import NAMES, find
 from mcp_studio.trace.export.bundle import open_bundle
 from mcp_studio.trace.export.opened import Opened
 
 
 def open_recording(name: str, folder: Path) -> Session | Opened:
-    """The recording that is meant: a bundle, a JSONL file, a session's file, or the beginning of a session's name.
+    """The recording that is meant: a bundle, a JSONL file, a session's file, or what `find` takes.
 
     A large one takes a second: call it in a thread where somebody waits; it then belongs to the thread that uses it.
 
@@ -25,7 +25,7 @@ def open_recording(name: str, folder: Path) -> Session | Opened:
     """
     path = Path(name).expanduser()
     try:
-        if path.is_file():
+        if name not in NAMES and path.is_file():
             return open_session(path) if is_database(path) else open_bundle(path)
     except OSError as problem:
         raise UsageError(f"{name} cannot be read: {problem.strerror or problem}.") from None

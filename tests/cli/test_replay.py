@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,20 @@ def test_a_replay_tells_what_is_the_same_and_ends_with_0(bundle: Path) -> None:
     assert "1 request: 1 same" in done.err
     told = cli("replay", str(bundle), "method:tools/list", "--json", "--", *argv("mock", str(bundle))).json
     assert told["ok"] and told["result"]["summary"]["same"] == 1 and told["server"] == "target"
+
+
+def test_last_is_the_same_session_for_all_that_open_one(tmp_path: Path) -> None:
+    home: Any = {"MCP_STUDIO_HOME": str(tmp_path)}
+    for words in (("trace", "last"), ("mock", "last"), ("replay", "last", "--", *RAW)):
+        done = cli(*words, **home)
+        assert done.code == 2 and "No session is kept" in done.err, done
+    assert raw("call", "echo", "text=hi", **home).out == "hi\n"
+    mock = ("--", "env", f"MCP_STUDIO_HOME={tmp_path}", *argv("mock", "last"))
+    for _ in range(2):  # the second mock is of what the first one said, and not of what its client is recording
+        done = cli("call", "echo", "text=hi", *mock, **home)
+        assert (done.code, done.out) == (0, "hi\n"), done
+    assert "1 request: 1 same" in raw("replay", "last", "tool:echo", "--yes", **home).err
+    assert "tools/call" in cli("trace", "last", "tool:echo", **home).out
 
 
 def test_what_differs_is_printed_and_ends_with_1(bundle: Path, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 from mcp_studio.cli import late, recorded, recorded_tree
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.sessions import chosen, folder, listing, open_named
+from mcp_studio.cli.sessions import folder, listing, open_named
 from mcp_studio.errors import UsageError
 from mcp_studio.trace.disk.session import Session
-from mcp_studio.trace.disk.sessions import delete
+from mcp_studio.trace.disk.sessions import delete, find
 from mcp_studio.trace.query.lexer import QueryError
 from mcp_studio.trace.query.parser import Query, parse
 from mcp_studio.trace.query.select import select
@@ -180,7 +180,7 @@ def _diff(recording: Recording, options: Options, out: Output) -> int:
 
 
 def _delete(options: Options, out: Output) -> int:
-    paths = [chosen(word, out) for word in options.words]
+    paths = [find(folder(), word) for word in options.words]
     for path in paths:
         if path.parent != folder():
             raise UsageError(f"{path} is not one of the sessions here.", hint="It is a file of yours: delete it so.")

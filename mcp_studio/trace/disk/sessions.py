@@ -20,6 +20,8 @@ _LONGEST = 1_000
 """Characters of a name or title."""
 _WAL = "-wal"
 _BESIDE = (_WAL, "-shm", "-journal")
+NAMES = ("last", "running")
+"""Words for a session: the newest of others that has something in it, and the newest that is recorded now."""
 
 
 class SessionInfo(NamedTuple):
@@ -81,11 +83,13 @@ def describe(path: Path) -> SessionInfo:
 
 
 def find(folder: Path, name: str) -> Path:
-    """The session that is meant: a file anywhere, a name in the folder, or how just one name begins.
+    """The session that is meant: a word of `NAMES`, a file anywhere, a name in the folder, or how just one name begins.
 
     Raises:
         UsageError: there is none, or several begin so.
     """
+    if name in NAMES:
+        return _newest(folder, name)
     given = Path(name).expanduser()
     if given.is_file():
         return given
@@ -99,6 +103,27 @@ def find(folder: Path, name: str) -> Path:
         raise UsageError(f"{len(fitting)} sessions begin with `{name}`.", hint=f"Say more of its name: {shown}")
     hint = f"The newest one is {files[-1].stem}." if files else f"No session is kept in {folder}."
     raise UsageError(f"There is no session `{name}`.", hint=hint)
+
+
+def _newest(folder: Path, name: str) -> Path:
+    for file in sorted(_files(folder), reverse=True):
+        info = describe(file)
+        running = info.state == "running"
+        if running if name == "running" else info.entries and not (running and info.pid in _above()):
+            return file
+    if name == "running":
+        raise UsageError("Nothing is being recorded now.", hint="`mcp-studio trace` lists all sessions.")
+    raise UsageError(f"No session is kept in {folder}.")
+
+
+def _above() -> list[int]:
+    """This process and those that started it, where the system tells: a mock is looked for while its client records."""
+    pids = [os.getpid()]
+    with contextlib.suppress(OSError):
+        while pids[-1] > 1:
+            stat = Path(f"/proc/{pids[-1]}/stat").read_text("utf-8", "replace")
+            pids.append(int(stat.rpartition(")")[2].split()[1]))
+    return pids
 
 
 def size_of(path: Path) -> int:

@@ -59,6 +59,16 @@ def test_a_session_is_found_by_its_file_its_name_or_how_that_begins(tmp_path: Pa
         find(tmp_path / "nowhere", "")
 
 
+def test_the_newest_is_one_that_has_something_in_it_and_is_not_our_own(tmp_path: Path) -> None:
+    full, empty = ended(tmp_path, "20200101-100000-1"), write(tmp_path, batch(1, [])).path
+    assert empty and sessions(tmp_path)[0].path == empty and find(tmp_path, "last") == full
+    with pytest.raises(UsageError, match="Nothing is being recorded now"):
+        find(tmp_path, "running")
+    ours = write(tmp_path, batch(1, bodies(1, 3)), close=False)
+    assert find(tmp_path, "running") == ours.path and find(tmp_path, "last") == full
+    assert ours.close() and find(tmp_path, "last") == ours.path
+
+
 def test_the_oldest_go_first_and_those_being_written_stay(tmp_path: Path) -> None:
     running = write(tmp_path, batch(1, bodies(1, 3)), close=False)
     assert running.path
