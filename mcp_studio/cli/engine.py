@@ -20,6 +20,7 @@ from mcp_studio.cli.plan import Outdated, Plan, ambiguous
 from mcp_studio.config.nearest import nearest
 from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.paths import Paths
+from mcp_studio.protocol.progress import progress_text
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
@@ -28,6 +29,8 @@ from mcp_studio.transport.guard_start import process as guard
 INTERRUPTED = 130
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
+_BETWEEN = 1 / 9
+"""Seconds between two lines of progress: nine, and the last one, are ten in any second."""
 
 Body = Callable[[Studio], Awaitable[int]]
 
@@ -195,22 +198,41 @@ def progress_of(call: Call) -> str:
         return f"task {task.id} is {task.status} {task.message}".rstrip()
     if (progress := call.progress) is None:
         return ""
-    total = f" of {progress.total:g}" if progress.total else ""
-    return f"{progress.done:g}{total} {progress.message}".rstrip()
+    return f"{progress_text(progress.done, progress.total)} {progress.message}".rstrip()
+
+
+class Narration:
+    """Says how far something is: the newest line each time, and the last one in any case."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._said = self._newest = ""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def tell(self, text: str) -> None:
+        """Say it now, or soon where something was said just now; nothing where it is empty."""
+        self._newest = text or self._newest
+        if self._timer is None:
+            self._say()
+
+    def end(self) -> None:
+        """Say what is not said yet."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._say()
+
+    def _say(self) -> None:
+        self._timer = None
+        if self._newest != self._said:
+            self._said = self._newest
+            self._out.note(f"  {self._newest}")
+            self._timer = asyncio.get_running_loop().call_later(_BETWEEN, self._say)
 
 
 async def outcome_of(call: Call, out: Output) -> CallOutcome:
     """Wait for a call and tell its progress; when we are interrupted, the server is told before this ends."""
-    told = ""
-
-    def changed(one: Call) -> None:
-        nonlocal told
-        text = progress_of(one)
-        if text and text != told:
-            told = text
-            out.note(f"  {text}")
-
-    disconnect = call.changed.connect(changed)
+    narration = Narration(out)
+    disconnect = call.changed.connect(lambda one: narration.tell(progress_of(one)))
     known = _warnings(call, out)
     try:
         outcome = await call.wait()
@@ -227,6 +249,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
         raise
     finally:
         disconnect()
+        narration.end()
 
 
 def _warnings(call: Call, out: Output) -> tuple[str, ...]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST = 100
 """Rows of one section; of what is more only the number is told."""
-_BAR = 10
 
 
 @record(frozen=True)
@@ -119,7 +118,7 @@ def _running(studio: Studio, now: float) -> Iterator[Row]:
 def _call_row(call: Call, paused: bool, now: float) -> Row:
     progress = call.progress
     last = progress.at if progress else 0.0
-    words = _progress(progress.done, progress.total, progress.message) if progress else ""
+    words = task_words.progress(progress.done, progress.total, progress.message) if progress else ""
     if (task := call.as_task) is not None and progress is None:
         words = safe(f"task {task.status}  {task.message}".rstrip(), 200)
     state = "paused: you are asked" if paused else "waits for approval" if call.asking else ""
@@ -143,7 +142,9 @@ def _task_row(studio: Studio, task: Task) -> Row:
 
 def _request_row(one: Running, now: float) -> Row:
     long = one.method == LISTEN
-    words = "listens for changes" if long else _progress(one.done, one.total, one.message) if one.progressed else ""
+    words = "listens for changes" if long else ""
+    if one.progressed and not long:
+        words = task_words.progress(one.done, one.total, one.message)
     if one.paused and not long:
         words = f"paused: you are asked  {words}"
     what = f"{one.method} {one.target}".strip()
@@ -158,15 +159,6 @@ def _request_row(one: Running, now: float) -> Row:
 def _times(started: float, last: float, now: float) -> str:
     since = f" · heard {age(now - last)} ago" if last and now - last >= 1 else ""
     return age(now - started) + since
-
-
-def _progress(done: float, total: float | None, message: str) -> str:
-    words = safe(message, 120)
-    if not total or total <= 0:
-        return f"{done:g} {words}".strip()
-    share = min(1.0, max(0.0, done / total))
-    full = round(share * _BAR)
-    return f"{glyphs().full * full}{glyphs().void * (_BAR - full)} {share:.0%} {words}".rstrip()
 
 
 def _pages(studio: Studio, now: float) -> Iterator[Row]:

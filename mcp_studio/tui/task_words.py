@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 
 from mcp_studio.jsontext import printable
+from mcp_studio.protocol.progress import progress_text
 from mcp_studio.protocol.tasks import Support
 from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task
@@ -21,6 +22,7 @@ _SIGNS: Mapping[str, tuple[str, str]] = {
 _LOOKS = {"warn": "$state-busy", "ok": "$state-ready", "bad": "b $state-failed", "dim": "$quiet"}
 _STEPS = 40
 _JSON = 4_000
+_BAR = 10
 
 
 def state(task: Task) -> str:
@@ -123,3 +125,13 @@ def _ending(task: Task) -> list[Part]:
     if task.has_result:
         return [("\nResult\n", "b $accent"), safe(printable(task.result), _JSON, lines=True), "\n"]
     return []
+
+
+def progress(done: float, total: float | None, message: str) -> str:
+    """How far something is: a bar where there is a total, the numbers, and what the server says of it."""
+    words = f"{progress_text(done, total)} {safe(message, 120)}".rstrip()
+    if not total or total <= 0:
+        return words
+    share = min(1.0, max(0.0, done / total))
+    full = round(share * _BAR)
+    return f"{glyphs().full * full}{glyphs().void * (_BAR - full)} {share:.0%} {words}"

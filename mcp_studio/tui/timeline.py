@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from mcp_studio.protocol.progress import progress_text
 from mcp_studio.safetext import safe
 from mcp_studio.trace.columns import Columns
 from mcp_studio.trace.message import WireMessage
@@ -183,8 +184,5 @@ def _last(entry: WireMessage | None) -> str:
     """`last 3 of 10`"""
     if entry is None or entry.size > 1_000_000:
         return ""
-    said = {name: value.decode() for name, value in _COUNT.findall(entry.body)}
-    if b"progress" not in said:
-        return ""
-    of = f" of {said[b'total']}" if b"total" in said else ""
-    return f"last {said[b'progress']}{of}"
+    said = {name: float(value) for name, value in _COUNT.findall(entry.body)}
+    return f"last {progress_text(said[b'progress'], said.get(b'total'))}" if b"progress" in said else ""

@@ -115,7 +115,7 @@ def interrupted(tmp_path: Path, number: int, *words: str, fault: str = "") -> tu
     )  # fmt: skip
     assert started.stderr is not None
     first = started.stderr.readline()
-    assert "of 1000" in first, first
+    assert "of 1,000" in first, first
     os.kill(started.pid, number)
     out, err = started.communicate(timeout=60)
     return started.returncode, out, err, int(pid_file.read_text())

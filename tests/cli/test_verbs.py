@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,13 @@ def test_what_a_server_asks_is_told_with_its_schema() -> None:
 def test_progress_is_narration() -> None:
     done = raw("call", "count", "steps=2", "pause=0")
     assert done.code == 0 and "1 of 2" in done.err and "of 2" not in done.out
+
+
+def test_progress_of_a_flood_is_told_now_and_then_and_to_its_end() -> None:
+    began = time.monotonic()
+    done = raw("call", "count", "steps=20000", "pause=0")
+    lines = [line for line in done.err.splitlines() if " of 20,000 " in line]
+    assert lines[-1] == "  20,000 of 20,000 20000" and 1 < len(lines) <= 10 * (time.monotonic() - began + 1)
 
 
 def test_no_answer_in_time_is_exit_1() -> None:

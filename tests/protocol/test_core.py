@@ -11,6 +11,7 @@ from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, Studi
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.message import parse
+from mcp_studio.protocol.progress import progress_text
 from mcp_studio.protocol.versions import META_CAPABILITIES, META_CLIENT, META_VERSION
 
 INFO = {"name": "test", "version": "0"}
@@ -268,6 +269,17 @@ def test_a_batch_is_taken_in_every_version_and_named_where_it_is_not_allowed() -
 
 
 # ---------------------------------------------------------------------- progress and cancelling
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "text"),
+    [
+        (17_861, 1_000_000, "17,861 of 1,000,000"), (0, 3, "0 of 3"), (100, None, "100"), (7, 0, "7"), (7, -1, "7"),
+        (0.5, 1, "0.5 of 1"), (1234.567, 2000, "1,234.57 of 2,000"), (0.0001, None, "0.0001"), (1e300, None, "1e+300"),
+    ],
+)  # fmt: skip
+def test_progress_is_written_as_people_read_numbers(done: float, total: float | None, text: str) -> None:
+    assert progress_text(done, total) == text
 
 
 def test_progress_reaches_its_request_and_absurd_numbers_do_no_harm() -> None:

@@ -69,9 +69,9 @@ def test_running_calls_stand_on_the_board_with_progress_and_are_stopped_from_it(
             done = stage.studio.call_tool(Ref("tool", "raw", "count"), arguments, approved=True)
             await done.wait()
             call = stage.studio.call_tool(Ref("tool", "raw", "wait"), {"seconds": 60}, approved=True)
-            call.on_progress(1, 4, "first \u202estep")
+            call.on_progress(4_465.25, 17_861, "first \u202estep")
             await stage.press("f7")
-            await stage.shows("Running  1", "raw.wait", "▓▓░", "25% first ⟦U+202E⟧step")
+            await stage.shows("Running  1", "raw.wait", "▓▓░", "25% 4,465.25 of 17,861 first ⟦U+202E⟧step")
             await stage.press("x")
             assert type(await call.wait()).__name__ == "Cancelled"
             await stage.shows("Nothing runs")

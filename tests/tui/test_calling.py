@@ -165,7 +165,7 @@ def test_progress_is_drawn_and_escape_stops_the_call() -> None:
             await stage.open("count")
             stage.main.calling.edited({"steps": 5000, "pause": 0.1}, {})
             await stage.press("ctrl+j")
-            await stage.shows("running", "%")
+            await stage.shows("running", "%", " of 5,000")
             await stage.press("escape")
             await stage.until(lambda: stage.main.calling.call.outcome, "an outcome")
             assert isinstance(stage.main.calling.call.outcome, (Cancelled, TimedOut))

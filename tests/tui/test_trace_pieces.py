@@ -76,7 +76,12 @@ def test_a_row_out_of_the_columns_is_that_of_the_entry() -> None:
     [
         ("notification", "notifications/message", b'{"params":{"level":"info","data":"a\\n b"}}', "info a b"),
         ("notification", "notifications/message", b'{"params":{"level":"info","data":{"x":1}}}', 'info {"x": 1}'),
-        ("notification", "notifications/progress", b'{"params":{"progress":2,"total":3,"message":"m"}}', "2 of 3 m"),
+        (
+            "notification",
+            "notifications/progress",
+            b'{"params":{"progress":2,"total":3000,"message":"m"}}',
+            "2 of 3,000 m",
+        ),
         ("notification", "notifications/cancelled", b'{"params":{"requestId":7,"reason":"late"}}', "request 7 late"),
         ("error", "tools/call", b'{"error":{"code":-32602,"message":"Invalid params"}}', "-32602 Invalid params"),
         ("error", "tools/call", b'{"error":"odd"}', ""),

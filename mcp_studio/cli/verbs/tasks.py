@@ -9,7 +9,7 @@ from mcp_studio.call.tasked import outcome_of_task
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
 from mcp_studio.cli.ending import check_file, end
-from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.engine import Narration, connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
@@ -42,12 +42,18 @@ async def _tasks(studio: Studio, plan: Plan, options: Options, out: Output, aske
     studio.tasks.poll(*task.key)
     if plan.name == "get":
         return _show(await studio.tasks.until(*task.key, lambda task: task.seen > 0 or task.done), out)
-    disconnect = studio.tasks.changed.connect(_teller(out)) if plan.name == "watch" else None
+    narration = Narration(out)
+
+    def changed(one: Task) -> None:
+        if plan.name == "watch" and one.key == task.key:
+            narration.tell(f"{one.status} {one.gone or one.message}".rstrip())
+
+    disconnect = studio.tasks.changed.connect(changed)
     try:
         task = await studio.tasks.until(*task.key, lambda task: task.done)
     finally:
-        if disconnect:
-            disconnect()
+        disconnect()
+        narration.end()
     return end(outcome_of_task(task), out, asker, result_text, options.value("--output"))
 
 
@@ -98,18 +104,6 @@ def _show(task: Task, out: Output, *, gone: bool = False) -> int:
     for line in table([(name, "" if value is None else str(value)) for name, value in facts(task).items()]):
         out.data(line)
     return out.done(facts(task))
-
-
-def _teller(out: Output):
-    told: list[str] = []
-
-    def tell(task: Task) -> None:
-        line = f"{task.status} {task.gone or task.message}".rstrip()
-        if told[-1:] != [line]:
-            told.append(line)
-            out.note(line)
-
-    return tell
 
 
 def facts(task: Task) -> dict[str, Json]:

@@ -33,7 +33,6 @@ _TABS: tuple[TabName, ...] = ("text", "structured", "raw")
 _PROBLEMS = 3
 _LOOKS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "b $state-failed", "off": "$quiet"}
 _SIGNS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
-_BAR = 12
 
 
 class ResultPanel(Pane, scope="result"):
@@ -276,14 +275,7 @@ def _running(call: Call) -> list[str | tuple[str, str]]:
 def _progress(call: Call, *, short: bool = False) -> str:
     if call.progress is None:
         return f"{call.seconds:.0f} s" if short else ""
-    done, total = call.progress.done, call.progress.total
-    message = safe(call.progress.message, 80)
-    if not total or total <= 0:
-        return f"{done:g} {message}".strip()
-    share = min(1.0, max(0.0, done / total))
-    full = round(share * _BAR)
-    bar = glyphs().full * full + glyphs().void * (_BAR - full)
-    return f"{bar} {share:.0%}" + ("" if short or not message else f" {message}")
+    return task_words.progress(call.progress.done, call.progress.total, "" if short else call.progress.message)
 
 
 def _ended(outcome: CallOutcome, tone: describe.Tone, line: str) -> list[str | tuple[str, str]]:

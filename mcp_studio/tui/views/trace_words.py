@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
+from mcp_studio.protocol.progress import progress_text, read_progress
 
 READ = 4_096
 """Bytes of a body that is looked into."""
@@ -28,9 +29,8 @@ def said(kind: str, method: str, body: bytes) -> str:
         case "notifications/message":
             return " ".join(_text(params[name]) for name in ("level", "data") if name in params)
         case "notifications/progress":
-            done, total = params.get("progress"), params.get("total")
-            of = f" of {_text(total)}" if total is not None else ""
-            return f"{_text(done)}{of} {_text(params.get('message', ''))}".rstrip()
+            known = read_progress(params)
+            return f"{progress_text(*known[:2])} {_text(known[2])}".rstrip() if known else ""
         case "notifications/cancelled":
             return f"request {_text(params.get('requestId', ''))} {_text(params.get('reason', ''))}".rstrip()
         case "notifications/resources/updated":
