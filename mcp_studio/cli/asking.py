@@ -48,7 +48,7 @@ class Refused:
         )
 
     @property
-    def detail(self) -> Json:
+    def detail(self) -> dict[str, Json]:
         """What the envelope says besides."""
         asked = self.request
         about: dict[str, Json] = {"asked": asked.kind, "question": asked.message}

@@ -65,6 +65,7 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
             asker.redactor = studio.redactor
             for rule in reversed(asker.rules):
                 studio.rules.add(rule)
+            studio.rules.answered.connect(out.answered)
             async with asker.answering(studio.inbox):
                 return _told(await body(studio), studio, out)
 

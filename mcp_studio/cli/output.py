@@ -18,6 +18,7 @@ from mcp_studio.safetext import safe
 
 if TYPE_CHECKING:
     from mcp_studio.cli.asking import Asker
+    from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.trace.postmortem import Mortem
 
@@ -113,6 +114,16 @@ class Output:
         if not self.quiet:
             _write(sys.stderr, safe(self.redactor.text(str(text))) + "\n")
 
+    def answered(self, given: tuple[InputRequest, Answer]) -> None:
+        """Say which page a rule has agreed to, or not: no browser is opened for it."""
+        request, answer = given
+        if request.kind == "url":
+            self.note(
+                f"{request.server} asks for a page to be opened ({answer.by}: {answer.action}): {request.message}"
+            )
+            if not self.quiet:
+                self._address(request.url)
+
     def passing(self, text: str) -> None:
         """Say on a terminal how far something is, in the place of what was said so before; an empty text ends it."""
         if not self.quiet and sys.stderr.isatty():
@@ -132,6 +143,8 @@ class Output:
         if isinstance(error, SignInAt):
             detail = {**(detail or {}), "url": error.url}
         self._say("error", "31", error.message)
+        if isinstance(detail, dict) and isinstance(page := detail.get("url"), str) and not isinstance(error, SignInAt):
+            self._address(page)
         text = self.hint(error.hint)
         takes = ALLOWED.get(self.options.verb, "").split()
         ours = [word for word in self.options.command or () if word.partition("=")[0] in takes]
@@ -187,6 +200,10 @@ class Output:
         problem = {"problem": self.redactor.text(self.problem)} if self.problem else {}
         whole = {**value, **problem, "server": self.server or None, "ms": round(ms, 1)}
         _write(sys.stdout, printable(whole, indent=None if self.lines else 2) + "\n")
+
+    def _address(self, url: str) -> None:
+        # Whole: without what looks like a secret in it, as a state does, nobody could use it.
+        _write(sys.stderr, f"  {safe(url, 8_192)}\n")
 
     def _say(self, word: str, colour: str, text: object) -> None:
         if sys.stderr.isatty() and "NO_COLOR" not in os.environ:

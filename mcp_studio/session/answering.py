@@ -154,6 +154,7 @@ class Answerer:
                 problem = fit.problem
             if not problem and fit.rule.action != "ask":
                 self._channel.note(f"{_words(request)} answered by {fit.answer.by}: {fit.answer.action}")
+                self._channel.rules.answered.emit((request, fit.answer))
                 return fit.answer
             if problem:
                 request.note = f"{fit.answer.by} fits but was not used: {problem}"

@@ -25,10 +25,11 @@ class Fit(NamedTuple):
 
 
 class AnswerRules:
-    """All rules in force, first match first. `changed` fires when there is another one."""
+    """All rules in force, first match first. `changed` fires when there is another one, `answered` when one answers."""
 
     def __init__(self, rules: Iterable[AnswerRule] = ()) -> None:
         self.changed: Signal[AnswerRule] = Signal()
+        self.answered: Signal[tuple[InputRequest, Answer]] = Signal()
         self._rules: tuple[AnswerRule, ...] = tuple(rules)
 
     def __iter__(self) -> Iterator[AnswerRule]:

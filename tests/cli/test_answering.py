@@ -82,6 +82,16 @@ def test_without_a_rule_and_a_terminal_the_question_is_in_the_envelope(tool: str
     assert "--answer" in done.json["error"]["hint"]
 
 
+@pytest.mark.parametrize("tool", ["page", "locked"])
+@pytest.mark.parametrize("answered", [True, False])
+def test_the_address_of_a_page_is_told_whoever_answers(rules: str, tool: str, answered: bool) -> None:
+    url = "https://bank.example/authorize?state=8f14e45fceea167a"
+    done = asks("call", tool, f"url={url}", *(["--answer", rules] if answered else []))
+    assert done.code == (0 if answered else 6) and f"\n  {url}\n" in done.err, done
+    assert "asks for a page to be opened" in done.err and url not in done.out
+    assert ("rule 3 of rules.toml: accept" in done.err) is answered
+
+
 def test_one_json_object_fills_in_every_form(tmp_path: Path) -> None:
     file = tmp_path / "answer.json"
     file.write_text('{"name": "Ada", "approve": true}')

@@ -85,7 +85,7 @@ class Server:
         if self.done:
             self.text(identity, "open")
             return
-        asked = {"mode": "url", "message": "Sign in first", "url": PAGE, "elicitationId": "e2"}
+        asked = {"mode": "url", "message": "Sign in first", "url": arguments.get("url", PAGE), "elicitationId": "e2"}
         error = {"code": -32042, "message": "A page has to be opened", "data": {"elicitations": [asked]}}
         self.write({"id": identity, "error": error})
         self.done = not arguments.get("forever")

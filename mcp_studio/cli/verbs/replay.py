@@ -64,7 +64,7 @@ def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Out
         "left_out": [{"method": method, "times": times, "reason": why} for method, times, why in left],
     }
     if asker.refused:
-        return out.fail(asker.refused[0].error, {"result": result})
+        return out.fail(asker.refused[0].error, {**asker.refused[0].detail, "result": result})
     good = counts["same"] + counts["new"]
     if good < counts["steps"]:
         out.flush()
