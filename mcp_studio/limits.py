@@ -19,7 +19,7 @@ class Limits:
     call_idle: float = 60.0
     """A request without an answer; progress starts it anew."""
     call_total: float = 600.0
-    """A request in all, progress or not; all pages of a list together."""
+    """A request in all, progress or not; all pages of a list together; also a task that is waited for."""
     call_longest: float = 3600.0
     """A request in all, also while a person is asked."""
     answer: float = 900.0

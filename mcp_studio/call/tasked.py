@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import NamedTuple, cast
 
@@ -86,21 +87,18 @@ class TaskCalls:
             ref.server, held.kind, held.raw, ref=ref, arguments=call.params.get("arguments"), method=call.method,
             number=self._manager.supervisor(ref.server).tap.number_of(held.request_id),
         )  # fmt: skip
-        longest = self._limits.call_longest
-        total = limit_of("total", longest, "limits.call_longest", call.timeouts, connection.timeouts)
-        if held.kind == "core":
-            connection.waiting.last(held.request_id, call.on_progress)
-        deadline = Deadline(total, total, longest)
+        total = limit_of("total", self._limits.call_total, "limits.call_total", call.timeouts, connection.timeouts)
+        deadline = Deadline(total, total, self._limits.call_longest)
+        core = held.kind == "core"
         try:
-            async with deadline.scope:
-                return _reply(await self._wait(call, task, deadline))
+            with connection.waiting.lasting(held.request_id, call.on_progress, deadline) if core else nullcontext():
+                async with deadline.scope:
+                    return _reply(await self._wait(call, task, deadline))
         except TimeoutError:
-            raise Ended(TimedOut(limit=f"{total}; the task goes on at the server")) from None
+            raise Ended(TimedOut(limit=f"{deadline.limit}; the task goes on at the server")) from None
         except asyncio.CancelledError:
             await self._cancel(task)
             raise
-        finally:
-            connection.waiting.last(held.request_id, None)
 
     async def _wait(self, call: Call, task: Task, deadline: Deadline) -> Task:
         news = asyncio.Event()
@@ -119,7 +117,7 @@ class TaskCalls:
                     raise Ended(InBackground(task=task.id))
                 if reason := unreachable(self._manager, task.server):
                     raise Ended(Lost(error=reason, sent=True))
-                if now.asking != deadline.paused:
+                if now.kind == "extension" and now.asking != deadline.paused:
                     (deadline.pause if now.asking else deadline.resume)()
                 news.clear()
                 await news.wait()

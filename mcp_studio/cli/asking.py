@@ -24,6 +24,9 @@ from mcp_studio.session.inbox import OURS, Inbox, InputRequest
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
+_GRACE = 1.0
+"""Seconds for whatever asked to end by itself once it has no answer."""
+
 
 @record()
 class Refused:
@@ -85,12 +88,19 @@ class Asker:
         """Once it is open."""
         self.note: Callable[[str], None] = say
         """Says one line of narration."""
+        self._give_up: Callable[[], object] | None = None
         self._seen: set[int] = set()
 
     @property
     def present(self) -> bool:
         """Whether there is somebody who can be asked."""
         return can_ask()
+
+    def unless_answered(self, give_up: Callable[[], object]) -> None:
+        """Have this called a moment after a question had no answer: what asked it may wait for ever."""
+        self._give_up = give_up
+        if self.refused:
+            asyncio.get_running_loop().call_later(_GRACE, give_up)
 
     async def fill(self, request: InputRequest) -> Json:
         """Put a form of our own to the person; None where they do not want to fill it in."""
@@ -140,6 +150,8 @@ class Asker:
                 refused.sign_in = await late.no_sign_in(request, self.studio)
             self.refused.append(refused)
             request.answer("decline" if request.kind in OURS else "cancel")
+            if self._give_up is not None:
+                self.unless_answered(self._give_up)
             return
         asking = asyncio.create_task(self._put(request, inbox))
         try:

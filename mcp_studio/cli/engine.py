@@ -235,6 +235,8 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
     narration = Narration(out)
     disconnect = call.changed.connect(lambda one: narration.tell(progress_of(one)))
     known = _warnings(call, out)
+    if out.asker is not None:
+        out.asker.unless_answered(lambda: call.as_task is not None and call.cancel())
     try:
         outcome = await call.wait()
         for warning in _warnings(call, out):

@@ -162,6 +162,8 @@ class ServerConfig:
     secrets: tuple[str, ...] = ()
     """Values that came from `${…}` or stand in secret-looking places: told to the redactor, never shown."""
     source: Source = Source("argument")
+    keep_session: bool = False
+    """Its HTTP session is left open when we go: something in it goes on."""
     written: ServerConfig | None = None
     """The entry as it was written, `${…}` not replaced: what is edited, shown in forms, and saved."""
 

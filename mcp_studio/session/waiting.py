@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.core import ClientCore
@@ -29,7 +30,7 @@ class Waiting:
         self._core = core
         self._stop = stop
         self._waiters: dict[RequestId, Waiter] = {}
-        self._lasting: dict[RequestId, OnProgress] = {}
+        self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
         self._pauses = 0
 
     @property
@@ -57,14 +58,16 @@ class Waiting:
         if waiter := self._waiters.pop(identity, None):
             self._inflight.remove(waiter.shown)
 
-    def last(self, identity: RequestId, on_progress: OnProgress | None) -> None:
-        """Go on telling of progress after the answer, as a task of 2025-11-25 makes it; None ends that."""
-        if on_progress is None:
-            self._lasting.pop(identity, None)
+    @contextmanager
+    def lasting(self, identity: RequestId, on_progress: OnProgress, deadline: Deadline) -> Generator[None]:
+        """Go on after the answer with its progress and its deadline, as a task of 2025-11-25 makes it."""
+        self._lasting[identity] = on_progress, deadline
+        self._core.lasting.add(identity)
+        try:
+            yield
+        finally:
+            del self._lasting[identity]
             self._core.lasting.discard(identity)
-        else:
-            self._lasting[identity] = on_progress
-            self._core.lasting.add(identity)
 
     def pause(self) -> None:
         """A person is being asked by this server: no deadline runs, also of requests that follow; pauses nest."""
@@ -73,6 +76,8 @@ class Waiting:
             for waiter in self._waiters.values():
                 waiter.deadline.pause()
                 waiter.shown.paused = True
+            for _, deadline in self._lasting.values():
+                deadline.pause()
 
     def resume(self) -> None:
         """The person has answered."""
@@ -81,6 +86,8 @@ class Waiting:
             for waiter in self._waiters.values():
                 waiter.deadline.resume()
                 waiter.shown.paused = False
+            for _, deadline in self._lasting.values():
+                deadline.resume()
 
     def answered(self, event: Answered | Refused, size: int) -> None:
         """An answer came; `size` is that of its frame."""
@@ -92,7 +99,7 @@ class Waiting:
         waiter = self._waiters.get(event.id)
         if waiter is None:
             if told := self._lasting.get(event.id):
-                told(event.progress, event.total, event.message)
+                told[0](event.progress, event.total, event.message)
             return
         waiter.deadline.extend()
         shown = waiter.shown

@@ -36,6 +36,7 @@ class HttpTransport:
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         self._wire = Wire(config, limits, tap, edge)
         self._limits = limits
+        self._keep_session = config.keep_session
         self._tap = tap
         self._tasks = Tasks(self._unforeseen)
         self._listening: asyncio.Task[None] | None = None
@@ -189,7 +190,7 @@ class HttpTransport:
     async def _end_session(self) -> None:
         """Tell the server that the session is over (specification 2025-11-25, basic/transports, Session Management)."""
         wire = self._wire
-        if wire.session:
+        if wire.session and not self._keep_session:
             headers = merged([("Accept", ACCEPT)], legacy_headers(wire.session, wire.version))
             async with wire.edge.exchange("DELETE", headers, head=None):
                 wire.session = ""

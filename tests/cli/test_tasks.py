@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.kit import Done, cli
 from tests.support import python_server
+from tests.support_servers import demo_http
 
 BOTH = pytest.mark.parametrize("era", [(), ("--modern",)], ids=["core", "extension"])
 
@@ -55,6 +57,25 @@ def test_the_result_of_a_detached_task_is_fetched_by_its_id(tmp_path: Path, era:
 def test_a_question_of_a_task_that_nobody_can_answer_is_exit_code_6(tmp_path: Path) -> None:
     done = served(tmp_path / "s", "call", "ask", "--json")
     assert done.code == 6 and done.json["error"]["question"] == "Who?"
+
+
+def test_a_task_that_waits_on_for_an_answer_is_not_waited_for(tmp_path: Path) -> None:
+    state, era = tmp_path / "s", ("--modern",)
+    done = served(state, "call", "sample", era=era)
+    assert done.code == 6 and "asks for the answer of a model" in done.err
+    identity = served(state, "call", "sample", "--detach", era=era).out.strip()
+    assert served(state, "tasks", "result", identity, era=era).code == 6
+    assert served(state, "tasks", "get", identity, "--json", era=era).json["result"]["status"] == "input_required"
+
+
+def test_a_task_left_behind_over_http_keeps_its_session(tmp_path: Path) -> None:
+    with demo_http() as url:
+        home: Any = {"MCP_STUDIO_HOME": str(tmp_path)}
+        target = ("--url", url, "--era", "legacy")
+        done = cli("call", "bind_edition", "copies=2", "--detach", *target, **home)
+        assert done.code == 0 and "left open" in done.err and "DELETE" not in cli("trace", "last", **home).out
+        ended = cli("tasks", "result", done.out.strip(), *target, **home)
+        assert ended.out == "2 copies are bound.\n" and "DELETE" in cli("trace", "last", **home).out
 
 
 def test_a_tool_that_is_no_task_is_not_called_as_one(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -21,7 +22,7 @@ from mcp_studio.session import task_follower
 from mcp_studio.session.task_file import TaskFile
 from mcp_studio.session.tasks import Task, TaskStore
 from mcp_studio.studio import Studio
-from tests.studio_support import opened, stdio, text
+from tests.studio_support import PATIENT, opened, stdio, text
 from tests.support import python_server, run, wait_until
 
 BOTH = pytest.mark.parametrize("era", [(), ("--modern",)], ids=["core", "extension"])
@@ -252,6 +253,29 @@ def test_a_deadline_ends_the_waiting_and_not_the_task(era: tuple[str, ...]) -> N
             outcome = await start(studio, "forever", timeouts=Timeouts(total=0.4)).wait()
             assert isinstance(outcome, TimedOut) and "goes on" in outcome.limit
             assert only(studio).status == "working" and not only(studio).done
+
+    check(main)
+
+
+def test_what_limits_a_request_limits_a_task_that_is_waited_for() -> None:
+    async def main() -> None:
+        settings = replace(PATIENT, limits=replace(PATIENT.limits, call_total=0.5))
+        async with opened(stdio(python_server("raw_tasks")), settings=settings) as studio:
+            outcome = await start(studio, "forever").wait()
+            assert isinstance(outcome, TimedOut) and outcome.limit.startswith("0.5 s in all (timeouts.total)")
+
+    check(main)
+
+
+@BOTH
+def test_the_deadline_of_a_task_stands_still_while_somebody_is_asked(era: tuple[str, ...]) -> None:
+    async def main() -> None:
+        async with served(*era) as studio:
+            call = start(studio, "ask", timeouts=Timeouts(total=2))
+            await wait_until(lambda: studio.inbox.pending)
+            assert call.task is not None and await asyncio.wait((call.task,), timeout=2) == (set(), {call.task})
+            studio.inbox.pending[0].answer("accept", {"name": "Ada"})
+            assert "Ada" in text(await call.wait())
 
     check(main)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mcp_studio.call.call import Call
 from mcp_studio.catalog.listing import doubts_of
 from mcp_studio.catalog.ref import Ref
@@ -37,6 +39,9 @@ def run(plan: Plan, options: Options, out: Output) -> int:
         raise UsageError("--output is for one result, and --repeat and --detach print none.")
     if options.flag("--repeat"):
         late.counts(options)  # wrong ones are told before anything is started
+    if options.flag("--detach"):  # a task of 2025-11-25 lives in the HTTP session, and ends with that
+        servers = {name: replace(server, keep_session=True) for name, server in plan.config.servers.items()}
+        plan = replace(plan, config=replace(plan.config, servers=servers))
     out.server = plan.server
     asker = Asker(options.values("--answer"))
     check_file(options)
@@ -83,8 +88,15 @@ def _task_wish(studio: Studio, ref: Ref, view: object, options: Options, out: Ou
         raise UsageError(f"{ref} cannot be called as a task: its server does not offer that.")
     if support == "server" and options.flag("--task"):
         out.note("In this version of the protocol the server decides whether a call becomes a task.")
-    if options.flag("--detach") and studio.manager.config(ref.server).kind == "stdio":
+    kind = studio.manager.config(ref.server).kind if options.flag("--detach") else ""
+    if kind == "stdio":
         out.warn(f"{ref.server} ends with this command; whether it knows the task afterwards is its own affair.")
+    elif kind == "http" and support != "server":
+        out.warn(
+            f"The task lives in an HTTP session of {ref.server}, which is left open. Another command has another "
+            "session: `mcp-studio tasks` finds the task only where the server knows it there, too; "
+            "`mcp-studio shell` keeps one session for all that you type."
+        )
     return True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from mcp_studio.call.outcome import CallOutcome, Cancelled, TimedOut
 from mcp_studio.call.tasked import outcome_of_task
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import result_text
@@ -16,6 +17,8 @@ from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.rows import table
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
+from mcp_studio.session.deadline import Deadline, limit_of
+from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 
@@ -50,11 +53,36 @@ async def _tasks(studio: Studio, plan: Plan, options: Options, out: Output, aske
 
     disconnect = studio.tasks.changed.connect(changed)
     try:
-        task = await studio.tasks.until(*task.key, lambda task: task.done)
+        outcome = await _outcome(studio, task, asker)
     finally:
         disconnect()
         narration.end()
-    return end(outcome_of_task(task), out, asker, result_text, options.value("--output"))
+    return end(outcome, out, asker, result_text, options.value("--output"))
+
+
+async def _outcome(studio: Studio, task: Task, asker: Asker) -> CallOutcome:
+    """What becomes of a task, waited for as for a call; it goes on at the server where nobody waits any more."""
+    limits = studio.config.settings.limits
+    entry = studio.manager.config(task.server).timeouts
+    total = limit_of("total", limits.call_total, "limits.call_total", entry)
+    deadline = Deadline(total, total, limits.call_longest)
+
+    def asked(_: InputRequest) -> None:
+        if (studio.inbox.waiting(task.server) > 0) != deadline.paused:
+            (deadline.resume if deadline.paused else deadline.pause)()
+
+    disconnect = studio.inbox.changed.connect(asked)
+    waiting = asyncio.ensure_future(studio.tasks.until(*task.key, lambda task: task.done))
+    asker.unless_answered(waiting.cancel)
+    try:
+        async with deadline.scope:
+            await asyncio.wait((waiting,))
+    except TimeoutError:
+        return TimedOut(limit=f"{deadline.limit}; the task goes on at the server")
+    finally:
+        disconnect()
+        waiting.cancel()
+    return Cancelled() if waiting.cancelled() else outcome_of_task(waiting.result())
 
 
 async def _list(studio: Studio, plan: Plan, out: Output) -> int:
