@@ -1,13 +1,14 @@
-"""The options that bend the protocol for one run: era, version, what to declare, who to be."""
+"""The options that bend the protocol for one run: era, version, what to declare, who to be, which roots to give."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from mcp_studio.cli.given import given_object
 from mcp_studio.cli.options import Options
 from mcp_studio.config.bending import contradiction
-from mcp_studio.config.model import Era, ServerConfig
+from mcp_studio.config.model import Era, Root, ServerConfig
 from mcp_studio.config.nearest import nearest
 from mcp_studio.config.servers import ERAS
 from mcp_studio.errors import UsageError
@@ -18,7 +19,7 @@ def bent(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it; a word of the command line beats one of the file.
 
     Raises:
-        UsageError: an unknown era or version, two that contradict each other, or no JSON object.
+        UsageError: an unknown era or version, two that contradict each other, no JSON object, or no folder.
     """
     era, version = _era(options.value("--era")), _version(options.value("--protocol-version"))
     if era and version and (wrong := contradiction(era, version)):
@@ -32,7 +33,18 @@ def bent(server: ServerConfig, options: Options) -> ServerConfig:
         server = replace(server, capabilities=given_object("--capabilities", text))
     if text := options.value("--client-info"):
         server = replace(server, client_info=given_object("--client-info", text))
+    if given := options.values("--root"):
+        server = replace(server, roots=tuple(map(_root, given)))
     return server
+
+
+def _root(text: str) -> Root:
+    if "://" in text:
+        return Root(text)
+    folder = Path(text).expanduser()
+    if not folder.is_dir():
+        raise UsageError(f"--root: there is no folder {text}.", hint="An address of another kind is written file://…")
+    return Root(folder.absolute().as_uri())
 
 
 def _era(text: str) -> Era | None:

@@ -25,6 +25,8 @@ SPEAKING = """\
   --protocol-version V the only protocol version to offer, such as 2025-06-18
   --capabilities JSON  the client capabilities to declare instead of our own; @FILE reads a file
   --client-info JSON   who to be instead of mcp-studio; @FILE reads a file
+  --root DIR|URI       answer `roots/list` with this folder or file:// URI, instead of what is configured (may be
+                       repeated)
   --traceparent        say in every request which trace it belongs to (W3C Trace Context)
   --timeout SECONDS    give up connecting, and waiting for an answer, after this long
 """
@@ -186,10 +188,11 @@ SKILL.md the frontmatter. What differs is not printed: it ends with exit code 1,
 {CODES}""",
     "watch": f"""\
 mcp-studio watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]
-mcp-studio watch --logs [SERVER…] [options] [-- COMMAND ARGS…]
+mcp-studio watch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]
 
-Prints a line for every update of resources, until Ctrl-C. They are subscribed to again when a server was lost and is
-back. URI templates are filled with the values given. With --json every line is an object.
+Prints a line whenever a server says that its list of tools, resources or prompts has changed, and for every update of
+the resources that are named, until Ctrl-C. They are subscribed to again when a server was lost and is back. URI
+templates are filled with the values given. With --json every line is an object.
 
   --read               read the resource after each update, and print its content
   --logs               print the log messages of the servers too
@@ -254,7 +257,7 @@ mcp-studio config secrets remove NAME          forget it
 mcp-studio demo
 
 Opens the studio on the bundled demo server: everything to try, nothing to install. For the other verbs it is
-`-- python -m mcp_studio.servers.demo`. Takes --era, --protocol-version, --capabilities, --client-info and
+`-- python -m mcp_studio.servers.demo`. Takes --era, --protocol-version, --capabilities, --client-info, --root and
 --traceparent as they do: --help connection
 """,
     "completion": """\

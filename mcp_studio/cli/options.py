@@ -13,7 +13,7 @@ from mcp_studio.config.nearest import nearest
 from mcp_studio.config.servers import SCHEMES
 from mcp_studio.errors import UsageError
 
-BENDING = ("--era", "--protocol-version", "--capabilities", "--client-info", "--traceparent")
+BENDING = ("--era", "--protocol-version", "--capabilities", "--client-info", "--root", "--traceparent")
 """Options that every verb with a server takes: how to speak to it."""
 _BENDING = " ".join(BENDING)
 CERTIFICATES = ("--insecure", "--ca", "--cert", "--cert-key")
@@ -54,7 +54,18 @@ FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED} {_SIGNING_IN} {_SEARCHING}".
 """Options without a value."""
 _OPTIONAL = {"--page", "--http"}
 """Options that may stand without their value."""
-_REPEATED = {"--config", "--header", "--server", "--answer", "--frame", "--set", "--ignore", "--scope", "--kind"}
+_REPEATED = {
+    "--root",
+    "--config",
+    "--header",
+    "--server",
+    "--answer",
+    "--frame",
+    "--set",
+    "--ignore",
+    "--scope",
+    "--kind",
+}
 _SHORT = {"-q": "--quiet", "-y": "--yes", "-o": "--output"}
 
 

@@ -168,14 +168,12 @@ def _read(options: Options, config: Config) -> Plan:
 
 
 def _watch(options: Options, config: Config) -> Plan:
-    """`[SERVER…] URI… key=value…`; without URIs it is about log messages alone."""
+    """`[SERVER…] URI… key=value…`; without URIs it is about lists and log messages alone."""
     words, servers = list(options.words), options.values("--server")
     while words and ":" not in words[0] and "=" not in words[0]:
         servers = [*servers, words.pop(0)]
     pairs = [word for word in words if _PAIR.match(word)]
     uris = tuple(word for word in words if word not in pairs)
-    if not uris and not options.flag("--logs"):
-        raise UsageError("Which resource?", hint="mcp-studio watch [SERVER] URI…|--logs")
     chosen = select(config, servers)
     server = next(iter(chosen.servers)) if len(chosen.servers) == 1 else ""
     return Plan(chosen, server, pairs=tuple(pairs), uris=uris)

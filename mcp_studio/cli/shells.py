@@ -36,7 +36,7 @@ _VALUES = {
 _SERVERS = {"auth": 3, "doctor": 2}
 """Verb -> from which word on names of servers stand."""
 _NAMES = "mcp-studio list servers --quiet 2>/dev/null | cut -d' ' -f1"
-_FILES = ("--config", "--output", "-o", "--answer", "--from", "--ca", "--cert", "--cert-key")
+_FILES = ("--root", "--config", "--output", "-o", "--answer", "--from", "--ca", "--cert", "--cert-key")
 
 
 def _options(verb: str) -> str:

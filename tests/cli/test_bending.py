@@ -14,6 +14,7 @@ from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from tests.cli.kit import RAW, cli, faulty, raw
 from tests.support import python_server
+from tests.support_servers import demo_stdio
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18"])
@@ -84,6 +85,18 @@ def test_an_unknown_version_is_no_version() -> None:
 def test_doctor_declares_what_a_call_would() -> None:
     done = raw("doctor")
     assert done.code == 0 and "we declare   elicitation (form, url), sampling" in done.out
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_roots_of_the_command_line_are_what_the_server_gets(era: str, tmp_path: Path) -> None:
+    asks = ("ask_roots", "--era", era, "--", *demo_stdio())
+    done = cli("call", asks[0], "--root", str(tmp_path), "--root", "file:///srv/x", *asks[1:])
+    assert (done.code, done.out) == (0, f"{tmp_path.as_uri()}\nfile:///srv/x\n"), done
+
+
+def test_a_root_that_is_no_folder_is_refused_before_anything_starts() -> None:
+    done = cli("list", "--root", "/no/such/folder", "--", "no-such-program")
+    assert done.code == 2 and "there is no folder /no/such/folder" in done.err
 
 
 def test_trace_context_is_sent_where_the_line_says_so() -> None:

@@ -108,6 +108,19 @@ def test_a_value_for_no_template_is_told_before_anything_is_started() -> None:
     assert done.code == 2 and "`nam` is no variable of a template here." in done.err
 
 
+@ERAS
+def test_changes_of_lists_are_told(era: tuple[str, ...]) -> None:
+    with watching(server=(*era, "--lists")) as running:
+        lines = {running.line().split(" ", 1)[1] for _ in range(3)}
+        assert lines == {f"target list of {kind} changed" for kind in ("tools", "resources", "prompts")}
+        assert running.line(errors=True) == "changes of lists of target; Ctrl-C ends"
+        assert running.interrupt()[0] == 130
+    with watching(NOTE, "--json", server=(*era, "--lists")) as running:
+        found: Any = [json.loads(running.line()) for _ in range(3)]
+        assert {one["changed"] for one in found} == {"tools", "resources", "prompts"} and found[0]["server"] == "target"
+        running.interrupt()
+
+
 def test_logs_are_printed_beside_updates() -> None:
     with watching(NOTE, "--logs", server=("--ticks",)) as running:
         lines = {running.line().split(" ", 1)[1] for _ in range(2)}
@@ -125,7 +138,7 @@ def test_logs_alone_are_printed_of_several_servers(tmp_path: Path) -> None:
     config.write_text(f"[servers.a]\n{entry}[servers.b]\n{entry}log_level = 'alert'\n")
     with started("watch", "--logs", "a", "b", "--config", str(config)) as running:
         assert {running.line().split(" ", 1)[1] for _ in range(2)} == {"a debug set: debug", "b alert set: alert"}
-        assert running.line(errors=True) == "log messages of a, b; Ctrl-C ends"
+        assert running.line(errors=True) == "changes of lists and log messages of a, b; Ctrl-C ends"
         assert running.interrupt()[0] == 130
 
 
@@ -151,7 +164,6 @@ def test_a_server_that_cannot_be_reached_any_more_ends_it_with_4(tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "Which resource?"),
         (("raw://notes/{name}",), "needs name"),
         ((NOTE, "--log-level", "loud"), "--log-level: must be one of debug"),
     ],

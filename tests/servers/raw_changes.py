@@ -1,12 +1,12 @@
 """A raw server whose notices of change and log messages a test commands by calling its tools.
 
-    raw_changes.py [--modern] [--record FILE] [--ticks] [--greet] [--honour URI,URI] [--refuse MESSAGE] [--one] [--mute]
-                   [--drop N] [--no-capability]
+    raw_changes.py [--modern] [--record FILE] [--ticks] [--greet] [--lists] [--honour URI,URI] [--refuse MESSAGE]
+                   [--one] [--mute] [--drop N] [--no-capability]
 
 Tools: `updated` (uri, count, stream), `notify` (method, params), `end` (how: response, cancelled), `log` (level, data,
 logger, count), `heard` (the methods and parameters that came so far, as JSON), `leave` (ends the process).
 `--record` writes the methods that come into a file, `--ticks` sends an update as soon as a resource is watched,
-`--greet` a log message as soon as a level is set.
+`--greet` a log message as soon as a level is set, `--lists` that every list changed as soon as that can be heard.
 `--one` allows one listen at a time, `--mute` never acknowledges, `--drop N` ends the first N listens at once.
 """
 
@@ -59,6 +59,8 @@ class ChangingServer(RawServer):
         super().on_notification(message)
         self.record(message["method"])
         self.heard.append([message["method"], message.get("params", {}), None])
+        if message["method"] == "notifications/initialized":
+            self.changed()
         if message["method"] == "notifications/cancelled":
             self.streams.pop(message["params"].get("requestId"), None)
 
@@ -73,12 +75,19 @@ class ChangingServer(RawServer):
         if not self.given.mute:
             meta = {META + "subscriptionId": request["id"]}
             self.notify("notifications/subscriptions/acknowledged", _meta=meta, notifications=wanted)
+        if "toolsListChanged" in wanted:
+            self.changed(_meta={META + "subscriptionId": request["id"]})
         if self.given.ticks:
             for uri in wanted.get("resourceSubscriptions", ()):
                 self.updated({"uri": uri})
         if self.drops > 0 and "resourceSubscriptions" in wanted:
             self.drops -= 1
             self.end("cancelled", [request["id"]])
+
+    def changed(self, **params):
+        """Say of every list that it changed."""
+        for kind in ("tools", "resources", "prompts") if self.given.lists else ():
+            self.notify(f"notifications/{kind}/list_changed", **params)
 
     def end(self, how, streams):
         """End streams: by a response, or as a drop."""
@@ -146,6 +155,7 @@ def main():
     parser.add_argument("--record", default="")
     parser.add_argument("--ticks", action="store_true")
     parser.add_argument("--greet", action="store_true")
+    parser.add_argument("--lists", action="store_true")
     parser.add_argument("--honour", type=lambda text: text.split(","))
     parser.add_argument("--refuse", default="")
     parser.add_argument("--one", action="store_true")

@@ -1,4 +1,4 @@
-"""`watch`: a line for every update of resources, and for log messages, until somebody ends it."""
+"""`watch`: a line for every change of a list or a resource, and for log messages, until somebody ends it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.watcher import Watcher
 from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json
 from mcp_studio.schema.form import template_fields
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.studio import Studio
@@ -33,18 +34,28 @@ def run(plan: Plan, options: Options, out: Output) -> int:
 async def _watch(
     studio: Studio, plan: Plan, addresses: dict[str, str], options: Options, out: Output, least: str
 ) -> int:
+    studio.manager.notified.connect(lambda heard: _print_change(heard, out))
     if options.flag("--logs") or least:
         _print_logs(studio, out, least)
     for name in plan.config.servers:
         await connected(studio, name, out)
     targets = [(plan.server or owner(studio, given, "watch"), given, uri) for given, uri in addresses.items()]
     if not targets:
-        out.note(f"log messages of {', '.join(plan.config.servers)}; Ctrl-C ends")
+        what = "changes of lists and log messages" if options.flag("--logs") else "changes of lists"
+        out.note(f"{what} of {', '.join(plan.config.servers)}; Ctrl-C ends")
     watcher = Watcher(studio, out, read=options.flag("--read"))
     try:
         return await watcher.run(list(plan.config.servers), targets)
     finally:
         await watcher.leave()
+
+
+def _print_change(heard: tuple[str, str, dict[str, Json]], out: Output) -> None:
+    server, method, _ = heard
+    if method.endswith("/list_changed"):
+        now, kind = time.time(), method.split("/")[1]
+        clock = time.strftime("%H:%M:%S", time.localtime(now))
+        out.line(f"{clock} {server} list of {kind} changed", {"changed": kind, "server": server, "time": round(now, 3)})
 
 
 def _print_logs(studio: Studio, out: Output, least: str) -> None:
