@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome, Lost
@@ -38,8 +38,15 @@ Body = Callable[[Studio], Awaitable[int]]
 def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) -> int:
     """Open the studio on the plan's servers, run `body` in it, close everything; returns the exit code.
 
-    With an `asker`, servers may ask for input and calls for approval.
+    With an `asker`, servers may ask for input and calls for approval. In a shell the studio is open already, and stays.
     """
+    if out.shell is not None:
+        try:
+            return out.shell.run(lambda studio: _within(studio, out, body, asker), out)
+        except KeyboardInterrupt:
+            restore()
+            out.interrupted()
+            return INTERRUPTED
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
     ended: list[int] = []
 
@@ -53,21 +60,7 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
         async with Studio.open(
             plan.config, Paths.default(), can_ask=asker is not None, origin="command line"
         ) as studio:
-            studio.trace.troubled.connect(out.note)
-            out.redactor, out.manager = studio.redactor, studio.manager
-            # Also a verb that answers no questions has somebody who may sign in first.
-            out.asker = asker or Asker()
-            out.asker.studio, out.asker.note = studio, out.note
-            if out.log_level:
-                narrate_logs(studio, out)
-            if asker is None:
-                return _told(await body(studio), studio, out)
-            asker.redactor = studio.redactor
-            for rule in reversed(asker.rules):
-                studio.rules.add(rule)
-            studio.rules.answered.connect(out.answered)
-            async with asker.answering(studio.inbox):
-                return _told(await body(studio), studio, out)
+            return await _within(studio, out, body, asker)
 
     try:
         with asyncio.Runner() as runner:
@@ -78,6 +71,27 @@ def execute(plan: Plan, out: Output, body: Body, *, asker: Asker | None = None) 
         return ended[0] if ended else INTERRUPTED
     finally:
         guard.drop_ahead()
+
+
+async def _within(studio: Studio, out: Output, body: Body, asker: Asker | None) -> int:
+    """Run a verb in an open studio, and leave nothing of it behind there."""
+    with ExitStack() as ends:
+        ends.callback(studio.trace.troubled.connect(out.note))
+        out.redactor, out.manager = studio.redactor, studio.manager
+        # Also a verb that answers no questions has somebody who may sign in first.
+        out.asker = asker or Asker()
+        out.asker.studio, out.asker.note = studio, out.note
+        if out.log_level:
+            ends.callback(narrate_logs(studio, out))
+        if asker is None:
+            return _told(await body(studio), studio, out)
+        asker.redactor = studio.redactor
+        for rule in reversed(asker.rules):
+            studio.rules.add(rule)
+            ends.callback(studio.rules.remove, rule)
+        ends.callback(studio.rules.answered.connect(out.answered))
+        async with asker.answering(studio.inbox):
+            return _told(await body(studio), studio, out)
 
 
 def _end(task: asyncio.Task[int], ended: list[int], code: int) -> None:
@@ -92,7 +106,7 @@ def _told(code: int, studio: Studio, out: Output) -> int:
     return code
 
 
-def narrate_logs(studio: Studio, out: Output) -> None:
+def narrate_logs(studio: Studio, out: Output) -> Callable[[], None]:
     """Say the log messages of servers as they come, those of `out.log_level` and worse."""
     least = rank_of(out.log_level)
 
@@ -100,7 +114,7 @@ def narrate_logs(studio: Studio, out: Output) -> None:
         if message.rank >= least:
             out.note(f"  {message.line}")
 
-    studio.logs.added.connect(added)
+    return studio.logs.added.connect(added)
 
 
 async def settled(studio: Studio, name: str, out: Output) -> Status:
@@ -129,11 +143,11 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
     await studio.manager.listed(name)
     status = studio.manager.status(name)
     for warning in status.warnings:
-        out.note(f"{name} {warning}")
+        out.once(f"{name} {warning}")
     _, stray = studio.manager.stray(name)
     if stray:
         what = "a line that is" if stray == 1 else f"{stray} lines that are"
-        out.note(f"{name} prints {what} not MCP on its standard output; logs belong on standard error")
+        out.once(f"{name} prints {what} not MCP on its standard output; logs belong on standard error")
     return status
 
 

@@ -200,6 +200,20 @@ templates are filled with the values given. With --json every line is an object.
 
 {COMMON}
 {CODES}""",
+    "shell": f"""\
+mcp-studio shell [SERVER] [options] [-- COMMAND ARGS…]
+
+Keeps one connection for several commands, for servers with state. A line is a verb with its options, without a server:
+  list tools · search WORDS · call TOOL key=value… · read URI · get PROMPT key=value… · complete PROMPT ARGUMENT=START ·
+  skills · tasks · watch [URI…] · send METHOD · help [VERB] · exit
+It is divided into words as a POSIX shell does; one that begins with # is left out. Ctrl-C cancels the command that
+runs, the end of input leaves. A server that was lost is started again. An error ends nothing: all lines of a pipe are
+done, and the exit code is that of the first command that failed; on a terminal it is 0.
+
+{LOGS}{ANSWERS}
+{TARGETS}
+{OPTIONS}
+{CODES}""",
     "send": f"""\
 mcp-studio send [SERVER] METHOD [options] [-- COMMAND ARGS…]
 mcp-studio send [SERVER] --frame TEXT [options] [-- COMMAND ARGS…]

@@ -31,6 +31,20 @@ if TYPE_CHECKING:
     from mcp_studio.trace.recording import Recording
 
 
+_MODULES = {"list": "listing"}
+"""Verbs whose module in `cli.verbs` has another name."""
+
+
+def perform(plan: Plan, options: Options, out: Output) -> int:
+    """Have the module of a verb do what was planned; returns the exit code."""
+    from importlib import import_module
+
+    if options.flag("--as"):
+        return copy_call(plan, options, out)
+    verb = plan.verb or options.verb
+    return import_module(f"mcp_studio.cli.verbs.{_MODULES.get(verb, verb)}").run(plan, options, out)
+
+
 async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -> None:
     """See `asking_form.fill`."""
     from mcp_studio.cli import asking_form

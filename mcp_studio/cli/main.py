@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mcp_studio.cli.output import Output
 
 INTERRUPTED = 130
-_MODULES = {"list": "listing"}
-"""Verbs whose module in `cli.verbs` has another name."""
 
 
 def run(argv: Sequence[str]) -> int:
@@ -37,20 +35,13 @@ def run(argv: Sequence[str]) -> int:
     out = _output(options.json, options.quiet)
     out.options = options
     try:
-        return _run(options, out)
-    except StudioError as error:
-        return out.fail(error)
+        return out.attempt(lambda: _run(options, out))
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has had enough; nothing more can be said there.
         sys.stdout = open(os.devnull, "w")
         return 1
-    except Exception as error:  # boundary: a mistake of ours is told in a line, not as a stack trace
-        if os.environ.get("MCP_STUDIO_DEBUG"):
-            raise
-        hint = "This is a mistake in mcp-studio. MCP_STUDIO_DEBUG=1 shows where."
-        return out.fail(StudioError(f"Something unexpected went wrong: {type(error).__name__}: {error}", hint=hint))
     finally:
         gc.enable()
         if lines := sys.modules.get("mcp_studio.cli.lines"):
@@ -123,7 +114,6 @@ def _run(options: Options, out: Output) -> int:
 def _connecting(options: Options, out: Output) -> int:
     """A verb that works on servers."""
     from dataclasses import replace
-    from importlib import import_module
 
     from mcp_studio.cli import late, plan, targets
     from mcp_studio.paths import Paths
@@ -137,14 +127,11 @@ def _connecting(options: Options, out: Output) -> int:
         made = replace(made, config=targets.with_secrets(made.config, options, out))
     if made.connects:
         targets.start_ahead(made.config)
-    verb = made.verb or options.verb
-    module = f"mcp_studio.cli.verbs.{_MODULES.get(verb, verb)}"
-    run = late.copy_call if options.flag("--as") else import_module(module).run
     try:
-        return run(made, options, out)
+        return late.perform(made, options, out)
     except plan.Outdated:
         everywhere = targets.with_secrets(targets.select(config, ()), options, out)
-        return run(replace(made, config=everywhere, server="", guessed=False, unknown=()), options, out)
+        return late.perform(replace(made, config=everywhere, server="", guessed=False, unknown=()), options, out)
 
 
 def _studio(options: Options) -> int:

@@ -32,6 +32,7 @@ ALLOWED = {
     " --from",
     "complete": f"{_COMMON} --prompt",
     "skills": f"{_COMMON} --answer",
+    "shell": f"{_COMMON} --answer --log-level",
     "watch": f"{_COMMON} --read --logs --log-level",
     "send": f"{_COMMON} --params --id --meta --no-stamp --notification --frame --newlines --wait --no-handshake",
     "replay": f"{_COMMON} --ignore --strict --set --paced --yes --answer",

@@ -17,7 +17,10 @@ from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_studio.cli.asking import Asker
+    from mcp_studio.cli.verbs.shell import Shell
     from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.trace.postmortem import Mortem
@@ -63,6 +66,10 @@ class Output:
         self.problem = ""
         """What is doubtful about the tool that the verb is about, for the envelope."""
         self.result: Json = None
+        self.shell: Shell | None = None
+        """What keeps the studio open for several verbs, where something does."""
+        self.told: set[str] = set()
+        """What is not said again."""
         self.asker: Asker | None = None
         """Who can be asked what stands in the way."""
         self.manager: ConnectionManager | None = None
@@ -113,6 +120,12 @@ class Output:
         """Say something on standard error, on one line."""
         if not self.quiet:
             _write(sys.stderr, safe(self.redactor.text(str(text))) + "\n")
+
+    def once(self, text: str) -> None:
+        """The same, but not what was said so before."""
+        if text not in self.told:
+            self.told.add(text)
+            self.note(text)
 
     def answered(self, given: tuple[InputRequest, Answer]) -> None:
         """Say which page a rule has agreed to, or not: no browser is opened for it."""
@@ -176,6 +189,22 @@ class Output:
         if given.value("--url"):
             text = text.replace("--url URL", f"--url {shlex.quote(given.value('--url'))}")
         return self.redactor.text(re.sub(r"mcp-studio (\w+)[^`\n]*", repeat, text))
+
+    def attempt(self, doing: Callable[[], int]) -> int:
+        """Do something, and tell where it fails; returns the exit code."""
+        try:
+            return doing()
+        except StudioError as error:
+            return self.fail(error)
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # boundary: a mistake of ours is told in a line, not as a stack trace
+            if os.environ.get("MCP_STUDIO_DEBUG"):
+                raise
+            hint = "This is a mistake in mcp-studio. MCP_STUDIO_DEBUG=1 shows where."
+            return self.fail(
+                StudioError(f"Something unexpected went wrong: {type(error).__name__}: {error}", hint=hint)
+            )
 
     def done(self, result: Json = None) -> int:
         """End well: print the envelope where one is wanted; returns the exit code."""

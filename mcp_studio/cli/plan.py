@@ -82,6 +82,8 @@ def _of_verb(options: Options, config: Config) -> Plan:
         return late.replay_plan(options, config)
     if options.verb == "search":
         return late.search_plan(options, config)
+    if options.verb == "shell":
+        return _shell(options, config)
     if options.verb == "doctor":
         return Plan(select(config, [*options.words, *options.values("--server")]))
     if options.verb == "send":
@@ -196,6 +198,16 @@ def _send(options: Options, config: Config) -> Plan:
     if options.flag("--no-handshake"):
         chosen = replace(chosen, servers={name: replace(one, enabled=False) for name, one in chosen.servers.items()})
     return Plan(chosen, server, words[0] if words else "", connects=not options.flag("--no-handshake"))
+
+
+def _shell(options: Options, config: Config) -> Plan:
+    """`[SERVER]`; it can be left out where there is one."""
+    if len(options.words) > 1:
+        raise UsageError(f"`{options.words[1]}` is too much.", hint="Commands are read from the terminal or a pipe.")
+    server = server_option(options) or next(iter(options.words), "") or _only(config)
+    if not server and config.servers:
+        raise UsageError("Which server?", hint="mcp-studio shell SERVER")
+    return Plan(select(config, [server] if server else []), server)
 
 
 def _tasks(options: Options, config: Config) -> Plan:

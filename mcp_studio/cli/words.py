@@ -12,6 +12,7 @@ VERBS = {
     "skills": "skills of servers: list them; read one, and say whether it is what was listed",
     "tasks": "tasks of servers: list, get, result, cancel, watch",
     "watch": "a line for every change of lists and resources, and for log messages",
+    "shell": "several commands on one connection, from the terminal or a pipe",
     "send": "send any message, well-formed or not, and show what comes back",
     "replay": "send what was recorded again, and show how the answers differ",
     "trace": "what was recorded: sessions, what is in them, live or exported",

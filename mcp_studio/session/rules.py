@@ -43,6 +43,12 @@ class AnswerRules:
         self._rules = (rule, *self._rules)
         self.changed.emit(rule)
 
+    def remove(self, rule: AnswerRule) -> None:
+        """Take a rule away, once where it was added several times."""
+        at = self._rules.index(rule)
+        self._rules = (*self._rules[:at], *self._rules[at + 1 :])
+        self.changed.emit(rule)
+
     def match(self, request: InputRequest) -> Fit | None:
         """The first rule that is for a question; what the studio asks of itself is never answered by these."""
         if request.kind in OURS:

@@ -104,6 +104,25 @@ def test_approval_is_refused_by_default(terminal: Start) -> None:
     assert finish(screen) == 6
 
 
+def test_a_shell_on_a_terminal_goes_on_after_errors_and_ctrl_c(terminal: Start) -> None:
+    screen = terminal("shell", "--", *RAW)
+    screen.until("target> ")
+    screen.press(b"nonsense\n")
+    screen.until("There is no command `nonsense` here")
+    screen.press(b"call wait seconds=100\n")
+    screen.until("call wait seconds=100")
+    os.kill(screen.process.pid, signal.SIGINT)
+    screen.until("interrupted")
+    screen.press(b"call fail\n")
+    screen.until(r"Run it\? \[y/N\]")
+    screen.press(b"n\n")
+    screen.until("you said no")
+    screen.press(b"call echo text=here\n")
+    screen.until("\nhere")
+    screen.press(b"\x04")
+    assert finish(screen) == 0
+
+
 def interrupted(tmp_path: Path, number: int, *words: str, fault: str = "") -> tuple[int, str, str, int]:
     """Start a counting tool, send a signal at its first progress; exit code, output, errors, the server's pid."""
     pid_file = tmp_path / "pid"

@@ -18,6 +18,46 @@ from tests.cli.kit import RAW, Done, argv, cli, environment, faulty, raw
 from tests.support import npm_server, python_server
 from tests.support_servers import demo_stdio, http_server
 
+# ------------------------------------------------------------------ shell
+
+
+@pytest.mark.parametrize("era", [(), ("--modern",)])
+def test_a_shell_does_the_lines_of_a_pipe_on_one_connection(era: tuple[str, ...]) -> None:
+    lines = [
+        "# nothing",
+        "call echo text='hello world'",
+        "nonsense",
+        "call fail --yes",
+        "get greet who=Ada",
+        "exit",
+        "list",
+    ]
+    done = cli("shell", "--", *RAW, *era, given="\n".join(lines))
+    assert (done.code, done.out) == (2, "hello world\nuser:\n  Greet Ada.\n"), done
+    assert "There is no command `nonsense`" in done.err and "tool error: It went wrong." in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "says"),
+    [
+        ("call echo --url http://h", 2, "--url is for the whole shell"), ("call 'echo", 2, "No closing quotation"),
+        ("call echo", 2, "text is required"), ("call fail", 6, "needs approval"),
+        ("read raw://note -- x", 2, "-- is for the whole shell"), ("call add a=1 b=2", 0, ""), ("help call", 0, ""),
+    ],
+)  # fmt: skip
+def test_a_line_ends_as_its_verb_would(line: str, code: int, says: str) -> None:
+    done = cli("shell", "--", *RAW, given=f"{line}\n")
+    assert done.code == code and says.lower() in done.err.lower(), done
+
+
+def test_a_shell_starts_a_server_that_died_again() -> None:
+    done = cli("shell", "--json", "--", *python_server("raw_tasks"), given="call die\ncall plain\n")
+    first, second = map(json.loads, done.out.splitlines())
+    assert (done.code, first["ok"], second["ok"]) == (4, False, True) and "It is started again." in done.err
+    assert cli("shell", "--", "no-such-program", given="list\n").code == 4
+    assert "more than 100,000 characters" in cli("shell", "--", *RAW, given="a" * 200_000).err
+
+
 # ------------------------------------------------------------------ list
 
 

@@ -91,6 +91,8 @@ def _task_wish(studio: Studio, ref: Ref, view: object, options: Options, out: Ou
     kind = studio.manager.config(ref.server).kind if options.flag("--detach") else ""
     if kind == "stdio":
         out.warn(f"{ref.server} ends with this command; whether it knows the task afterwards is its own affair.")
+    elif kind == "http" and support != "server" and out.shell is not None:
+        out.warn(f"The task lives in the HTTP session that this shell has with {ref.server}, and may end with it.")
     elif kind == "http" and support != "server":
         out.warn(
             f"The task lives in an HTTP session of {ref.server}, which is left open. Another command has another "

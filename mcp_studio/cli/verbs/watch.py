@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 
 from mcp_studio.cli.addresses import filled, owner
@@ -34,20 +36,21 @@ def run(plan: Plan, options: Options, out: Output) -> int:
 async def _watch(
     studio: Studio, plan: Plan, addresses: dict[str, str], options: Options, out: Output, least: str
 ) -> int:
-    studio.manager.notified.connect(lambda heard: _print_change(heard, out))
-    if options.flag("--logs") or least:
-        _print_logs(studio, out, least)
-    for name in plan.config.servers:
-        await connected(studio, name, out)
-    targets = [(plan.server or owner(studio, given, "watch"), given, uri) for given, uri in addresses.items()]
-    if not targets:
-        what = "changes of lists and log messages" if options.flag("--logs") else "changes of lists"
-        out.note(f"{what} of {', '.join(plan.config.servers)}; Ctrl-C ends")
-    watcher = Watcher(studio, out, read=options.flag("--read"))
-    try:
-        return await watcher.run(list(plan.config.servers), targets)
-    finally:
-        await watcher.leave()
+    with ExitStack() as ends:
+        ends.callback(studio.manager.notified.connect(lambda heard: _print_change(heard, out)))
+        if options.flag("--logs") or least:
+            ends.callback(_print_logs(studio, out, least))
+        for name in plan.config.servers:
+            await connected(studio, name, out)
+        targets = [(plan.server or owner(studio, given, "watch"), given, uri) for given, uri in addresses.items()]
+        if not targets:
+            what = "changes of lists and log messages" if options.flag("--logs") else "changes of lists"
+            out.note(f"{what} of {', '.join(plan.config.servers)}; Ctrl-C ends")
+        watcher = Watcher(studio, out, read=options.flag("--read"))
+        try:
+            return await watcher.run(list(plan.config.servers), targets)
+        finally:
+            await watcher.leave()
 
 
 def _print_change(heard: tuple[str, str, dict[str, Json]], out: Output) -> None:
@@ -58,7 +61,7 @@ def _print_change(heard: tuple[str, str, dict[str, Json]], out: Output) -> None:
         out.line(f"{clock} {server} list of {kind} changed", {"changed": kind, "server": server, "time": round(now, 3)})
 
 
-def _print_logs(studio: Studio, out: Output, least: str) -> None:
+def _print_logs(studio: Studio, out: Output, least: str) -> Callable[[], None]:
     rank = rank_of(least)
 
     def added(message: LogMessage) -> None:
@@ -68,7 +71,7 @@ def _print_logs(studio: Studio, out: Output, least: str) -> None:
         value = {"server": message.server, "level": message.level, "logger": message.logger or None}
         out.line(f"{clock} {message.line}", {"log": message.data, **value, "time": round(message.time, 3)})
 
-    studio.logs.added.connect(added)
+    return studio.logs.added.connect(added)
 
 
 def _addresses(plan: Plan, options: Options) -> dict[str, str]:
