@@ -44,17 +44,9 @@ def run(plan: Plan, options: Options, out: Output) -> int:
     gc.enable()  # it is off while small verbs run, which end before there is much to collect
     out.server, out.lines = plan.server, True
     asker = Asker(options.values("--answer"))
-    for name in ("SIGTERM", "SIGHUP"):
-        if number := getattr(signal, name, None):
-            signal.signal(number, _end)
     with Shell(plan, out, asker) as shell:
-        if code := execute(plan, out, shell.greet, asker=asker):
-            return code
-        return shell.serve()
-
-
-def _end(number: int, _: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+        code = execute(plan, out, shell.greet, asker=asker) or shell.serve()
+    return shell.ended or code
 
 
 class Shell:
@@ -71,9 +63,15 @@ class Shell:
         self._opened: Future[Studio] = Future()
         self._lost: StudioError | None = None
         self._terminal = sys.stdin.isatty()
+        self._waiting = False
+        self.ended = 0
+        """The exit code, once a signal wants it to end."""
 
     def __enter__(self) -> Shell:
         self._out.shell = self
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            if number := getattr(signal, name, None):  # Windows has not all of them
+                signal.signal(number, self._signalled)
         self._closed = ThreadPoolExecutor(1, "studio").submit(asyncio.run, self._hold())
         self._opened.result()
         return self
@@ -81,6 +79,13 @@ class Shell:
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._leaving.set)
         self._closed.result()
+
+    def _signalled(self, number: int, _: FrameType | None) -> None:
+        # Raised anywhere else it could keep the studio from being closed, and its thread the process from ending.
+        if number != signal.SIGINT:
+            self.ended = 128 + number
+        if self._waiting:
+            raise KeyboardInterrupt
 
     async def _hold(self) -> None:
         self._loop, self._leaving = asyncio.get_running_loop(), asyncio.Event()
@@ -106,9 +111,7 @@ class Shell:
     def serve(self) -> int:
         """Read lines and do what they say, until `exit` or the end of input."""
         failed = 0
-        while (line := self._read()) is not None:
-            if line.strip() == "exit":
-                break
+        while not self.ended and (line := self._read()) is not None and line.strip() != "exit":
             out = Output(json=self._out.json, quiet=self._out.quiet)
             out.shell, out.redactor, out.told, out.lines = self, self._out.redactor, self._out.told, self._out.json
             out.options = self._out.options
@@ -123,6 +126,7 @@ class Shell:
         """The next line; None at the end of input."""
         prompt = f"{safe(self._plan.server, 40)}> " if self._terminal else ""
         while True:
+            self._waiting = True
             try:
                 if self._terminal and sys.stdout.isatty():
                     return input(prompt)
@@ -130,14 +134,19 @@ class Shell:
                 sys.stderr.flush()
                 return sys.stdin.readline() or None
             except EOFError:
-                sys.stdout.write("\n")
+                with suppress(OSError):  # the terminal may be gone
+                    sys.stdout.write("\n")
+                    sys.stdout.flush()
                 return None
             except KeyboardInterrupt:
-                if not self._terminal:
+                if not self._terminal or self.ended:
+                    self.ended = self.ended or _INTERRUPTED
                     return None
                 sys.stderr.write("\n")
-            except UnicodeDecodeError:
-                return "\ufffd"
+            except (OSError, UnicodeDecodeError):
+                return None
+            finally:
+                self._waiting = False
 
     def _do(self, line: str, out: Output) -> int:
         """One line, as a command line of its own.
@@ -183,6 +192,7 @@ class Shell:
 
         waiting: Future[int] = asyncio.run_coroutine_threadsafe(doing(), self._loop)
         while True:
+            self._waiting = True
             try:
                 return waiting.result()
             except KeyboardInterrupt:
@@ -191,6 +201,8 @@ class Shell:
                         self._loop.call_soon_threadsafe(task.cancel)
             except concurrent.futures.CancelledError:
                 raise KeyboardInterrupt from None
+            finally:
+                self._waiting = False
 
     def _revive(self, studio: Studio, out: Output) -> None:
         """Tell that the server was lost since the last line, and start it again where nothing else does."""
