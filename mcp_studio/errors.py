@@ -79,7 +79,7 @@ class ConfigError(StudioError):
 
 
 class SignInNeeded(StudioError):
-    """The server answered 401 or 403: it wants credentials that we do not have."""
+    """The server answered 401, or 403 with the scope that is missing: it wants credentials that we do not have."""
 
     exit_code = 3
     by_login = False

@@ -10,6 +10,7 @@ import pytest
 from mcp_studio.call.outcome import Cancelled, Lost, Succeeded
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.config.model import Timeouts
+from tests.servers.http_raw import RawServer
 from tests.studio_support import call, http, opened, text
 from tests.support import python_server, run, wait_until
 from tests.support_servers import http_server, running
@@ -27,6 +28,20 @@ def test_a_server_that_wants_a_token_says_so_and_takes_it_from_a_header() -> Non
 
     with http_server("--token", "let-me-in") as url:
         run(go(url))
+
+
+@pytest.mark.parametrize("transport", ["http", "sse", "websocket"])
+def test_a_refusal_of_access_is_a_failure_and_asks_nobody_to_sign_in(transport: str) -> None:
+    async def go() -> None:
+        async with RawServer(lambda got, reply: reply.body("403 Forbidden", b"Not on the list.")) as server:
+            url = server.url.replace("http", "ws", 1) if transport == "websocket" else server.url
+            async with opened(http(url, transport=transport)) as studio:
+                status = studio.manager.status("s")
+                assert status.state == "failed" and status.error and status.error.exit_code in (1, 4)
+                assert "access is refused" in status.error.message and "Not on the list" in status.error.message
+                assert not studio.inbox.pending
+
+    run(go())
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])

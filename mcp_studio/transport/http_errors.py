@@ -62,7 +62,7 @@ class HttpBroken(HttpFailure, ProtocolError):
 
 
 class HttpSignIn(HttpFailure, SignInNeeded):
-    """401 or 403; `challenge` is the `WWW-Authenticate` header."""
+    """401, or 403 that asks for a scope; `challenge` is the `WWW-Authenticate` header."""
 
     def __init__(self, message: str, *, hint: str = "", http: HttpAnswer | None = None, challenge: str = "") -> None:
         super().__init__(message, hint=hint, http=http)

@@ -22,7 +22,7 @@ from mcp_studio.transport.http_errors import (
 from mcp_studio.transport.http_headers import merged, valid_session
 from mcp_studio.transport.http_ids import answered, error_frame, named, readable
 from mcp_studio.transport.http_phases import Standing
-from mcp_studio.transport.http_status import endpoint_lost, refused, session_lost, told, wrong_type
+from mcp_studio.transport.http_status import endpoint_lost, refused, session_lost, told, wants_sign_in, wrong_type
 from mcp_studio.transport.http_stream import follow
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire, is_json
 from mcp_studio.transport.tasks import Tasks
@@ -181,8 +181,10 @@ async def _refusal(wire: Wire, out: Outgoing, answer: Answer) -> None:
     """Deliver the JSON-RPC error that a failure carries, or raise what the status means."""
     body = await wire.error_body(answer)
     status, place = answer.status, wire.edge.place
-    if status in (401, 403):
+    if wants_sign_in(answer):
         raise wire.sign_in(answer, body)
+    if status == 403:
+        raise refused(answer, place, body)  # Access is refused by HTTP, whatever JSON-RPC error comes with it.
     if wire.session and not out.modern and _session_gone(status, body):
         raise session_lost(answer, place, body)
     if wire.endpoint is not None and status in (400, 404, 410) and _SESSION.search(body):

@@ -21,7 +21,7 @@ from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpLost, HttpUnreachable, SessionLost, excerpt
 from mcp_studio.transport.http_phases import Standing
-from mcp_studio.transport.http_status import refused, wrong_type
+from mcp_studio.transport.http_status import refused, wants_sign_in, wrong_type
 from mcp_studio.transport.http_wire import Wire, look
 from mcp_studio.transport.sse import SseEvent, SseParser
 from mcp_studio.transport.tap import Tap
@@ -196,7 +196,7 @@ class SseTransport:
         if answer.status == 200 and answer.media_type == "text/event-stream":
             return
         body = await self._wire.error_body(answer)
-        if answer.status in (401, 403):
+        if wants_sign_in(answer):
             raise self._wire.sign_in(answer, body)
         place = self._wire.edge.place
         if 200 <= answer.status < 300:

@@ -47,6 +47,12 @@ MEANINGS = {
         "A JSON-RPC error in the body should say why.",
         "The trace shows what was sent; a missing session id or a protocol version that it does not know are usual.",
     ),
+    403: Meaning(
+        "access is refused",
+        "",
+        "Check the headers of this server, or what whoever is signed in may do there. Servers that guard against DNS "
+        "rebinding answer so to a host that they do not allow.",
+    ),
     404: Meaning(
         "there is no MCP endpoint at this address",
         "",
@@ -150,7 +156,7 @@ def named(status: int, reason: str = "") -> str:
 
 
 def refused(answer: Said, place: str, body: bytes) -> HttpFailure:
-    """A status that is no success, and neither 401 nor 403."""
+    """A status that is no success, and does not ask for a sign-in."""
     status, wait = answer.status, asked(answer)
     about, said = meaning(status), excerpt(body)
     about = next((about._replace(should="", hint=hint) for words, hint in _TLS.items() if words in body[:4096]), about)
@@ -186,8 +192,14 @@ def endpoint_lost(answer: Said, place: str, body: bytes) -> SessionLost:
     )
 
 
+def wants_sign_in(answer: Said) -> bool:
+    """Whether other credentials may help: 401, and 403 that names a scope to get. Any other 403 is a refusal."""
+    insufficient = _param(answer.header("www-authenticate"), "error") == "insufficient_scope"
+    return answer.status == 401 or (answer.status == 403 and insufficient)
+
+
 def sign_in(answer: Said, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
-    """401 or 403: what the server asked for, taken from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
+    """What the server asked for where it wants a sign-in, from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
     challenge, status = answer.header("www-authenticate"), answer.status
     scheme = re.split("[ ,]", challenge, maxsplit=1)[0][:40]
     wants = [f"scheme {scheme}"] if scheme else []
@@ -195,7 +207,6 @@ def sign_in(answer: Said, place: str, body: bytes, *, had_credentials: bool) -> 
         if found := _param(challenge, name):
             wants.append(f"{name} {found!r}")
     asked_for = f" ({', '.join(wants)})" if wants else ""
-    said = excerpt(body)
     hint = "Give it a header such as Authorization."
     if had_credentials:
         hint = "Check the headers of this server, or what whoever is signed in may do there."
@@ -210,9 +221,8 @@ def sign_in(answer: Said, place: str, body: bytes, *, had_credentials: bool) -> 
         if not challenge:
             message += " It does not say how: a WWW-Authenticate header should."
     else:
-        message = f"{place} refuses access: HTTP status 403{asked_for}." + (f" It says: {said}" if said else "")
-        if not challenge and not had_credentials:
-            hint = f"{hint} Servers that guard against DNS rebinding answer so to a host that they do not allow."
+        message = f"{place} refuses access: HTTP status {status}{asked_for}."
+        message += f" It says: {said}" if (said := excerpt(body)) else ""
     return HttpSignIn(message, hint=hint, http=told(answer, body), challenge=challenge)
 
 

@@ -9,7 +9,7 @@ import asyncio
 
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, SessionLost
-from mcp_studio.transport.http_status import refused, session_lost, told, wrong_type
+from mcp_studio.transport.http_status import refused, session_lost, told, wants_sign_in, wrong_type
 from mcp_studio.transport.http_wire import Cursor, Waiting, Wire
 
 _STEADY = 5.0
@@ -88,7 +88,7 @@ async def _accept(wire: Wire, answer: Answer, *, established: bool) -> None:
     place = wire.edge.place
     if answer.status == 404 and wire.session and established:
         raise session_lost(answer, place, body)
-    if answer.status in (401, 403):
+    if wants_sign_in(answer):
         raise wire.sign_in(answer, body)
     if answer.status == 405:
         if not established:

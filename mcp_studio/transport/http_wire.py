@@ -179,7 +179,7 @@ class Wire:
         return bytes(body)
 
     def sign_in(self, answer: Answer, body: bytes) -> HttpFailure:
-        """The error for 401 and 403."""
+        """The error for an answer that wants a sign-in."""
         return sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
 
     @property

@@ -18,7 +18,7 @@ from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, excerpt
 from mcp_studio.transport.http_phases import Standing
-from mcp_studio.transport.http_status import refused, told
+from mcp_studio.transport.http_status import refused, told, wants_sign_in
 from mcp_studio.transport.http_wire import Wire
 from mcp_studio.transport.lines import Line, Oversize
 from mcp_studio.transport.oversize import size_text
@@ -163,11 +163,11 @@ class WebSocketTransport:
         place, status = self._wire.edge.place, answer.status
         if status != 101:
             body = await self._wire.error_body(answer)
-            if status in (401, 403):
+            if wants_sign_in(answer):
                 raise self._wire.sign_in(answer, body)
             problem = refused(answer, place, body)
             hint = "Is this the address of a WebSocket? http:// and https:// are for MCP over HTTP."
-            if status == 407 or status >= 429:
+            if status in (403, 407) or status >= 429:
                 hint = problem.hint
             message = f"There is no WebSocket: {problem.message}"
             raise HttpUnreachable(message, hint=hint, http=problem.http, retry_after=problem.retry_after)

@@ -21,7 +21,7 @@ from mcp_studio.transport import http_errors, network_errors
 from mcp_studio.transport.http_body import PIECE, decoder
 from mcp_studio.transport.http_headers import configured, encode_value, modern_headers, resumable, valid_session
 from mcp_studio.transport.http_ids import answered, error_frame
-from mcp_studio.transport.http_status import sign_in
+from mcp_studio.transport.http_status import sign_in, wants_sign_in
 
 NESTED = {"content": [{"id": 99, "text": '","id":98}'}], "error": None}
 
@@ -182,6 +182,7 @@ def test_a_challenge_is_told_and_an_absurd_one_costs_nothing() -> None:
     error = sign_in(Told(401, challenge), "host:1", b"", had_credentials=True)
     assert "scheme Bearer" in error.message and "'expired'" in error.message and "'a b'" in error.message
     sign_in(Told(403, 'scope="' * 9000), "host:1", b"x" * 10**6, had_credentials=False)
+    assert not wants_sign_in(Told(403, 'error="' * 9000))
 
 
 @given(

@@ -104,9 +104,23 @@ def test_401_says_what_the_server_asks_for() -> None:
     assert error.challenge.startswith("Bearer error=")
 
 
-def test_403_says_what_the_server_says() -> None:
-    error, _ = meet(body("Invalid Host header", "403 Forbidden", "text/plain"))
-    assert isinstance(error, SignInNeeded) and "Invalid Host header" in error.message
+@pytest.mark.parametrize(
+    ("text", "challenge", "kind"),
+    [
+        ("Invalid Host header", "", HttpFailure),
+        ('{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Invalid Host header"}}', "", HttpFailure),
+        ("Invalid Host header", 'Bearer error="invalid_token", error_description="insufficient_scope"', HttpFailure),
+        ("Invalid Host header", 'Basic realm="error=insufficient_scope"', HttpFailure),
+        ("Invalid Host header", 'Bearer scope="a", error="insufficient_scope"', HttpSignIn),
+        ("Invalid Host header", "Bearer error=insufficient_scope", HttpSignIn),
+    ],
+)
+def test_403_refuses_access_and_wants_a_sign_in_only_for_a_scope(
+    text: str, challenge: str, kind: type[HttpFailure]
+) -> None:
+    error, _ = meet(body(text, "403 Forbidden", "text/plain", *([f"WWW-Authenticate: {challenge}"] * bool(challenge))))
+    assert type(error) is kind and error.exit_code == (3 if kind is HttpSignIn else 1)
+    assert "403" in error.message and "access" in error.message and "Invalid Host header" in error.message
 
 
 def test_refused_credentials_are_not_shown() -> None:

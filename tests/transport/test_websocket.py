@@ -131,7 +131,7 @@ def _says(status: str, *lines: str) -> Callable[[Request, Reply], Any]:
         (_says("404 Not Found"), "404", Unreachable),
         (_says("200 OK"), "200", Unreachable),
         (_says("401 Unauthorized", "WWW-Authenticate: Bearer"), "401", SignInNeeded),
-        (_says("403 Forbidden"), "403", SignInNeeded),
+        (_says("403 Forbidden"), "403", Unreachable),
         (_says("302 Found", "Location: https://elsewhere.invalid/"), "redirects", Unreachable),
         (WsServer(head=("Sec-WebSocket-Accept: AAAA",)), "has read the request", Unreachable),
         (WsServer(head=("Sec-WebSocket-Protocol: chat",)), "'chat'", Unreachable),
