@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+from mcp_studio.auth.address import tidy
 from mcp_studio.auth.discovery import is_loopback
 from mcp_studio.cli import signed_in
 from mcp_studio.cli.remote import alone
@@ -67,7 +68,11 @@ async def _signed_in(studio: Studio, server: ServerConfig) -> Json:
 def _tls(server: ServerConfig) -> str:
     tls = server.tls
     if server.url.startswith(_PLAIN):
-        return "none: it is on this machine" if is_loopback(server.url) else "✗ none: what is sent is read on the way"
+        try:
+            near = is_loopback(tidy(server).url)
+        except StudioError as error:
+            return f"✗ {error.message}"
+        return "none: it is on this machine" if near else "✗ none: what is sent is read on the way"
     if tls.insecure:
         return "✗ NOT CHECKED: any certificate is accepted (insecure = true)"
     more = [f"also by the authorities in {tls.ca}"] * bool(tls.ca)

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mcp_studio.atomic import write_atomically
-from mcp_studio.config.bending import json_problem
+from mcp_studio.config.bending import not_json
 from mcp_studio.config.model import Problem
 from mcp_studio.config.rules import AnswerRule, RuleAction, RuleKind
-from mcp_studio.config.table import Table, kind_of
+from mcp_studio.config.table import Table, kind_of, place_of
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
 
@@ -132,7 +132,7 @@ def _rule(values: object, where: str, number: int, outer: Table) -> AnswerRule |
         source=f"rule {number + 1} of {Path(outer.file).name}",
     )
     table.refuse_rest()
-    if content is not None and (wrong := json_problem(content, "content")):
+    if content is not None and (wrong := place_of(content, "content", not_json)):
         table.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
     if len(outer.problems) == before and not action:
         table.problem("action", f"is missing: one of {', '.join(ACTIONS)}.")

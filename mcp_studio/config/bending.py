@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mcp_studio.config.model import Era, Root
-from mcp_studio.config.table import Table, kind_of
+from mcp_studio.config.table import Table, kind_of, place_of
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.versions import era_of
 
@@ -19,7 +19,7 @@ def read_object(table: Table, key: str) -> Json:
     if not isinstance(value, dict):
         table.problem(key, f"must be a table, not {kind_of(value)}.")
         return None
-    if wrong := json_problem(value, key):
+    if wrong := place_of(value, key, not_json):
         table.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
         return None
     return value
@@ -61,11 +61,6 @@ def roots_table(roots: tuple[Root, ...]) -> list[Any]:
     return [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in roots]
 
 
-def json_problem(value: object, where: str) -> str:
-    """Where in a value something stands that JSON does not have; empty where nothing does."""
-    if isinstance(value, dict):
-        return next((bad for key, inner in value.items() if (bad := json_problem(inner, f"{where}.{key}"))), "")
-    if isinstance(value, list):
-        return next((bad for index, inner in enumerate(value) if (bad := json_problem(inner, f"{where}[{index}]"))), "")
-    known = value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
-    return "" if known else where
+def not_json(value: object) -> bool:
+    """Whether a leaf is nothing that JSON has."""
+    return not (value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value)))

@@ -23,6 +23,7 @@ from mcp_studio.config import auth as signing
 from mcp_studio.config import tls as certificates
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
 from mcp_studio.config.nearest import nearest
+from mcp_studio.config.table import lone_surrogate
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import home
@@ -102,6 +103,8 @@ class Expander:
                 return ""
             hint = nearest(name, (other for other in self._environ if len(other) > 3))
             raise ConfigError(f"the environment variable {name} is not set.", key=key, hint=hint)
+        if lone_surrogate(value):
+            raise ConfigError(f"the environment variable {name} is not UTF-8 text.", key=key)
         if value != default and not _harmless(name, value):
             self.secrets[value] = None
         return value

@@ -102,11 +102,11 @@ def _env_file(table: Table, source: Source) -> dict[str, str]:
     given = table.take_text("envFile")
     if not given:
         return {}
-    file = Path(given.replace("${workspaceFolder}", folder_of(source.file))).expanduser()
     try:
+        file = Path(given.replace("${workspaceFolder}", folder_of(source.file))).expanduser()
         lines = (Path(source.file).absolute().parent / file).read_text("utf-8", "replace").splitlines()
-    except OSError as problem:
-        table.problem("envFile", f"cannot be read: {problem.strerror or problem}.")
+    except (OSError, ValueError, RuntimeError) as problem:  # ValueError: a NUL; RuntimeError: a `~name` of nobody
+        table.problem("envFile", f"cannot be read: {getattr(problem, 'strerror', '') or str(problem).rstrip('.')}.")
         return {}
     pairs = (line.removeprefix("export ").partition("=") for line in map(str.strip, lines) if not line.startswith("#"))
     # Values are literal in such files: what looks like a reference is none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
 from mcp_studio.config.auth import auth_table, read_auth
 from mcp_studio.config.bending import contradiction, read_object, read_roots, roots_table
@@ -83,10 +84,19 @@ def check_target(server: ServerConfig, table: Table) -> None:
         table.problem("url", f"`{server.url}` does not begin with http://, https://, ws:// or wss://.")
     elif server.url and any(character.isspace() for character in server.url):
         table.problem("url", "has a space in it.")
+    elif server.url and "${" not in server.url and (wrong := _no_address(server.url)):
+        table.problem("url", f"is no address: {wrong}.")
     elif server.command:
         for key, given in (("auth", server.auth != Auth()), ("tls", server.tls != Tls())):
             if given:
                 table.problem(key, "is for servers at a url.", "A program gets its credentials by `env`.")
+
+
+def _no_address(url: str) -> str:
+    try:
+        return "" if urlsplit(url).port != 0 else "port 0"
+    except ValueError as problem:
+        return str(problem)
 
 
 def expand_all(

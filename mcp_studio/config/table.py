@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 from mcp_studio.config.model import Problem
 from mcp_studio.config.nearest import nearest
@@ -11,6 +12,8 @@ from mcp_studio.config.nearest import nearest
 W = TypeVar("W", bound=str)
 LONGEST = 1e9
 """Seconds that are as good as endless: a number may have more digits than a float takes."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+LONE_SURROGATE = "has a lone surrogate in it: half of a character that was cut in two. Write it anew."
 _WORDS = {
     str: "a string",
     bool: "true or false",
@@ -36,7 +39,9 @@ class Table:
         self.problems = problems
         self._asked: set[str] = set()
         self._values: Mapping[str, Any] = {}
-        if isinstance(values, Mapping):
+        if lone_surrogate(where):
+            self.problem("", LONE_SURROGATE)
+        elif isinstance(values, Mapping):
             self._values = values
         else:
             self.problem("", f"must be a table, not {kind_of(values)}.")
@@ -50,9 +55,14 @@ class Table:
         return tuple(self._values)
 
     def take(self, key: str) -> Any:
-        """The raw value, or None where there is none."""
+        """The raw value, or None where there is none, or none that can be written or sent."""
         self._asked.add(key)
-        return self._values.get(key)
+        value = self._values.get(key)
+        if wrong := place_of(value, key, lone_surrogate):
+            self.problem(wrong, LONE_SURROGATE)
+            self._values = {**self._values, key: None}  # Once is enough.
+            return None
+        return value
 
     def take_text(self, key: str, default: str = "", choices: Iterable[str] = ()) -> str:
         """A string; one of `choices` where any are given."""
@@ -129,6 +139,23 @@ class Table:
             self.problem(key, f"must be {_WORDS[kind]}, not {kind_of(value)}.")
             return default
         return value
+
+
+def lone_surrogate(value: object) -> bool:
+    """Whether a value is text with half of a surrogate pair in it, which no encoding of text has."""
+    return isinstance(value, str) and not value.isascii() and _SURROGATE.search(value) is not None
+
+
+def place_of(value: object, where: str, wrong: Callable[[object], bool]) -> str:
+    """Where inside a value there is a key or a leaf that is wrong, as a dotted key; empty where nothing is."""
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[str, object]", value).items()
+        inside = ((f"{where}.{key}", item, wrong(key)) for key, item in pairs)
+        return next(filter(None, (at if bad else place_of(item, at, wrong) for at, item, bad in inside)), "")
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        return next(filter(None, (place_of(item, f"{where}[{at}]", wrong) for at, item in enumerate(items))), "")
+    return where if wrong(value) else ""
 
 
 def kind_of(value: object) -> str:

@@ -11,7 +11,7 @@ from mcp_studio.config.auth import auth_table, read_auth
 from mcp_studio.config.bending import contradiction
 from mcp_studio.config.model import Auth, Era, Problem, Root, ServerConfig, Timeouts, Tls
 from mcp_studio.config.servers import SCHEMES
-from mcp_studio.config.table import Table
+from mcp_studio.config.table import LONE_SURROGATE, Table, lone_surrogate, place_of
 from mcp_studio.config.tls import read_tls, tls_table
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
@@ -88,6 +88,8 @@ def server_of(value: Json, base: ServerConfig) -> ServerConfig:
     """
     value = without_blank(value)
     _sound(server_form(), value)
+    if wrong := place_of(value, "", lone_surrogate):
+        raise ConfigError(f"{wrong[1:]} {LONE_SURROGATE}")
     whole = cast("dict[str, Any]", value)
     old = base.written or base
     protocol = whole.get("protocol", {})

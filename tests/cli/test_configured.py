@@ -155,6 +155,30 @@ def test_servers_of_other_clients_are_imported(tmp_path: Path) -> None:
     assert cli("call", "s.echo", "text=a").out == "a\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["list", "servers", "--config", "FILE"], 0, "mcpServers.bad.args[0]: has a lone surrogate"),
+        (["call", "good.echo", "text=a", "--config", "FILE"], 0, "mcpServers.bad.args[0]: has a lone surrogate"),
+        (["call", "bad.echo", "--config", "FILE"], 2, "mcpServers.bad.args[0]: has a lone surrogate"),
+        (["doctor", "--config", "FILE"], 0, "mcpServers.bad.args[0]: has a lone surrogate"),
+        (["config", "show", "--config", "FILE", "--json"], 2, "mcpServers.bad.args[0]: has a lone surrogate"),
+        (["config", "import", "FILE"], 0, "mcpServers.bad.args[0]: has a lone surrogate"),
+        (["config", "add", "-"], 2, "mcpServers.bad.args[0] has a lone surrogate"),
+        (["config", "add", "http://h/\udcff"], 2, "has a lone surrogate"),
+        (["config", "add", "--name", "a\udcff", "http://h/"], 2, "has a lone surrogate"),
+        (["config", "set", "theme", "\udcff"], 2, "has a lone surrogate"),
+    ],
+)
+def test_half_a_character_is_a_problem_of_its_entry_in_every_verb(
+    tmp_path: Path, words: list[str], code: int, says: str
+) -> None:
+    file, bad = tmp_path / "mcp.json", '"bad": {"command": "x", "args": ["\\ud800"]}'
+    file.write_text(f'{{"mcpServers": {{{bad}, "good": {json.dumps({"command": RAW[0], "args": RAW[1:]})}}}}}')
+    done = cli(*(str(file) if word == "FILE" else word for word in words), given=f'{{"mcpServers": {{{bad}}}}}')
+    assert done.code == code and says in done.err and "mistake in mcp-studio" not in done.err
+
+
 def test_what_the_studio_copies_as_a_command_can_be_run() -> None:
     write(TWO)
     for ref, value in (

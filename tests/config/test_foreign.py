@@ -84,6 +84,18 @@ def test_the_vscode_shape_with_comments_and_commas(tmp_path: Path) -> None:
         ("[]", "must be a table, not a list"),
         ('{"url": "ftp://h"}', "does not begin with http"),
         ('{"command": "x", "envFile": "none.env"}', "cannot be read"),
+        ('{"url": "http://[::1"}', "is no address"),
+        ('{"command": "x", "envFile": "\\u0000"}', "cannot be read"),
+        ('{"command": "x\\ud800"}', "bad.command: has a lone surrogate"),
+        ('{"command": ["x", "\\udc80"]}', "bad.command[1]: has a lone surrogate"),
+        ('{"command": "x", "args": ["a", "\\ud800"]}', "bad.args[1]: has a lone surrogate"),
+        ('{"command": "x", "env": {"A": "\\udfff"}}', "bad.env.A: has a lone surrogate"),
+        ('{"command": "x", "env": {"A\\ud800": "1"}}', "bad.env.A\ud800: has a lone surrogate"),
+        ('{"command": "x", "cwd": "\\ud800"}', "bad.cwd: has a lone surrogate"),
+        ('{"command": "x", "type": "\\ud800"}', "bad.type: has a lone surrogate"),
+        ('{"url": "http://h/\\ud800"}', "bad.url: has a lone surrogate"),
+        ('{"url": "http://h/", "headers": {"A": "\\ud800"}}', "bad.headers.A: has a lone surrogate"),
+        ('{"url": "http://h/", "oauth": {"scopes": ["\\ud800"]}}', "bad.oauth.scopes[0]: has a lone surrogate"),
     ],
 )
 def test_a_wrong_entry_costs_only_itself(tmp_path: Path, entry: str, says: str) -> None:
@@ -91,6 +103,13 @@ def test_a_wrong_entry_costs_only_itself(tmp_path: Path, entry: str, says: str) 
     assert list(config.servers) == ["good"]
     (problem,) = config.problems
     assert problem.key.startswith("mcpServers.bad") and says in str(problem)
+
+
+def test_a_name_with_half_a_character_costs_only_its_entry(tmp_path: Path) -> None:
+    text = '{"mcpServers": {"good": {"command": "x"}, "bad\\ud800": {"command": "x"}}}'
+    config = load_file(tmp_path / "mcp.json", text)
+    assert list(config.servers) == ["good"]
+    assert [problem.key for problem in config.problems] == ["mcpServers.bad\ud800"]
 
 
 @pytest.mark.parametrize(

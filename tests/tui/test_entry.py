@@ -146,6 +146,7 @@ def test_whatever_is_written_as_json_gives_an_entry_or_a_reason(value: Any) -> N
         ({"timeouts": {"idle": "soon"}}, "/timeouts/idle", "number"),
         ({"timeouts": {"total": 0}}, "/timeouts/total", "more than 0"),
         ({"roots": [{"name": "x"}]}, "/roots/0/uri", "required"),
+        ({"connect": {"command": "x", "args": ["\ud800"]}}, "", "connect.args[0] has a lone surrogate"),
     ],
 )
 def test_what_cannot_be_meant_names_its_place(changes: dict[str, Any], place: str, words: str) -> None:
