@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from mcp_studio.auth.fields import body_of
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import JsonProblem
-from mcp_studio.redact import Redactor
+from mcp_studio.redact import MARK, Redactor
 from mcp_studio.transport.tap import Headers
 
 _SHOWN = 64 * 1024
@@ -33,6 +33,8 @@ _MANY = 16
 """Secrets that are learned of one answer: a flood of them would make the redactor slow and large."""
 _ODD = 200
 """Characters of one that is none of a header: those are stored whole, in many forms."""
+_FIELDS = re.compile(rb"\s*+[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+(?:&[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+)*+\s*+\Z")
+"""A form; a value that is not quoted as it should be makes none of it."""
 _BARE = re.compile(r"[\x21-\x7e]+\Z")
 _WORD = re.compile(r"[A-Za-z_ -]{1,40}\Z")
 
@@ -54,6 +56,22 @@ def readable(body: bytes) -> bytes:
         return body
     kind = "utf-16" if marked else "utf-16-be" if body[:1] == b"\0" else "utf-16-le"
     return body.decode(kind, "replace").replace("\0", "").encode("utf-8", "replace")  # UTF-32 has twice as many NULs
+
+
+def tellable(method: str, media_type: str, body: bytes) -> bytes:
+    """The body as it may be told on: one that was posted, or answers that, is masked whole unless it is understood.
+
+    What is neither a JSON object nor a form (a page of HTML, half an answer) may repeat a secret in any shape.
+    """
+    if method == "GET" or not body.strip():
+        return body
+    try:
+        if isinstance(body_of(body, most=64, values=10_000), dict):
+            return body
+    except (JsonProblem, LimitExceeded):
+        if media_type.split(";", 1)[0].strip().lower() == "application/x-www-form-urlencoded" and _FIELDS.match(body):
+            return body
+    return f"{MARK} ({len(body):,} bytes that are neither a JSON object nor a form)".encode()
 
 
 def secrets_in(body: bytes) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from mcp_studio import __version__
-from mcp_studio.auth.exchanges import learn, readable, shown
+from mcp_studio.auth.exchanges import learn, readable, shown, tellable
 from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.model import AuthExchange, NextRequest
 from mcp_studio.auth.network import check_url
@@ -158,13 +158,14 @@ class Fetcher:
         lines = _lines(url, method, headers, body)
         clean = tuple(self._redactor.headers(lines))
         kind = next((value for name, value in lines if name.lower() == "content-type"), "")
-        text = self._redactor.body(kind, body).decode("utf-8", "replace")
+        told = tellable(method, kind, body)
+        text = self._redactor.body(kind, told).decode("utf-8", "replace")
         if self.gate is not None:
             await self.gate(NextRequest(purpose, method, self._redactor.url(url), clean, text))
         number, began = next(_numbers), time.monotonic()
         pending = AuthExchange(number, purpose, method, self._redactor.url(url), shown(clean, text), 0, "", 0.0)
         self._note(pending)
-        self._tap.http_request(HttpRequest(number, method, url, lines, body, purpose))
+        self._tap.http_request(HttpRequest(number, method, url, lines, told, purpose))
         answer: Fetched | str = "abandoned before its end"
         try:
             answer = fetched = await self._exchange(purpose, method, url, lines, body)
@@ -184,9 +185,12 @@ class Fetcher:
             return
         body = readable(fetched.body)
         learn(self._redactor, body, self._server)
+        body = tellable(pending.method, fetched.media_type, body)
         self._tap.http_response(HttpResponse(number, fetched.status, "", fetched.headers, body=body, purpose=purpose))
         text = shown(
-            tuple(self._redactor.headers(fetched.headers)), body.decode("utf-8", "replace"), self._redactor.text
+            tuple(self._redactor.headers(fetched.headers)),
+            body.decode("utf-8", "replace"),
+            lambda text: self._redactor.body(fetched.media_type, text.encode("utf-8", "replace")).decode(),
         )
         self._note(pending._replace(status=fetched.status, response=text, ms=ms))
 

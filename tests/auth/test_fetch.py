@@ -50,7 +50,10 @@ def test_an_answer_is_read_and_told_to_the_tap_with_its_purpose() -> None:
 
         async with Web(answer) as web, Fetcher(config(web.url), small(), tap, redactor, record=noted.append) as one:
             sent = b"code=planted-code-1&grant_type=authorization_code"
-            found = await one.send("token", "POST", web.url + "/token", body=sent, secrets=["planted-code-1"])
+            form = [("Content-Type", "application/x-www-form-urlencoded")]
+            found = await one.send(
+                "token", "POST", f"{web.url}/token", headers=form, body=sent, secrets=["planted-code-1"]
+            )
         assert found.status == 200 and found.media_type == "application/json"
         assert tap.requests[0].purpose == tap.responses[0].purpose == "token"
         assert tap.requests[0].exchange == tap.responses[0].exchange >= FIRST
@@ -58,6 +61,49 @@ def test_an_answer_is_read_and_told_to_the_tap_with_its_purpose() -> None:
         assert [one.status for one in noted] == [0, 200] and noted[0].number == noted[1].number
         assert "planted" not in "".join(one.request + one.response for one in noted)
         assert "planted" not in redactor.text("said planted-token-1")
+
+    run(main())
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "GET"])
+@pytest.mark.parametrize(
+    ("kind", "body", "masked"),
+    [
+        ("application/json", '{"error": "no", "hint": "PLAIN"}', False),
+        ("text/plain", '{"error": "no", "hint": "PLAIN"}', False),
+        ("application/x-www-form-urlencoded; charset=utf-8", "error=no&hint=PLAIN", False),
+        ("text/html", "<p>The code <b>PLAIN</b> is spent</p>", True),
+        ("application/x-www-form-urlencoded", "<p a=b>PLAIN</p>", True),
+        ("application/x-www-form-urlencoded", "PLAIN", True),
+        ("text/plain", "error=no&hint=PLAIN", True),
+        ("application/json", '{"tok": {"a": "PLAIN", ', True),
+        ("application/json", '{"tok": "a"} PLAIN', True),
+        ("application/json", '["PLAIN"]', True),
+        ("application/json", '"PLAIN"', True),
+        ("application/json", "[" * 300 + '"PLAIN"' + "]" * 300, True),
+        ("application/jwt", "PLAIN.a.b", True),
+        ("", "PLAIN", True),
+    ],
+)
+def test_a_posted_body_and_its_answer_are_masked_whole_where_they_are_not_understood(
+    method: str, kind: str, body: str, masked: bool
+) -> None:
+    async def main() -> None:
+        tap, noted, asked = FakeTap(), list[AuthExchange](), list[NextRequest]()
+        line = [("Content-Type", kind)]
+
+        async def gate(request: NextRequest) -> None:
+            asked.append(request)
+
+        async with Web(lambda _: (400, line, body.encode())) as web:
+            async with Fetcher(config(web.url), small(), tap, Redactor(), gate=gate, record=noted.append) as fetcher:
+                sent = body.encode() if method != "GET" else b""
+                answer = await fetcher.send("token", method, f"{web.url}/token", headers=line, body=sent)
+        assert answer.body == body.encode(), "whoever asked gets it as it is"
+        texts = [noted[-1].response, tap.responses[0].body.decode()]
+        texts += [noted[-1].request, tap.requests[0].body.decode(), asked[0].body] * bool(sent)
+        assert all(("PLAIN" in text) is not (masked and bool(sent)) for text in texts), texts
+        assert all((f"({len(body)} bytes" in text) is (masked and bool(sent)) for text in texts)
 
     run(main())
 
