@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,15 @@ from pathlib import Path
 from mcp_studio.record import record
 
 APP = "mcp-studio"
+_RESERVED = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$)\s*(?:\.|\Z)|(?:desktop\.ini|thumbs\.db)\Z",
+    re.IGNORECASE,
+)
+"""Names that mean a device or a setting to Windows, whatever stands behind the dot."""
+_LONGEST = 240
+"""Bytes of a name: file systems take 255, and a draft or a number beside it needs some."""
+_STEM = 60
+"""Characters of one that is proposed."""
 
 
 @record(frozen=True)
@@ -59,6 +69,26 @@ class Paths:
     def trust_file(self) -> Path:
         """The project files that the person has agreed to."""
         return self.state / "trusted.json"
+
+
+def portable(name: str) -> bool:
+    """Whether a name can be that of a file on Linux, macOS and Windows, and is neither hidden nor read as an option."""
+    return (
+        name.isprintable()
+        and not re.search(r'[<>:"/\\|?*]', name)
+        and name[:1] not in ("", ".", "-", " ")
+        and name[-1] not in ". "
+        and not _RESERVED.match(name)
+        and len(name.encode()) <= _LONGEST
+    )
+
+
+def file_stem(words: str, otherwise: str) -> str:
+    """The name of a file without its ending, made of somebody's words; `otherwise` stands where these do not do."""
+    plain = re.sub(r"[^\w.+@-]+", "-", words)[:_STEM].encode()[: _LONGEST - 60].decode("utf-8", "ignore").strip(".-_+@")
+    if not plain:
+        return otherwise
+    return plain if portable(plain) else f"{otherwise}-{plain}"
 
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:

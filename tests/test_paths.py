@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.paths import Paths, shipped_themes
+from mcp_studio.paths import Paths, file_stem, portable, shipped_themes
 
 
 def test_linux_folders_follow_xdg_and_its_defaults() -> None:
@@ -36,3 +36,46 @@ def test_one_variable_moves_everything(platform: str, home: Path) -> None:
 
 def test_shipped_themes_are_found_from_a_source_checkout() -> None:
     assert shipped_themes().is_dir()
+
+
+@pytest.mark.parametrize(
+    ("words", "stem"),
+    [
+        ("../../etc/passwd", "etc-passwd"),
+        ("a b", "a-b"),
+        ("…", "result"),
+        ("", "result"),
+        (".hidden", "hidden"),
+        (".DS_Store", "DS_Store"),
+        ("-rf", "rf"),
+        ("x" * 99, "x" * 60),
+        ("𠀀" * 99, "𠀀" * 45),
+        ("a" * 59 + ".b", "a" * 59),
+        ("half\ud800one", "half-one"),
+        ("CON", "result-CON"),
+        ("nul.txt", "result-nul.txt"),
+        ("Com1.a.b", "result-Com1.a.b"),
+        ("LPT²", "result-LPT²"),
+        ("aux.", "result-aux"),
+        ("CONIN$", "CONIN"),
+        ("desktop.ini", "result-desktop.ini"),
+        ("console", "console"),
+        ("com10", "com10"),
+        ("Icon\r", "Icon"),
+        ('a<b>:c"d|e?f*g\\h', "a-b-c-d-e-f-g-h"),
+    ],
+)
+def test_names_of_files_are_made_for_every_system(words: str, stem: str) -> None:
+    assert file_stem(words, "result") == stem
+    assert portable(stem) and all(portable(f"{stem}{more}") for more in (".result.json", "-9999.toml"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", ".a", "-a", " a", "a.", "a ", "a/b", "a\\b", "a:b", "a*", "a\tb", "a\u202eb", "x" * 241, "ü" * 121),
+        *("con", "NUL.tar.gz", "aux .txt", "com9", "COM¹", "lpt³.x", "conin$", "CONOUT$.a", "CLOCK$", "Thumbs.db"),
+    ],
+)
+def test_names_that_some_system_does_not_take_are_known(name: str) -> None:
+    assert not portable(name)

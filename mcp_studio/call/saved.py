@@ -9,6 +9,7 @@ from typing import Literal, cast
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.paths import portable
 from mcp_studio.record import record
 from mcp_studio.schema.place import Path as Place
 from mcp_studio.schema.place import pointer
@@ -20,7 +21,6 @@ REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:(env|keyring):)?([^{}]*)\}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,79}\Z")
 """Names of variables."""
 _NAME = re.compile(r"[\w][\w .+@-]{0,79}\Z")
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z)", re.IGNORECASE)
 
 
 @record(frozen=True)
@@ -73,7 +73,7 @@ class SavedCall:
 
 def usable(name: str) -> bool:
     """Whether a name can be that of a file on every system, in its folder."""
-    return bool(_NAME.match(name)) and not name.endswith((".", " ")) and not _RESERVED.match(name)
+    return bool(_NAME.match(name)) and portable(name) and portable(f"{name}.toml")
 
 
 def check_name(name: str) -> str:
@@ -85,7 +85,7 @@ def check_name(name: str) -> str:
     if not usable(name):
         raise UsageError(
             f"`{name[:80]}` cannot be the name of a saved call.",
-            hint="Letters, digits, spaces and . _ - + @ make one, at most 80 of them.",
+            hint="Letters, digits, spaces and . _ - + @ make one (80 at most); names of devices of Windows do not.",
         )
     return name
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -88,11 +87,6 @@ def keep(cache: Path, name: str, data: bytes) -> Path:
     for old in sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)[:-_KEPT]:
         old.unlink(missing_ok=True)
     return _write_new(folder, name, data)
-
-
-def stem_of(name: str) -> str:
-    """A file name made of a server's words: letters, digits, dots and dashes, short, never hidden."""
-    return re.sub(r"[^\w.-]+", "-", name)[:60].strip(".-_") or "result"
 
 
 def write(parts: list[Part], folder: Path) -> list[Path]:

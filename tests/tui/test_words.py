@@ -148,14 +148,6 @@ def test_data_that_is_no_base64_says_which_part(tmp_path: Path) -> None:
         saving.write(parts, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("name", "stem"),
-    [("../../etc/passwd", "etc-passwd"), ("a b", "a-b"), ("…", "result"), (".hidden", "hidden"), ("x" * 99, "x" * 60)],
-)
-def test_file_names_are_ours(name: str, stem: str) -> None:
-    assert saving.stem_of(name) == stem
-
-
 # The trace
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from array import array
 from pathlib import Path
 
+from mcp_studio.paths import file_stem
 from mcp_studio.trace.columns import MARKED, Columns
 from mcp_studio.trace.recording import Recording
 from mcp_studio.trace.tree import tree, walk
@@ -39,7 +39,7 @@ def marked(columns: Columns) -> array[int]:
 def new_file(folder: str, what: str, ending: str) -> Path:
     """A file that is not there yet: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
     within = Path(folder.strip() or ".").expanduser()
-    plain = re.sub(r"[^\w]+", "-", what)[:40].strip("-")
+    plain = file_stem(what, "")
     stem = f"trace-{time.strftime('%Y%m%d-%H%M%S')}{f'-{plain}' if plain else ''}"
     names = (f"{stem}{'' if number == 1 else f'-{number}'}.{ending}" for number in range(1, _TRIES))
     return next((path for name in names if not (path := within / name).exists()), within / f"{stem}.{ending}")

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mcp_studio.errors import StudioError
+from mcp_studio.paths import file_stem
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
-from mcp_studio.tui.saving import stem_of
 
 AT_ONCE = 0.5
 """Seconds in which nobody has edited anything."""
@@ -109,7 +109,7 @@ def write_private(name: str, ending: str, text: str) -> Path:
         OSError: it cannot be written.
     """
     folder = Path(tempfile.mkdtemp(prefix="mcp-studio-"))  # made 0700
-    file = folder / f"{stem_of(name)}.{ending}"
+    file = folder / f"{file_stem(name, 'result')}.{ending}"
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as stream:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,9 +14,9 @@ from mcp_studio.call.saved import REFERENCE, SavedCall, Where, check_name
 from mcp_studio.call.saved_folder import Folders
 from mcp_studio.call.saved_text import saved_text
 from mcp_studio.call.saving import Leaf, leaves, made, with_secrets_of
-from mcp_studio.catalog.ref import Ref
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.paths import file_stem
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import Path, found
 from mcp_studio.tui.opened import Opened
@@ -87,7 +86,7 @@ class SaveCall(AskDialog):
     def _start(self) -> Value:
         earlier, ref = self._subject.earlier, self._subject.opened.entry.ref
         value: Value = {
-            "name": earlier.name if earlier else _proposed(ref),
+            "name": earlier.name if earlier else file_stem(ref.name.rpartition("://")[2], "call"),
             **({"description": earlier.description} if earlier and earlier.description else {}),
             "for": earlier.where if earlier else self._subject.folders.usual,
         }
@@ -155,11 +154,6 @@ class SaveCall(AskDialog):
             self.say(f"Not saved: {problem.message} {problem.hint}")
         else:
             self.dismiss(value)
-
-
-def _proposed(ref: Ref) -> str:
-    """A name for a call of this entry."""
-    return re.sub(r"[^\w.+@-]+", "-", ref.name.rpartition("://")[2]).strip(".-")[:60] or "call"
 
 
 def _reference(earlier: SavedCall | None, path: Path) -> str:

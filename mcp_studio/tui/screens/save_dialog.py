@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 
 from mcp_studio.catalog.ref import Ref
 from mcp_studio.jsontext import Json
+from mcp_studio.paths import file_stem
 from mcp_studio.safetext import safe
 from mcp_studio.tui import saving
 from mcp_studio.tui.screens.dialog import Dialog
@@ -26,7 +27,7 @@ class SaveDialog(Dialog[None], scope="save"):
 
     def __init__(self, ref: Ref, result: Json) -> None:
         super().__init__()
-        self._parts = saving.parts_of(result, saving.stem_of(f"{ref.server}-{ref.name}"))
+        self._parts = saving.parts_of(result, file_stem(f"{ref.server}-{ref.name}", "result"))
         self._folder = Input(str(Path.cwd()), compact=True)
         self._note = Static(classes="bad")
 
