@@ -13,7 +13,7 @@ from textual.filter import LineFilter
 from textual.theme import Theme
 
 from mcp_studio.errors import ConfigError
-from mcp_studio.safetext import hidden_in, safe
+from mcp_studio.safetext import safe
 from mcp_studio.tui import actions, clipboard, late, late_auth, mistakes, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.driver import prompt_driver
@@ -171,8 +171,7 @@ class StudioApp(SayingApp):
     def copy(self, text: str, *, name: bool = False) -> None:
         """Put text on the person's clipboard and say so; of a `name` which one it is."""
         self._clipboard = text
-        told = clipboard.copy(text, super().copy_to_clipboard, safe(text, 100) if name else "")
-        self.say(f"{told} Characters that are shown as signs here are copied as they are." if hidden_in(text) else told)
+        self.say(clipboard.copy(text, super().copy_to_clipboard, safe(text, 100) if name else ""))
 
     def copy_secret(self, text: str) -> None:
         """The same for a secret: it is not kept for pasting it here."""
