@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 
 from mcp_studio.auth.address import tidy
 from mcp_studio.auth.discovery import is_loopback
 from mcp_studio.cli import signed_in
 from mcp_studio.cli.remote import alone
 from mcp_studio.cli.sign_in_words import login_command
-from mcp_studio.config.model import ServerConfig, Settings
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.studio import Studio
 from mcp_studio.transport.proxies import route_to
-from mcp_studio.vault.choose import open_vault
-from mcp_studio.vault.file import file_in
 
 _PATIENCE = 5.0
 """Seconds for a keyring to answer; it may be waiting for somebody to unlock it."""
 _PLAIN = ("http:", "ws:")
-
-
-def keeping(settings: Settings, state: Path) -> str:
-    """Where tokens are kept, in words; begins with ✗ where they cannot be. Blocks."""
-    if settings.secrets == "file":
-        file = file_in(state)
-        return f"encrypted under a passphrase in {file}" + ("" if file.exists() else ", which is not there yet")
-    try:
-        vault = open_vault(settings.secrets, state, patience=_PATIENCE)
-    except ConfigError as error:
-        return f"✗ {error.message} {error.hint}".rstrip()
-    if settings.secrets == "memory":
-        return "nowhere: they last as long as the studio, or one command, runs"
-    return vault.place
 
 
 async def report(studio: Studio, server: ServerConfig) -> dict[str, Json]:

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.vault.base import PATIENCE, AskPassphrase, Drawer, Vault, Waiting
+from mcp_studio.vault.base import PATIENCE, AskPassphrase, Drawer, Vault, VaultRefused, Waiting
 from mcp_studio.vault.memory import MemoryVault
 
 if TYPE_CHECKING:
     from mcp_studio.vault.names import Names
 
+_LOOK = 5.0
+"""Seconds for a keyring to say how it is; it may be waiting for somebody to unlock it."""
 _memory: dict[Drawer, MemoryVault] = {}
 
 
@@ -45,6 +47,24 @@ def open_vault(
     from mcp_studio.vault.oskeyring import KeyringVault
 
     return KeyringVault(drawer, patience=patience, lock=state / "keyring.lock", waiting=waiting)
+
+
+def place_in_words(keeping: Keeping, state: Path) -> str:
+    """Where secrets and sign-ins are kept; begins with ✗ where they cannot be. Blocks, and asks nobody to unlock it."""
+    if keeping == "memory":
+        return "nowhere: they last as long as the studio, or one command, runs"
+    if keeping == "file":
+        from mcp_studio.vault.file import file_in
+
+        file = file_in(state)
+        return f"encrypted under a passphrase in {file}" + ("" if file.exists() else ", which is not there yet")
+    from mcp_studio.vault.oskeyring import KeyringVault
+
+    try:
+        vault = KeyringVault("tokens", patience=_LOOK)
+        return vault.place + (", which is locked: it asks to be unlocked when it is needed" if vault.locked else "")
+    except VaultRefused as error:
+        return f"✗ {error.message} {error.hint}".rstrip()
 
 
 def open_names(state: Path) -> Names:

@@ -161,6 +161,20 @@ class KeyringVault:
         self._waiting = waiting
         self.place = _worker.run(_find, patience, waiting).known.place
 
+    @property
+    def locked(self) -> bool:
+        """Whether somebody has to unlock it first, where that can be known without asking for it.
+
+        Raises:
+            VaultRefused: it does not answer.
+        """
+
+        def ask() -> bool:
+            backend = _find().backend
+            return isinstance(backend, SecretService) and backend.locked()
+
+        return _worker.run(partial(_again, ask), self._patience, self._waiting)
+
     def get(self, name: str) -> str | None:
         """The secret, or None where there is none of that name.
 

@@ -53,6 +53,14 @@ class SecretService:
 
     def _open(self) -> Any:
         """The collection, unlocked: a person may be asked for that."""
+        return self._unlocked(self._closed())
+
+    def locked(self) -> bool:
+        """Whether it has to be unlocked first; nobody is asked for that here."""
+        return bool(self._closed().is_locked())
+
+    def _closed(self) -> Any:
+        """The collection as it is."""
         if self._collection is None:
             self._connection = self._library.dbus_init()
             path = getattr(self._backend, "preferred_collection", "")
@@ -61,7 +69,7 @@ class SecretService:
             else:
                 self._collection = self._library.get_default_collection(self._connection)
             self._collection.session = self._library.util.open_session(self._connection)
-        return self._unlocked(self._collection)
+        return self._collection
 
     def _unlocked(self, what: Any) -> Any:
         """The same collection or item."""

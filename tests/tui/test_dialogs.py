@@ -15,6 +15,7 @@ from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_dialog import ServerDialog
 from mcp_studio.tui.screens.theme_picker import ThemePicker
 from mcp_studio.tui.screens.trust import Trust
+from mcp_studio.vault.choose import place_in_words
 from tests.support import SERVERS
 from tests.tui.stage import Stage, on_stage, raw, run
 
@@ -254,6 +255,12 @@ def test_what_is_running_tells_what_of_the_configuration_was_not_used() -> None:
             await stage.shows("1 problem in the configuration (F12)")
             await stage.press("f12")
             await stage.shows("Not used from the configuration", "theme")
+            place = place_in_words("keyring", stage.studio.paths.state)
+            assert place.startswith("✗ "), "there is none in a test"
+            await stage.shows(" ".join(place.split()[:6]))
+            await stage.press("y")
+            await stage.shows("Copied")
+            assert f"kept  {place}\n" in stage.app.clipboard
 
     run(main())
 

@@ -14,7 +14,7 @@ import pytest
 from mcp_studio.errors import ConfigError
 from mcp_studio.vault import keyring, oskeyring
 from mcp_studio.vault.base import VaultDamaged, VaultLocked, VaultRefused
-from mcp_studio.vault.choose import open_vault
+from mcp_studio.vault.choose import open_vault, place_in_words
 from mcp_studio.vault.oskeyring import KeyringVault
 from mcp_studio.vault.secret_service import SecretService
 from tests.keyring_session import KeyringSession, own_keyring
@@ -77,6 +77,23 @@ def test_a_locked_keyring_says_so_and_works_once_it_is_unlocked(session: Keyring
         assert "Unlock it" in raised.value.hint and 'store = "file"' in raised.value.hint
     session.unlock()
     assert vault.get("x") == "kept" and vault.delete("x")
+
+
+def test_where_secrets_are_kept_is_said_with_how_the_keyring_is(
+    session: KeyringSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert place_in_words("keyring", tmp_path) == "the Secret Service keyring"
+    session.lock()
+    assert place_in_words("keyring", tmp_path).startswith("the Secret Service keyring, which is locked")
+    session.unlock()
+    session.end_daemon()
+    assert place_in_words("keyring", tmp_path).startswith("✗ There is no keyring here: no Secret Service runs")
+    session.start_daemon()
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyrings.alt.file.PlaintextKeyring")
+    oskeyring.forget()
+    assert place_in_words("keyring", tmp_path).startswith("✗ PYTHON_KEYRING_BACKEND names keyrings.alt.file.Plain")
+    assert "encrypted under a passphrase" in place_in_words("file", tmp_path)
+    assert place_in_words("memory", tmp_path).startswith("nowhere")
 
 
 def test_a_keyring_that_ends_says_so_and_its_successor_is_used(session: KeyringSession) -> None:

@@ -27,6 +27,7 @@ from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.transport.environment import environment_names
+from mcp_studio.vault.choose import place_in_words
 
 _LAST = 5
 """Lines of standard error that are shown of a server."""
@@ -52,7 +53,7 @@ def _surroundings(plan: Plan, out: Output) -> None:
     changed = (f"{name} = {value:g}" for name, value in _changed(settings.limits))
     out.data(f"limits         {', '.join(changed) or 'none is changed'}")
     if any(server.url for server in config.servers.values()):
-        out.data(f"sign-ins       {doctor_remote.keeping(settings, Paths.default().state)}")
+        out.data(f"sign-ins       {place_in_words(settings.secrets, Paths.default().state)}")
     for problem in config.problems:
         out.data(f"✗ left out     {problem}")
     for question in config.untrusted:

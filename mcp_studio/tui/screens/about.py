@@ -12,22 +12,18 @@ from textual.content import Content
 from textual.widget import Widget
 
 import mcp_studio
-from mcp_studio.config.model import Keeping
 from mcp_studio.limits import KB, MB
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.hanging import Hanging
+from mcp_studio.vault.beside import beside
+from mcp_studio.vault.choose import place_in_words
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
 Part = str | tuple[str, str]
-_KEPT: dict[Keeping, str] = {
-    "keyring": "the keyring of the system",
-    "file": "an encrypted file in the state folder, not in the keyring of the system",
-    "memory": "memory alone: they are forgotten when the studio ends",
-}
 
 
 class About(Dialog[None], scope="dialog"):
@@ -37,7 +33,9 @@ class About(Dialog[None], scope="dialog"):
 
     def __init__(self, studio: Studio) -> None:
         super().__init__()
-        self._content = Content.assemble(*_parts(studio))
+        self._studio = studio
+        self._text = Hanging()
+        self._content = Content()
 
     def heading(self) -> Content:
         """What it is."""
@@ -45,7 +43,22 @@ class About(Dialog[None], scope="dialog"):
 
     def body(self) -> Iterable[Widget]:
         """One text."""
-        yield Hanging(self._content)
+        self._show("(looking)", "")
+        yield self._text
+
+    def on_mount(self) -> None:
+        self.run_worker(self._look())  # A keyring takes its time to say how it is.
+
+    async def _look(self) -> None:
+        studio, kept = self._studio, self._studio.config.settings.secrets
+        remote = any(studio.manager.config(name).url for name in studio.manager.names())
+        now = studio.accounts.keeping if remote else kept
+        place = await beside(place_in_words, kept, studio.paths.state)
+        self._show(place, await beside(place_in_words, now, studio.paths.state) if now != kept else "")
+
+    def _show(self, kept: str, now: str) -> None:
+        self._content = Content.assemble(*_parts(self._studio, kept, now))
+        self._text.show(self._content)
 
     def action_copy(self) -> None:
         """Copy it all."""
@@ -56,7 +69,8 @@ class About(Dialog[None], scope="dialog"):
         self.dismiss(None)
 
 
-def _parts(studio: Studio) -> list[Part]:
+def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
+    """All of it; `kept` says where secrets are kept, and `now` where tokens are besides, while this studio runs."""
     config, paths = studio.config, studio.paths
     parts: list[Part] = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}"]
     parts.append("".join(f", {name} {_version(name)}" for name in ("textual", "mcp", "httpx2")))
@@ -68,12 +82,11 @@ def _parts(studio: Studio) -> list[Part]:
     parts += [f"  {safe(file)}\n" for file in config.files] or ["  none\n"]
     parts.append(("\nFolders\n", "b $accent"))
     parts += [f"  {name:<7} {getattr(paths, name)}\n" for name in ("config", "state", "cache")]
-    parts += [("\nSecrets and tokens\n", "b $accent"), f"  kept in {_KEPT[config.settings.secrets]}\n"]
-    remote = any(studio.manager.config(name).url for name in studio.manager.names())
-    if remote and (keeping := studio.accounts.keeping) != config.settings.secrets:
-        parts.append((f"  tokens of this session in {_KEPT[keeping]}\n", "$text-warning"))
+    parts.append(("\nSecrets and tokens\n", "b $accent"))
     insecure = [name for name in studio.manager.names() if studio.manager.config(name).tls.insecure]
     parts += [(f"  {safe(name, 60)} is insecure: any certificate is accepted\n", "$text-error") for name in insecure]
+    parts += [(f"  now   {safe(now, 1_000)} (tokens of this session)\n", "$text-warning")] * bool(now)
+    parts.append(f"  kept  {safe(kept, 1_000)}\n")
     trace = studio.trace
     parts.append(("\nTrace\n", "b $accent"))
     parts.append(f"  {trace.total:,} entries, {len(trace):,} kept, {trace.dropped:,} dropped\n")
