@@ -83,7 +83,7 @@ def _remembered(server: ServerConfig, ref: Ref) -> dict[str, Json]:
 
 
 def _uri(plan: Plan, options: Options) -> str:
-    return filled(plan.name, options, plan.pairs) if plan.pairs or options.value("--args") else plan.name
+    return filled(plan.name, options, plan.pairs)
 
 
 async def _asked(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:

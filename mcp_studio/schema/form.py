@@ -100,15 +100,16 @@ def prompt_fields(arguments: Json) -> Form:
 
 
 def template_fields(uri_template: str) -> Form:
-    """The form of a URI template's variables: text, and with `*` a list or a map, too."""
+    """The form of a URI template's variables: text, and with `*` a list or a map, too; required in a path."""
     try:
         found = variables(uri_template)
     except TemplateError as problem:
         return Form(problems=(f"The URI template cannot be used: {problem}.",))
     fields: dict[str, Field] = {}
     builder = Builder(_EXPLODED)
+    needed = {variable.name for variable in found if variable.operator in ("", "+", "/", ".")}
     for variable in found[:MAX_FIELDS]:
-        name, required = variable.name, variable.operator in ("", "+")
+        name, required = variable.name, variable.name in needed
         fields.setdefault(
             name,
             builder.field(name, _EXPLODED, required)

@@ -109,6 +109,10 @@ def _expression(found: tuple[Variable, ...], values: Mapping[str, Json]) -> str:
 
 def _pieces(variable: Variable, value: Json, style: _Style) -> list[str]:
     """What a variable leaves behind, still to be joined by the expression's separator."""
+    if variable.prefix and isinstance(value, (dict, list)):
+        raise TemplateError(
+            f"{variable.name}:{variable.prefix} takes the beginning of a text, and not of a list or object"
+        )
     if isinstance(value, dict):
         pairs = [
             (_quote(str(key), style.reserved), _quote(_text(variable, item), style.reserved))

@@ -320,7 +320,7 @@ def test_template_variables_are_fields() -> None:
     form = template_fields("db://{table}/rows{/path*}{?limit,table}")
     assert [(type(f), f.name, f.required) for f in form.fields] == [
         (Text, "table", True),
-        (Union, "path", False),
+        (Union, "path", True),
         (Text, "limit", False),
     ]
     assert template_fields("db://{broken").problems

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mcp_studio.catalog.ref import Ref
-from mcp_studio.cli.addresses import expanded, owner
+from mcp_studio.cli.addresses import expanded, owner, template_form, template_pairs
 from mcp_studio.cli.arguments import refuse_wrong
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.content import resource_text
@@ -13,8 +15,8 @@ from mcp_studio.cli.given_call import Given, given, save
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
+from mcp_studio.errors import UsageError
 from mcp_studio.schema.field import Form
-from mcp_studio.schema.form import template_fields
 from mcp_studio.studio import Studio
 
 
@@ -22,17 +24,19 @@ def run(plan: Plan, options: Options, out: Output) -> int:
     """Read, and return the exit code."""
     asker = Asker(options.values("--answer"))
     check_file(options)
-    return execute(plan, out, lambda studio: _read(studio, plan, options, out, asker), asker=asker)
+    if (form := template_form(plan.name)) is not None:
+        plan = replace(plan, pairs=template_pairs(plan.pairs))
+    return execute(plan, out, lambda studio: _read(studio, plan, options, out, asker, form), asker=asker)
 
 
-async def _read(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
+async def _read(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker, form: Form | None) -> int:
     for name in plan.config.servers:
         await connected(studio, name, out)
     server = out.server = plan.server or owner(studio, plan.name, "read")
     uri, what = plan.name, Given(Ref("resource", server, plan.name), Form(), {})
-    filled = plan.pairs or options.value("--args") or options.flag("--last")
-    if filled or (plan.saved and plan.saved.ref.kind == "template"):
-        form = template_fields(plan.name)
+    if form is None and (plan.pairs or options.value("--args") or options.flag("--last")):
+        raise UsageError(f"{plan.name} is no URI template: it takes no values.")
+    if form is not None:
         what = await given(studio, plan, options, out, asker, form, Ref("template", server, plan.name))
         refuse_wrong((), what.arguments, plan.name, what.unread)
         uri = expanded(plan.name, form, what.arguments)

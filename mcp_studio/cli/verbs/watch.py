@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
-from mcp_studio.cli.addresses import filled, owner
+from mcp_studio.cli.addresses import filled, owner, template_form
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -15,7 +15,7 @@ from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.watcher import Watcher
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.form import template_fields
+from mcp_studio.schema.field import Form
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.studio import Studio
 
@@ -80,11 +80,11 @@ def _addresses(plan: Plan, options: Options) -> dict[str, str]:
     Raises:
         UsageError: a value is missing, or is for no template.
     """
-    names = {uri: {field.name for field in template_fields(uri).fields} if "{" in uri else set() for uri in plan.uris}
+    names = {uri: {field.name for field in (template_form(uri) or Form()).fields} for uri in plan.uris}
     given = {pair: pair.partition("=")[0].rstrip(":") for pair in plan.pairs}
     if unknown := [name for name in given.values() if not any(name in known for known in names.values())]:
         raise UsageError(f"`{unknown[0]}` is no variable of a template here.")
     return {
-        uri: filled(uri, options, [pair for pair, name in given.items() if name in known]) if known else uri
+        uri: filled(uri, options, [pair for pair, name in given.items() if name in known])
         for uri, known in names.items()
     }
