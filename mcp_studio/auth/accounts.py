@@ -119,10 +119,12 @@ class Accounts:
         challenge: str = "",
         step_by_step: bool = False,
         redirect_url: str = "",
+        anew: bool = False,
     ) -> SignIn:
         """Signing in, not started. `challenge` is the `WWW-Authenticate` that led to it; without one it is fetched.
 
-        With `redirect_url` it goes on with what was set aside: where the browser was sent to.
+        With `redirect_url` it goes on with what was set aside: where the browser was sent to. With `anew` another
+        client is registered, whatever is known of one.
         """
 
         async def stored(grant: Grant) -> Account:
@@ -138,6 +140,7 @@ class Accounts:
             self._settings.client_metadata_url,
             self._trusted,
             self.stays,
+            anew,
         )
         return SignIn(
             means,
@@ -220,8 +223,10 @@ class Accounts:
         await self.forget(config)
         return f"{told} They were forgotten here."
 
-    async def forget(self, config: ServerConfig, *, client: bool = False) -> None:
+    async def forget(self, config: ServerConfig, *, client: bool = False) -> tuple[bool, bool]:
         """Forget the tokens without telling anybody; with `client` also who we are at the authorization server.
+
+        Whether there were tokens, and whether anything was known of a client.
 
         Raises:
             StudioError: they cannot be deleted where they are kept.
@@ -230,11 +235,13 @@ class Accounts:
         issuer = holder.grant.issuer if holder.grant else store.issuer(holder.resource, holder.account)
         async with holder.turn, store.lock(holder.resource, holder.account):
             holder.put(None)
-            await store.remove(holder.resource, holder.account)
-            if client:
-                self._trusted.forget(holder.resource, holder.account)
-            if client and issuer:
-                await store.remove_client(issuer, holder.account)
+            there = await store.remove(holder.resource, holder.account)
+            if not client:
+                return there, False
+            known = {issuer, config.auth.issuer, *self._trusted.issuers(holder.resource, holder.account)}
+            gone = [await store.remove_client(one, holder.account) for one in known if one]
+            self._trusted.forget(holder.resource, holder.account)
+            return there, any(gone)
 
     @property
     def unkept(self) -> tuple[str, ...]:

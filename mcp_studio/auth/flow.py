@@ -25,7 +25,7 @@ from mcp_studio.auth.person import Means, Person
 from mcp_studio.auth.redeem import redeem, signed
 from mcp_studio.auth.redirect import Expected
 from mcp_studio.auth.redirects import Redirects
-from mcp_studio.auth.registering import who
+from mcp_studio.auth.registering import forget_unknown, who
 from mcp_studio.auth.trusted import Key
 from mcp_studio.errors import StudioError
 from mcp_studio.vault.beside import beside
@@ -92,7 +92,11 @@ class Flow:
             if not await self._store.take_pending(pending):
                 raise AuthFailed("This redirect was used before.", hint="Sign in again.")
             step.detail = f"{issuer.issuer} gave it."
-            found = await code
+            try:
+                found = await code
+            except AuthFailed as problem:
+                await forget_unknown(self._means, pending.client, problem)
+                raise
         if pending.dpop_key:
             self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key)
             self._use = "must" if pending.dpop_use == "must" else "may"
@@ -150,7 +154,7 @@ class Flow:
         """What was configured for one authorization server is not shown to another just because a server says so."""
         auth, before = self._config.auth, self._means.trusted.issuer(self._client_key)
         configured = auth.client_id or auth.alone
-        if configured and not auth.issuer and before and before != issuer.issuer:
+        if configured and not auth.issuer and before not in ("", issuer.issuer):
             raise AuthFailed(
                 f"The server now names the authorization server {said(issuer.issuer)}; the configured client was used "
                 f"at {said(before)}. Nothing of it was sent to the new one.",
@@ -191,6 +195,8 @@ class Flow:
                     self._means, self._fetcher, self._person, issuer, redirects.uri, asked
                 )
                 step.detail = f"{detail} {told}".strip()
+                if client.how in ("registered", "typed"):
+                    await beside(self._means.trusted.put, (*self._client_key[:2], client.client_id), issuer.issuer)
             with self._person.step("permission") as step:
                 pending = self._prepared(issuer, client, redirects.uri, asked, resource.audience)
                 code = await self._permission(pending, issuer, redirects, known)
@@ -237,7 +243,8 @@ class Flow:
         expected = Expected(pending.state, issuer.issuer, issuer.sends_issuer)
         try:
             return await self._person.permit(pending.authorization_url, expected, redirects)
-        except BaseException:
+        except BaseException as problem:
+            await forget_unknown(self._means, pending.client, problem)
             if known and not self.aside:
                 # Nobody came back: the page may have said that it does not know us any more.
                 with suppress(StudioError, OSError):
@@ -258,9 +265,7 @@ class Flow:
                     self._fetcher, make, "token for the code", asked=pending.scopes, dpop=self._dpop, use=self._use
                 )
             except AuthFailed as problem:
-                if problem.error == "invalid_client" and client.how in ("registered", "typed"):
-                    await self._store.remove_client(issuer.issuer, self.account)
-                    problem.hint += " What was known of the client was forgotten: sign in again."
+                await forget_unknown(self._means, client, problem)
                 raise
             step.detail = granting.about(got, pending.audience)
         return await self._stored(issuer, client, got, pending.audience)
@@ -269,8 +274,7 @@ class Flow:
 
     async def _alone(self, resource: Resource, issuer: IssuerMetadata) -> Grant:
         asked = self._wanted(resource, issuer, renewable=False)
-        # A server of before protected resource metadata knows no `resource`.
-        audience = resource.audience
+        audience = resource.audience  # A server of before protected resource metadata knows no `resource`.
         with self._person.step("token") as step:
             got = await unattended.obtain(
                 self._fetcher,

@@ -68,3 +68,5 @@ class Means(NamedTuple):
     """Where configured clients belong."""
     stays: bool = False
     """Whether whoever signs in uses it in this process: what cannot be kept is good until it ends."""
+    anew: bool = False
+    """Whether another client is to be registered, whatever is known of one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from mcp_studio.auth import registration, scopes
@@ -12,7 +13,7 @@ from mcp_studio.auth.fields import body_of
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import Client
 from mcp_studio.auth.person import Means, Person
-from mcp_studio.errors import LimitExceeded
+from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, mapping
 
 _HINT = (
@@ -31,6 +32,8 @@ async def who(
         StudioError: as `Fetcher.send`; or a new client cannot be kept.
     """
     auth = means.config.auth
+    if means.anew:
+        await means.store.remove_client(issuer.issuer, auth.whose)
     known = await means.store.client(issuer.issuer, auth.whose)
     # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.
     moved = known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
@@ -58,6 +61,18 @@ async def who(
         detail = "A person named the client."
     await means.store.save_client(client, auth.whose)
     return client, False, detail
+
+
+async def forget_unknown(means: Means, client: Client, problem: BaseException) -> None:
+    """Where an authorization server does not know the client any more: forget it, and say how there is another."""
+    if not isinstance(problem, AuthFailed) or problem.error not in ("invalid_client", "unauthorized_client"):
+        return
+    if client.how in ("registered", "typed"):
+        with suppress(StudioError, OSError):
+            await means.store.remove_client(client.issuer, means.config.auth.whose)
+        problem.hint += " What was known of the client was forgotten: sign in again, and another one is registered."
+    elif client.how == "configured":
+        problem.hint += " The entry names the client: register another there, and change client_id in its auth table."
 
 
 async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, wanted: Sequence[str]) -> Client:

@@ -1,4 +1,4 @@
-"""Which authorization server a configured client belongs to, where its entry does not say: where it was used first.
+"""Which authorization server a client belongs to: a configured one to that where it was used first.
 
 It outlives the tokens and the process: a server that names another one later does not get a secret sent there.
 """
@@ -38,6 +38,10 @@ class Trusted:
         known = self._read()
         known.pop(key, None)
         self._write({**known, key: issuer})
+
+    def issuers(self, resource: str, account: str) -> set[str]:
+        """The authorization servers that the clients of a server belong to."""
+        return {issuer for key, issuer in {**self._read(), **self._here}.items() if key[:2] == (resource, account)}
 
     def forget(self, resource: str, account: str) -> None:
         """Forget what the clients of a server were used at."""

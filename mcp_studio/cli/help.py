@@ -138,7 +138,8 @@ server's name divides: --server NAME and --tool NAME name them apart, also a too
     "read": f"""\
 mcp-studio read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]
 
-Reads a resource, listed or not. A URI template such as `file:///{{path}}` is filled with the values given.
+Reads a resource, listed or not. A URI template such as `file:///{{path}}` is filled with the values given
+(RFC 6570); those of its path are required, those of its query are not. A list is JSON, or its key several times.
 
   --args JSON          all values as one JSON object; @FILE reads a file, - standard input
 {RESULT}  --fresh              ask the server, though it calls an earlier answer fresh still

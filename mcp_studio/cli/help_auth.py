@@ -25,6 +25,7 @@ With login:
   --issuer URL         the authorization server to use, where the server names several
   --client-id ID       the client that was registered for you there
   --client-secret -    its secret: read from standard input, or asked for on a terminal; @FILE reads a file
+  --register           register another client, where the authorization server does not know ours any more
   --step               stop before each request, and show it
   --no-browser         open no browser
   --redirect URL       the address that the browser ended on; - reads it from standard input, where no history keeps it

@@ -32,6 +32,9 @@ def login(config: Config, server: ServerConfig, options: Options, out: Output) -
     if options.flag("--step") and not can_ask():
         raise UsageError("--step needs a terminal: it waits before each request.")
     server = _adjusted(server, options, out)
+    if options.flag("--register") and (server.auth.client_id or remote.alone(server)):
+        hint = "Register one there by hand, and name it: --client-id ID, or client_id in its auth table."
+        raise UsageError(f"The client of {server.name} is named, and not registered by us.", hint=hint)
     if (seconds := options.seconds) is not None:
         limits = replace(config.settings.limits, sign_in=seconds)
         config = replace(config, settings=replace(config.settings, limits=limits))
@@ -90,7 +93,8 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
         sign_in = accounts.sign_in(server, tap, redirect_url=redirect)
     else:
         scopes = await _scopes(accounts, server, options)
-        sign_in = accounts.sign_in(server, tap, scopes=scopes, step_by_step=options.flag("--step"))
+        step, anew = options.flag("--step"), options.flag("--register")
+        sign_in = accounts.sign_in(server, tap, scopes=scopes, step_by_step=step, anew=anew)
     if server.tls.insecure:
         out.warn("Any certificate is accepted (insecure): whoever is on the way can take the sign-in.")
     if accounts.keeping == "memory":

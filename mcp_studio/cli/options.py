@@ -41,7 +41,7 @@ ALLOWED = {
     "mock": "--server --http --latency --quiet",
     "doctor": _COMMON,
     "auth": f"--config --url --transport {_REMOTE} --timeout --json --quiet --scope --issuer --client-id"
-    " --client-secret --step --no-browser --redirect --claims --client",
+    " --client-secret --step --no-browser --redirect --register --claims --client",
     "config": "--config --name --keyring --from-env --yes --json --quiet",
     "demo": _BENDING,
 }
@@ -50,7 +50,7 @@ _RECORDED = "--strict --paced --follow --jsonl --stats --delete"
 _SENDING = "--no-stamp --notification --newlines --no-handshake"
 _ASKED = "--traceparent --json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets"
 _SEARCHING = "--offline"
-_SIGNING_IN = "--keyring --insecure --step --no-browser --claims --client"
+_SIGNING_IN = "--keyring --insecure --step --no-browser --register --claims --client"
 FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED} {_SIGNING_IN} {_SEARCHING}".split())
 """Options without a value."""
 _OPTIONAL = {"--page", "--http"}

@@ -186,7 +186,8 @@ class Guide:
             f"Nobody is here who could sign in to {self._sign_in.server}: no terminal, {why}. {noted}".rstrip(),
             self._sign_in.authorization_url,
             hint="Open the address in a browser; it ends on one that begins with "
-            f"{self._sign_in.redirect_uri}. Give that on standard input within 15 minutes: {self._finish} --redirect -",
+            f"{self._sign_in.redirect_uri}. Give that on standard input within 15 minutes: {self._finish} --redirect - "
+            f"If the page does not know the client: {self._finish} --register",
         )
         await self._sign_in.set_aside()
 

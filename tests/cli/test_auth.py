@@ -19,6 +19,7 @@ from mcp_studio.vault.choose import forget_memory
 from mcp_studio.vault.file import FileVault
 from tests.cli.kit import Done, ends_at
 from tests.servers import auth_manners_wire as wire
+from tests.servers.auth_manners import back
 from tests.servers.auth_options import Manner
 from tests.servers.auth_server import World, threaded
 from tests.support import SERVERS
@@ -135,6 +136,41 @@ def test_forgetting_tells_nobody(world: World, cli: Cli) -> None:
     assert not world.seen("/revoke") and cli("auth", "status", "mine").code == 3
     cli("auth", "login", "mine")
     assert len(world.issuer.clients) == 2, "registered anew"
+
+
+def test_a_client_is_forgotten_though_nobody_is_signed_in_and_that_is_said_only_then(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    nothing = cli("auth", "forget", "mine", "--client")
+    assert nothing.code == 0 and "Nobody was signed in to mine. Nothing is known of a client there." in nothing.err
+    cli("auth", "login", "mine")
+    assert "forgotten: the sign-in to mine\n" in cli("auth", "forget", "mine").err
+    done = cli("auth", "forget", "mine", "--client", "--json")
+    assert done.json["result"] == {"server": "mine", "tokens": False, "client": True}
+    assert "Nothing is known of a client" in cli("auth", "forget", "mine", "--client").err
+    cli("auth", "login", "mine")
+    assert len(world.issuer.clients) == 2, "registered anew"
+
+
+@pytest.mark.parametrize("error", ["unauthorized_client", "invalid_client"])
+def test_a_client_that_is_not_known_any_more_is_registered_anew(cli: Cli, error: str) -> None:
+    with threaded() as world:
+        configured(world, BROWSER)
+        assert cli("auth", "login", "mine").code == 0
+        world.manner = back("it knows no client", "code", error=error)
+        done = cli("auth", "login", "mine")
+        assert done.code == 3 and error in done.err and "sign in again, and another one is registered" in done.err
+        world.manner = Manner("")
+        assert cli("auth", "login", "mine").code == 0 and len(world.issuer.clients) == 2
+
+
+def test_another_client_is_registered_when_that_is_asked(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    cli("auth", "login", "mine")
+    assert cli("auth", "login", "mine", "--register").code == 0 and len(world.issuer.clients) == 2
+    assert cli("auth", "login", "mine").code == 0 and len(world.issuer.clients) == 2
+    named = cli("auth", "login", "mine", "--register", "--client-id", "me")
+    assert named.code == 2 and "is named, and not registered by us" in named.err
+    assert cli("auth", "status", "--register").code == 2
 
 
 def test_without_anybody_the_page_is_on_standard_output_and_the_redirect_finishes_it(world: World, cli: Cli) -> None:

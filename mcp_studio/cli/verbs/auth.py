@@ -25,7 +25,7 @@ from mcp_studio.studio import Studio
 
 _ONLY = {
     "--scope": "login", "--issuer": "login", "--client-id": "login", "--client-secret": "login", "--step": "login",
-    "--no-browser": "login", "--redirect": "login", "--claims": "token", "--client": "forget",
+    "--no-browser": "login", "--redirect": "login", "--register": "login", "--claims": "token", "--client": "forget",
 }  # fmt: skip
 """Option -> the action that it is for."""
 
@@ -111,15 +111,12 @@ def _logout(config: Config, words: list[str], options: Options, out: Output) -> 
 
 def _forget(config: Config, words: list[str], options: Options, out: Output) -> int:
     async def forget(studio: Studio, server: ServerConfig) -> Json:
-        client = options.flag("--client")
-        known = await studio.accounts.account(server)
-        await studio.accounts.forget(server, client=client)
-        if known is None and not client:
-            out.note(f"Nobody was signed in to {server.name}.")
-            return {"server": server.name, "client": client}
-        also = ", and who we are at its authorization server" if client else ""
-        out.note(f"forgotten: the sign-in to {server.name}{also}")
-        return {"server": server.name, "client": client}
+        tokens, client = await studio.accounts.forget(server, client=options.flag("--client"))
+        gone = [f"the sign-in to {server.name}"] * tokens + ["who we are at its authorization server"] * client
+        nobody = f"Nobody was signed in to {server.name}."
+        unknown = "Nothing is known of a client there." if options.flag("--client") and not client else ""
+        out.note(" ".join(filter(None, (f"forgotten: {', and '.join(gone)}" if gone else nobody, unknown))))
+        return {"server": server.name, "tokens": tokens, "client": client}
 
     return _with_studio(config, words, options, out, forget)
 
