@@ -86,12 +86,12 @@ class Accounts:
         return await self._store(config).place()
 
     async def unlock(self) -> None:
-        """Ask for the passphrase of the encrypted file now, should sign-ins be kept there, and not when one is done.
+        """Have what keeps sign-ins opened now, and not when one is done, where what cannot be kept is of no use.
 
         Raises:
-            VaultRefused: nobody gave it.
+            VaultRefused: nothing can be kept, or nobody gave the passphrase.
         """
-        if self.keeping == "file":
+        if self.keeping == "file" or (self.keeping == "keyring" and not self.stays):
             await self._kept.unlock()
 
     def access(self, config: ServerConfig, tap: Tap, ask: Ask | None) -> Credentials | None:

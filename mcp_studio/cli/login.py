@@ -88,7 +88,8 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, options:
     accounts, tap = studio.accounts, studio.manager.supervisor(server.name).tap
     opener = Opener(NONE if options.flag("--no-browser") else studio.config.settings.browser)
     accounts.browser, accounts.stays = opener, False
-    await accounts.unlock()  # before a browser, not after it
+    if not remote.alone(server):
+        await accounts.unlock()  # before anything is sent, not after a browser
     if redirect:
         sign_in = accounts.sign_in(server, tap, redirect_url=redirect)
     else:

@@ -19,7 +19,8 @@ Waiting = Callable[[], None]
 PATIENCE = 60.0
 """Seconds that one call may take: a keyring may be asking the person to unlock it."""
 CHOICES = (
-    '`[secrets] store = "file"` in config.toml keeps secrets in a file encrypted under a passphrase, '
+    '`[secrets] store = "file"` in config.toml keeps secrets in a file encrypted under a passphrase '
+    "(mcp-studio config set secrets.store file), "
     '`store = "memory"` keeps them until the studio ends.'
 )
 """What else there is, for hints."""

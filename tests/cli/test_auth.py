@@ -14,6 +14,7 @@ import pytest
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.cli import main
 from mcp_studio.paths import Paths
+from mcp_studio.vault import oskeyring
 from mcp_studio.vault.base import VaultRefused
 from mcp_studio.vault.choose import forget_memory
 from mcp_studio.vault.file import FileVault
@@ -161,6 +162,23 @@ def test_a_client_that_is_not_known_any_more_is_registered_anew(cli: Cli, error:
         assert done.code == 3 and error in done.err and "sign in again, and another one is registered" in done.err
         world.manner = Manner("")
         assert cli("auth", "login", "mine").code == 0 and len(world.issuer.clients) == 2
+
+
+def test_without_a_place_for_tokens_nothing_is_begun_and_the_choice_is_named(
+    world: World, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured(world, BROWSER)
+    file = Paths.default().config_file
+    file.write_text(file.read_text().replace('store = "file"', 'store = "keyring"'))
+    before = len(world.requests)
+    for backend in ("", "keyring.backends.null.Keyring"):
+        monkeypatch.setenv("PYTHON_KEYRING_BACKEND", backend)
+        oskeyring.forget()
+        done = cli("auth", "login", "mine")
+        assert done.code == 2 and "mcp-studio config set secrets.store file" in done.err
+        assert len(world.requests) == before and "✗ What protects" not in done.err
+    assert cli("config", "set", "secrets.store", "file").code == 0
+    assert cli("auth", "login", "mine").code == 0
 
 
 def test_another_client_is_registered_when_that_is_asked(world: World, cli: Cli) -> None:
