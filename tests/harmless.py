@@ -17,8 +17,6 @@ _SCREEN = rb"""
 """ % {b"colour": _COLOUR}
 SCREEN = re.compile(_SCREEN, re.VERBOSE)
 """What the studio writes to draw itself."""
-FIRST_FRAME = re.compile(rb"^(?:\x1b\[\?1049h\x1b\[\?25l\x1b\[\?2026h)\x1b\[H((?:\x1b\[[34]8;2;[0-9;]+m)*)\x1b\[2J")
-"""How the first frame begins; nothing else clears the screen."""
 LINES = re.compile(rb"\x1b\[(?:31merror|33mwarning|2m|1m|3[0-7]m)|\x1b\[0m")
 """What the command line writes on a terminal."""
 COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07")
@@ -34,8 +32,7 @@ def live_in(data: bytes, own: re.Pattern[bytes] = SCREEN, *, clipboard: int = 0)
 
     `clipboard` is how many times something was copied; more than that is found too.
     """
-    rest = FIRST_FRAME.sub(rb"\1", data)
-    rest = COPIED.sub(b"", rest, count=clipboard)
+    rest = COPIED.sub(b"", data, count=clipboard)
     text = own.sub(b"", rest).decode("utf-8", "surrogateescape")
     found = [place for place, char in enumerate(text) if char not in "\r\n" and is_live(char)]
     return [f"{text[place]!r} in {text[max(0, place - 30) : place + 30]!r}" for place in found[:10]]

@@ -1,30 +1,72 @@
-"""What is typed before the screen is there is not lost, and is what was typed."""
+"""What is typed before the screen is there is not lost, and is what was typed; a terminal may have any size."""
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
 from tests.support import python_server
-from tests.walker import Walker, studio
+from tests.walker import Walker, key, studio
 
 SERVER = python_server("raw_server")
 
 
-def at_first_frame(walker: Walker) -> None:
-    """Wait for the very first output: Textual is not even imported then."""
+def at_first_output(walker: Walker) -> None:
+    """Wait for the line that is there before the screen: Textual is not even imported then."""
     while not walker.chunks:
-        assert walker.pump(5), "no first frame"
+        assert walker.pump(5), "no output"
 
 
-def test_the_quit_key_works_from_the_first_frame_on() -> None:
+def test_the_quit_key_works_from_the_first_output_on() -> None:
     with studio("--", *SERVER) as walker:
-        at_first_frame(walker)
+        at_first_output(walker)
         assert walker.quit(limit=30) < 25
         assert walker.process.returncode == 0
 
 
-def test_enter_over_the_first_frame_runs_nothing() -> None:
+def test_enter_before_the_screen_is_there_runs_nothing() -> None:
     with studio("--", *SERVER) as walker:
-        at_first_frame(walker)
+        at_first_output(walker)
         walker.press(b"\r")
         walker.shows("w add", "following")
         assert walker.quit(limit=30) < 25
         assert b"Nothing is open yet" not in walker.written(), "enter came as ^j, which runs what is open"
+
+
+@pytest.mark.parametrize("size", [(33, 24), (32, 24), (39, 40), (120, 9), (20, 5), (5, 2), (1, 1)])
+def test_a_terminal_that_is_too_small_says_so_and_can_be_left(size: tuple[int, int]) -> None:
+    columns, rows = size
+    with studio("--", *SERVER, columns=columns, rows=rows) as walker:
+        said = "The terminal is too small (needs 40x10)"
+        walker.shows(re.escape(said) if columns >= len(said) else said[: min(columns, 3)])
+        walker.drain(0.1)
+        before = walker.cpu()
+        walker.press(b"jq\r")  # nothing that is not seen is acted on
+        walker.drain(0.3)
+        assert walker.cpu() - before < 0.3
+        assert walker.leave() == 0
+
+
+def test_the_studio_comes_back_with_its_dialogs_when_the_terminal_grows() -> None:
+    with studio("--", *SERVER, columns=5, rows=2) as walker:
+        walker.shows("The")
+        for _ in range(2):
+            walker.size(120, 36)
+            walker.shows("w add", "following")
+            walker.size(1, 1)
+            walker.shows("T")
+        walker.size(120, 36)
+        walker.shows("w add", "following")
+        walker.go("^n", "Add server")
+        walker.paste("python -m things", "python -m things")
+        for small in ((30, 8), (1, 1), (39, 30)):
+            walker.size(*small)
+            walker.shows("T")
+            walker.press(key("esc") + b"xyz")
+        walker.size(100, 30)
+        walker.shows("Add server", "python -m things")
+        walker.go("x", "python -m thingsx")
+        walker.size(20, 5)
+        walker.shows("too")
+        assert walker.leave() == 0

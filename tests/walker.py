@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import fcntl
 import re
+import signal
+import struct
 import sys
+import termios
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -91,6 +95,13 @@ class Walker(Terminal):
         """Start the program, and an empty screen."""
         self._screen = Screen(self.columns, self.rows)
         super().start()
+
+    def size(self, columns: int, rows: int) -> None:
+        """Give the terminal another size."""
+        self.columns, self.rows = columns, rows
+        self._screen = Screen(columns, rows)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.process.send_signal(signal.SIGWINCH)
 
     def pump(self, seconds: float) -> bool:
         """Read and draw what comes within some time; False when nothing came."""

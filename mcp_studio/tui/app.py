@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import constants
 from textual.binding import BindingType
 from textual.events import Event, InputEvent, Key, Paste
 from textual.filter import LineFilter
@@ -14,9 +15,9 @@ from textual.theme import Theme
 
 from mcp_studio.errors import ConfigError
 from mcp_studio.safetext import safe
+from mcp_studio.transport.pace import PACE
 from mcp_studio.tui import actions, clipboard, late, late_auth, mistakes, themes
 from mcp_studio.tui.bindings import bindings
-from mcp_studio.tui.driver import prompt_driver
 from mcp_studio.tui.gate import Gate
 from mcp_studio.tui.key_order import KeyOrder, waits_for
 from mcp_studio.tui.saying import SayingApp
@@ -24,6 +25,11 @@ from mcp_studio.tui.screens.main import MainScreen
 from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.walls import WALL
 from mcp_studio.vault import keyring
+
+try:
+    from mcp_studio.tui.driver import StudioDriver
+except ImportError:  # Windows has a driver of another kind
+    StudioDriver = None
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
@@ -51,7 +57,7 @@ class StudioApp(SayingApp):
         self._first_theme, self._bad_themes = themes.load_one(settings.theme, studio.paths.themes)
         # Before App makes its style sheet, which it would make twice otherwise.
         self._reactive_theme = self._first_theme.name
-        super().__init__(driver_class=prompt_driver())
+        super().__init__(driver_class=StudioDriver if constants.DRIVER is None else None)
         # Which would read everything again for the few rules of the first dialog; what is the same is kept here.
         self.stylesheet.reparse = self.stylesheet.parse
         self.key_order = KeyOrder(self, self._act_on)
@@ -60,6 +66,8 @@ class StudioApp(SayingApp):
         self._letter_at = 0.0
         self.gate = Gate()
         """Through which a passphrase is asked for here; whoever starts the servers before may put one in its place."""
+        self.taking_terminal: Callable[[], None] = lambda: None
+        """Called before the terminal is taken."""
         self._asked_before: AskPassphrase | None = None
         self.animation_level = "none"
         choose(ascii=settings.ascii)
@@ -112,9 +120,14 @@ class StudioApp(SayingApp):
     async def on_event(self, event: Event) -> None:
         """See every key, paste and click before anything acts on it, in their order."""
         if isinstance(event, InputEvent | Paste) and not event.is_forwarded:
-            await self.key_order.take(event)
+            PACE.key()
+            if not self.screen.has_class("-tiny") or self._leaves(event):  # what is not seen is not acted on
+                await self.key_order.take(event)
         else:
             await super().on_event(event)
+
+    def _leaves(self, event: Event) -> bool:
+        return isinstance(event, Key) and event.key in self.keys.get("quit", actions.BY_ID["quit"].keys).split(",")
 
     async def _act_on(self, event: Event) -> None:
         if not waits_for(event):
@@ -149,6 +162,10 @@ class StudioApp(SayingApp):
         screen = self.screen_stack[0]
         assert isinstance(screen, MainScreen)
         return screen
+
+    def on_load(self) -> None:
+        """The terminal is about to be taken."""
+        self.taking_terminal()
 
     def on_mount(self) -> None:
         """Say what of the person's own files could not be used, and once that nothing is recorded any more."""

@@ -1,28 +1,64 @@
-"""A terminal driver that quits at once and knows a lone Esc on time, where that can be had.
-
-Textual's input thread looks every 100 ms whether it should end, and whether an Esc was only an Esc. In ours a pipe
-wakes it to end, and it sleeps exactly as long as the parser wants to wait.
-"""
+"""Textual's driver for Linux and macOS, on a terminal that may send anything, and go at any time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import IO, cast
 
-from textual import constants
-
-if TYPE_CHECKING:
-    from textual.driver import Driver
-
-_driver: type[Driver] | None = None
-_fits: Callable[[], bool]
-try:
-    from mcp_studio.tui.prompt_driver import PromptDriver as _driver
-    from mcp_studio.tui.prompt_driver import fits as _fits
-except ImportError:  # Windows, or a Textual that is another inside
-    pass
+from textual.drivers.linux_driver import LinuxDriver
 
 
-def prompt_driver() -> type[Driver] | None:
-    """The driver class for the app; None for Textual's choice: where ours does not fit, or TEXTUAL_DRIVER is set."""
-    return _driver if _driver is not None and constants.DRIVER is None and _fits() else None
+class Lasting:
+    """The terminal as a file that takes everything, also when it has gone: the thread that writes must not end.
+
+    What is written waits in a short queue for that thread; without it the loop would wait for ever.
+    """
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        """Write, as long as there is a terminal."""
+        with suppress(OSError, ValueError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        """Send what was written."""
+        with suppress(OSError, ValueError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        """The number of the file."""
+        return self._file.fileno()
+
+
+class StudioDriver(LinuxDriver):
+    """Takes keys and mouse from the terminal, and gives it back as it was."""
+
+    _active = False
+
+    def start_application_mode(self) -> None:
+        """Take the terminal; also when no word came of stopping, as with SIGSTOP: not a second time then."""
+        if self._active:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        if not isinstance(self._file, Lasting):
+            self._file = cast("IO[str]", Lasting(self._file))
+        self._active = True
+        super().start_application_mode()
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back."""
+        self._active = False
+        super().stop_application_mode()
+
+    def run_input_thread(self) -> None:
+        """Read keys and mouse; bytes that are no text are passed over."""
+        while True:
+            try:
+                super().run_input_thread()
+            except UnicodeDecodeError:
+                continue
+            except OSError:  # the terminal has gone, which ends the app
+                pass
+            return

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from rich.console import RenderableType
 from textual._compositor import ChopsUpdate, Compositor
 from textual.await_complete import AwaitComplete
 from textual.events import Event, Resize, ScreenResume
@@ -22,6 +23,8 @@ from textual.widget import Widget
 from mcp_studio.tui.saying import Telling
 
 T = TypeVar("T")
+COLUMNS, ROWS = 40, 10
+"""The smallest terminal with room for the studio."""
 
 
 class Painter(Compositor):
@@ -91,10 +94,17 @@ class Once(Screen[T]):
 class Painted(Telling, Once[T]):
     """A screen that draws so, keeps what has the focus in sight, and goes when it is left, not another in its place."""
 
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (COLUMNS, "-narrow")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (ROWS, "-short")]  # noqa: RUF012
+
     def __init__(self) -> None:
         super().__init__()
         self._compositor = Painter()
         self._had_focus: Widget | None = None
+
+    def render(self) -> RenderableType:
+        """What is behind all widgets, which a terminal that is too small does not show."""
+        return f"The terminal is too small (needs {COLUMNS}x{ROWS})" if self.has_class("-tiny") else super().render()
 
     def watch_focused(self, focused: Widget | None) -> None:
         """What had the focus has been hidden or removed: the keys must go somewhere."""

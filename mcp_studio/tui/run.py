@@ -5,23 +5,32 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import select
 import signal
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.tui import crash, logs, skeleton
+from mcp_studio.tui import crash, logs
 from mcp_studio.tui.gate import Gate
 from mcp_studio.vault import keyring
 
-if TYPE_CHECKING:
-    from mcp_studio.studio import Studio
-    from mcp_studio.tui.app import StudioApp
+try:
+    import termios
+except ImportError:  # Windows
+    termios = None
 
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from mcp_studio.studio import Studio
+
+
+_STARTING = "mcp-studio"
 
 _GREETING = 0.004
 """Seconds for the first message to each server that was started ahead."""
@@ -32,15 +41,37 @@ _CATCHING_UP = 0.02
 
 def run(config: Config, paths: Paths) -> int:
     """Open the studio on the terminal until the person leaves; returns the exit code."""
-    with skeleton.shown(config, paths):
-        code, failure, redactor = _run(config, paths)
+    with ExitStack() as starting:
+        _announce(starting)
+        code, failure, redactor = _run(config, paths, starting.close)
     if failure is not None:
         sys.stderr.write(crash.report(failure, paths.state, redactor) + "\n")
         return 1
     return code
 
 
-def _run(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redactor]:
+def _announce(starting: ExitStack) -> None:
+    """Importing takes a while: a line says so, and what is typed waits for the screen unseen."""
+    if termios is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    quiet = [*before]
+    # Enter would come as ^j, which calls, and ^q is flow control.
+    quiet[0] = before[0] & ~(termios.IXON | termios.ICRNL)
+    quiet[3] = before[3] & ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(terminal, termios.TCSANOW, quiet)
+    starting.callback(termios.tcsetattr, terminal, termios.TCSANOW, before)
+    starting.callback(_write, f"\r{' ' * len(_STARTING)}\r")
+    _write(_STARTING)
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _run(config: Config, paths: Paths, started: Callable[[], None]) -> tuple[int, BaseException | None, Redactor]:
     with _quick_imports():
         from mcp_studio.studio import Studio
 
@@ -56,8 +87,8 @@ def _run(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redac
                     from mcp_studio.tui.app import StudioApp
                 await _catch_up(studio)
                 app = StudioApp(studio)
-                app.gate = gate
-                with _signals(app):
+                app.gate, app.taking_terminal = gate, started
+                with signals(app):
                     code = await app.run_async() or 0
                 return code, app.failure, studio.redactor
             finally:
@@ -101,15 +132,22 @@ def _quick_imports() -> Generator[None]:
 
 
 @contextmanager
-def _signals(app: StudioApp) -> Generator[None]:
-    """SIGTERM and SIGHUP end the app as the person would."""
+def signals(app: App[int]) -> Generator[None]:
+    """SIGTERM, SIGHUP and a terminal that has gone, of which not everybody gets a SIGHUP, end the app in order."""
     loop = asyncio.get_running_loop()
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    for name in names:
-        number = getattr(signal, name)
-        loop.add_signal_handler(number, lambda number=number: app.exit(128 + number))
-    try:
+    with ExitStack() as stack:
+        for name in ("SIGTERM", "SIGHUP"):
+            if number := getattr(signal, name, None):
+                loop.add_signal_handler(number, app.exit, 128 + number)
+                stack.callback(loop.remove_signal_handler, number)
+        if sys.platform == "linux" and sys.stdin.isatty():
+            gone = stack.enter_context(select.epoll())
+            gone.register(sys.stdin, 0)  # it tells of nothing but that the terminal has gone
+
+            def leave() -> None:
+                loop.remove_reader(gone)
+                app.exit(128 + signal.SIGHUP)
+
+            loop.add_reader(gone, leave)
+            stack.callback(loop.remove_reader, gone)
         yield
-    finally:
-        for name in names:
-            loop.remove_signal_handler(getattr(signal, name))

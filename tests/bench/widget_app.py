@@ -29,7 +29,7 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
 from mcp_studio.search.letters import Letters, pieces_of, words_of
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.driver import prompt_driver
+from mcp_studio.tui.driver import StudioDriver
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, mark_matches
 from mcp_studio.tui.views.text_view import TextView
@@ -47,7 +47,7 @@ class Bench(App[None]):
     BINDINGS = [("x", "count", "Count")]  # noqa: RUF012
 
     def __init__(self, options: argparse.Namespace) -> None:
-        super().__init__(driver_class=prompt_driver())
+        super().__init__(driver_class=StudioDriver)
         self.options = options
         self.data = Path(options.file).read_bytes() if options.file else b""
         self.complete = asyncio.Event()

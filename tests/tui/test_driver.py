@@ -17,19 +17,18 @@ from pathlib import Path
 import pytest
 from textual.drivers._writer_thread import WriterThread
 
-from mcp_studio.tui import driver
-from mcp_studio.tui.driver import prompt_driver
-from mcp_studio.tui.prompt_driver import Lasting
+from mcp_studio.tui.driver import Lasting
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = """
+import asyncio
 import threading
 from textual.app import App
 from textual.widgets import Static
-from mcp_studio.tui.driver import prompt_driver
-from mcp_studio.tui.prompt_driver import Lasting
+from mcp_studio.tui.driver import StudioDriver
+from mcp_studio.tui.run import signals
 
 class Keys(App):
     def compose(self):
@@ -49,9 +48,13 @@ class Keys(App):
             print("AWAY", flush=True)
         self.write("BACK")
 
-app = Keys(driver_class=prompt_driver())
-app.run()
-print("LEFT", type(app._driver).__name__, [thread.name for thread in threading.enumerate()], flush=True)
+async def main():
+    app = Keys(driver_class=StudioDriver)
+    with signals(app):
+        await app.run_async()
+
+asyncio.run(main())
+print("LEFT", [thread.name for thread in threading.enumerate()], flush=True)
 """
 
 
@@ -102,18 +105,6 @@ def terminal() -> Iterator[Terminal]:
     made.close()
 
 
-def test_our_driver_fits_the_textual_that_is_installed() -> None:
-    chosen = prompt_driver()
-    assert chosen is not None and chosen.__name__ == "PromptDriver"
-
-
-def test_another_textual_gets_its_own_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "_fits", lambda: False)
-    assert prompt_driver() is None
-    monkeypatch.setattr(driver, "_driver", None)
-    assert prompt_driver() is None
-
-
 def test_keys_esc_paste_and_mouse_arrive_and_quitting_ends_all_threads(terminal: Terminal) -> None:
     terminal.wait("<READY>")
     terminal.type(b"j", "<key j>")
@@ -124,9 +115,12 @@ def test_keys_esc_paste_and_mouse_arrive_and_quitting_ends_all_threads(terminal:
     # The driver has to see the half of a character alone: it draws nothing for it.
     assert not select.select([terminal.master], [], [], 0.3)[0]
     terminal.type(b"\xa9", "<key é>")
+    terminal.type(b"\xff\xfe", "")  # no text at all
+    assert not select.select([terminal.master], [], [], 0.3)[0]
+    terminal.type(b"k", "<key k>")
     terminal.type(b"\x1b[200~pasted text\x1b[201~", "<paste pasted text>")
     terminal.type(b"\x1b[<0;5;1M\x1b[<0;5;1m", "<click 4 0>")
-    terminal.type(b"\x11", "LEFT PromptDriver ['MainThread']")
+    terminal.type(b"\x11", "LEFT ['MainThread']")
     assert terminal.process.wait(60) == 0
 
 
@@ -136,7 +130,7 @@ def test_the_terminal_can_be_given_away_and_taken_back(terminal: Terminal) -> No
         terminal.type(b"\x1bOQ", "<BACK>")
         assert b"AWAY" in terminal.drawn
         terminal.type(b"k", "<key k>")
-    terminal.type(b"\x11", "LEFT PromptDriver ['MainThread']")
+    terminal.type(b"\x11", "LEFT ['MainThread']")
 
 
 def test_who_is_stopped_without_a_word_reads_the_terminal_once_and_leaves_it_as_it_was(terminal: Terminal) -> None:
@@ -148,13 +142,13 @@ def test_who_is_stopped_without_a_word_reads_the_terminal_once_and_leaves_it_as_
     terminal.wait("\x1b[?1049h")
     terminal.wait("<READY>")
     terminal.type(b"k", "<key k>")
-    terminal.type(b"\x11", "LEFT PromptDriver ['MainThread']")
+    terminal.type(b"\x11", "LEFT ['MainThread']")
     assert termios.tcgetattr(terminal.master) == terminal.before
 
 
 def test_a_terminal_that_goes_away_ends_the_app() -> None:
     made = Terminal(
-        APP.replace("app = Keys", "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\napp = Keys")
+        APP.replace("asyncio.run", "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\nasyncio.run")
     )
     try:
         made.wait("<READY>")

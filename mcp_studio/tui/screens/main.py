@@ -12,6 +12,7 @@ from textual.events import DescendantFocus, Resize
 from mcp_studio.catalog.ref import KINDS, EntryKind
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
+from mcp_studio.tui.painter import COLUMNS, ROWS
 from mcp_studio.tui.panels.call import CallPanel
 from mcp_studio.tui.panels.catalog import CatalogPanel
 from mcp_studio.tui.panels.keybar import KeyBar
@@ -47,8 +48,8 @@ class MainScreen(Frame):
     """The five panes. What they need is done by `Arranging`, `Serving`, `Calling` and `Asking`."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("main")
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (COLUMNS, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (ROWS, "-short"), (36, "-tall")]  # noqa: RUF012
 
     def __init__(self, studio: Studio) -> None:
         super().__init__()
