@@ -235,7 +235,7 @@ class Output:
         _write(sys.stderr, f"  {safe(url, 8_192)}\n")
 
     def _say(self, word: str, colour: str, text: object) -> None:
-        if sys.stderr.isatty() and "NO_COLOR" not in os.environ:
+        if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
             word = f"\x1b[{colour}m{word}\x1b[0m"
         _write(sys.stderr, f"{word}: {safe(self.redactor.text(str(text)))}\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import constants
 from textual.binding import BindingType
 from textual.events import Event, InputEvent, Key, Paste
-from textual.filter import LineFilter
+from textual.filter import LineFilter, Monochrome
 from textual.theme import Theme
 
 from mcp_studio.errors import ConfigError
@@ -54,7 +55,9 @@ class StudioApp(SayingApp):
     def __init__(self, studio: Studio) -> None:
         self.studio = studio
         settings = studio.config.settings
-        self._first_theme, self._bad_themes = themes.load_one(settings.theme, studio.paths.themes)
+        no_color = bool(os.environ.get("NO_COLOR"))
+        theme = themes.COLOURLESS if no_color else settings.theme
+        self._first_theme, self._bad_themes = themes.load_one(theme, studio.paths.themes)
         # Before App makes its style sheet, which it would make twice otherwise.
         self._reactive_theme = self._first_theme.name
         super().__init__(driver_class=StudioDriver if constants.DRIVER is None else None)
@@ -71,7 +74,8 @@ class StudioApp(SayingApp):
         self._asked_before: AskPassphrase | None = None
         self.animation_level = "none"
         choose(ascii=settings.ascii)
-        self._plain = (late.plain_signs(),) if settings.ascii else ()
+        self.no_color = no_color
+        self._plain = late.plain_filters(settings.ascii, no_color) if settings.ascii or no_color else ()
         self.keys, self._bad_keys = actions.remap(settings.keys)
         if self.keys:
             self.set_keymap(self.keys)
@@ -98,8 +102,9 @@ class StudioApp(SayingApp):
     # Walls
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Nothing live reaches the terminal, whatever drew it; with `ascii` no drawing characters either."""
-        return [*super().get_line_filters(), WALL, *self._plain]
+        """Nothing live reaches the terminal, whatever drew it; where it is wanted no drawing signs and no colours."""
+        general = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
+        return [*general, WALL, *(each for each in self._plain if each.enabled)]
 
     def _handle_exception(self, error: Exception) -> None:
         if mistakes.of_the_gone(error):
@@ -278,7 +283,9 @@ class StudioApp(SayingApp):
 
     def action_theme(self) -> None:
         """Choose a theme; moving over the list shows it."""
-        if self.screen is self.main:
+        if self.no_color:
+            self.say("NO_COLOR is set: no theme has colours.")
+        elif self.screen is self.main:
             self.push_screen(late.theme_picker(self.theme, *self.register_all_themes()), self._keep_theme)
 
     async def _keep_theme(self, name: str | None) -> None:

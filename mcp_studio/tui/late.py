@@ -280,11 +280,11 @@ def sent(title: str, value: Json, place: str, waiting: int) -> ModalScreen[None]
     return Sent(title, value, place, waiting)
 
 
-def plain_signs() -> LineFilter:
-    """Draws with ASCII only."""
-    from mcp_studio.tui.plain import PLAIN
+def plain_filters(ascii: bool, no_color: bool) -> tuple[LineFilter, ...]:
+    """Draw with ASCII only, or without colours."""
+    from mcp_studio.tui.plain import NoColours, PlainSigns
 
-    return PLAIN
+    return (PlainSigns(enabled=ascii), NoColours(enabled=no_color))
 
 
 def markdown() -> Widget:

@@ -17,6 +17,8 @@ from mcp_studio.paths import shipped_themes
 
 DEFAULT = "studio-dark"
 
+COLOURLESS = "mono"
+"""The theme whose greys are read where no colours are wanted."""
 VARIABLES: dict[str, str] = {
     "risk-read": "text-success",
     "risk-write": "text-warning",
