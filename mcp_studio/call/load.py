@@ -214,7 +214,7 @@ async def consent(
         "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments, reasons=reasons
     )
     answer = await ask(question)
-    return None if answer.action == "accept" else Denied(rule="you said no")
+    return None if answer.action == "accept" else Denied(rule=answer.refusal)
 
 
 def remembered(load: Load, ref: Ref, arguments: Json, began: float, origin: str) -> Past:

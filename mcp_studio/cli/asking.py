@@ -149,7 +149,8 @@ class Asker:
             if request.kind == "sign_in" and self.studio is not None:
                 refused.sign_in = await late.no_sign_in(request, self.studio)
             self.refused.append(refused)
-            request.answer("decline" if request.kind in OURS else "cancel")
+            by = "nobody to ask" if request.kind == "approval" else ""
+            request.answer("decline" if request.kind in OURS else "cancel", by=by)
             if self._give_up is not None:
                 self.unless_answered(self._give_up)
             return

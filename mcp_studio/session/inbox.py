@@ -36,7 +36,14 @@ class Answer(NamedTuple):
     content: Json = None
     """The value of an accepted form; the `CreateMessageResult` of an accepted sampling request."""
     by: str = ""
-    """What answered, where it was no person: `rule 2 of answers.toml`."""
+    """What answered, where it was no person: `rule 2 of answers.toml`; begins with `nobody` where nothing did."""
+
+    @property
+    def refusal(self) -> str:
+        """Why what it should have approved is not run, in a few words."""
+        if self.by.startswith("nobody"):
+            return "needs approval, nobody to ask"
+        return f"denied by {self.by}" if self.by else "you said no"
 
 
 @record(eq=False)

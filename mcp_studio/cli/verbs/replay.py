@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from mcp_studio.call.outcome import Denied
 from mcp_studio.call.replay.load import once
 from mcp_studio.call.replay.result import VERDICTS, Result, summary
 from mcp_studio.call.replay.runner import Manner, Replayer
@@ -47,8 +44,6 @@ async def _replay(studio: Studio, plan: Plan, options: Options, out: Output, ask
     replayer = Replayer(studio, recording, manner, filling.fill)
     several = len(planned.servers) > 1
     async for result in replayer.run(planned.steps, servers):
-        if isinstance(result.outcome, Denied) and not asker.present and not result.outcome.unusable:
-            result = replace(result, said="needs approval")
         results.append(result)
         _print(result, several, out)
     return _end(results, planned.left_out, out, asker)
