@@ -59,8 +59,9 @@ class Caller:
         self._spawn = spawn
         self._reads = Reads(manager)
         self._sender = Sender(manager, TaskCalls(tasks, manager, limits), limits)
-        self._signing: dict[int, Call] = {}
-        inbox.changed.connect(self._sign_in)
+        self._waiting: dict[int, list[Call]] = {}
+        """The calls that wait for the answer to a question, by its number."""
+        inbox.changed.connect(self._asked)
         self._running: dict[int, Call] = {}
 
     @cached_property
@@ -145,22 +146,17 @@ class Caller:
         finally:
             call.asking = False
             call.changed.emit(call)
-        return None if answer.action == "accept" else Denied(rule="you said no")
+        return None if answer.action == "accept" else Denied(rule=answer.refusal)
 
-    def _sign_in(self, question: InputRequest) -> None:
-        """A call that a server refuses waits for a person, or does so no longer."""
-        if question.kind != "sign_in":
-            return
-        waits = question in self._inbox.pending
-        if waits:
-            mine = [call for call in self._running.values() if call.subject == question.subject and not call.asking]
-            self._signing.update({id(call): call for call in mine})
+    def _asked(self, question: InputRequest) -> None:
+        """A call waits for a person, or does so no longer: it was refused, or its server asks while it runs."""
+        if question in self._inbox.pending:
+            asked = [call for call in self._running.values() if call.subject == question.subject]
+            mine = self._waiting.setdefault(question.number, asked)
         else:
-            mine = [call for call in self._signing.values() if call.ref.server == question.server]
-            for call in mine:
-                del self._signing[id(call)]
+            mine = self._waiting.pop(question.number, [])
         for call in mine:
-            call.asking = waits
+            call.asking = any(call in calls for calls in self._waiting.values())
             call.changed.emit(call)
 
     def _tool_view(self, ref: Ref) -> ToolView | None:

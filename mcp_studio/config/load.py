@@ -42,6 +42,7 @@ class _Loading:
     problems: list[Problem] = field(default_factory=list[Problem])
     untrusted: list[Untrusted] = field(default_factory=list[Untrusted])
     files: list[str] = field(default_factory=list[str])
+    named: str = ""
 
 
 def load(
@@ -65,14 +66,18 @@ def load(
     done = _read(paths, cwd, files, trusted)
     keyring.use(done.settings.secrets, paths.state)
     servers = expand_all(done.servers, environ, secrets or keyring.session(), done.problems)
-    return Config(done.settings, servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files))
+    return Config(done.settings, servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files), done.named)
 
 
 def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
     """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
     done = _read(paths, cwd, files, None)
     keyring.use(done.settings.secrets, paths.state)
-    return Config(done.settings, done.servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files))
+    return replace(
+        Config(done.settings, done.servers, tuple(done.problems), tuple(done.untrusted)),
+        files=tuple(done.files),
+        named=done.named,
+    )
 
 
 def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | None) -> _Loading:
@@ -82,6 +87,7 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
         for file in files:
             if (content := _content(file, done, required=True)) is not None:
                 _add(done, *_parsed(file, content, "file", done))
+                done.named = str(file.absolute()) if file.is_file() and file.suffix != ".json" else done.named
     else:
         if (content := _content(paths.config_file, done)) is not None:
             _add(done, *_parsed(paths.config_file, content, "user", done))

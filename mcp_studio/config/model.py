@@ -277,3 +277,5 @@ class Config:
     untrusted: tuple[Untrusted, ...] = ()
     files: tuple[str, ...] = ()
     """The files that were read."""
+    named: str = ""
+    """The last file that `--config` names and that is ours to write: new servers go there."""

@@ -18,14 +18,26 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
 
+def ours(source: Source) -> bool:
+    """Whether an entry stands in a file that the studio may write."""
+    return source.origin in ("user", "file") and bool(source.file) and not source.file.endswith(".json")
+
+
+def place_of(studio: Studio, name: str = "") -> Source:
+    """Where an entry is saved: where it stands, a new one in the file that `--config` names, else the person's own."""
+    source = studio.manager.config(name).source if name else Source("file", studio.config.named)
+    return source if ours(source) else Source("user", str(studio.paths.config_file))
+
+
 async def save(studio: Studio, server: ServerConfig, old_name: str = "") -> None:
     """Write an entry and connect it.
 
     Raises:
         ConfigError: it cannot be started as it is written, or the file cannot be written.
     """
-    file = studio.paths.config_file
-    placed = replace(server, source=Source("user", str(file)), written=None)
+    source = place_of(studio, old_name)
+    file = Path(source.file)
+    placed = replace(server, source=source, written=None)
     ready = await beside(effective, placed)
     await asyncio.to_thread(lambda: put_server(file, placed, old_name=old_name))
     await studio.put_server(ready, old_name)
@@ -38,7 +50,7 @@ async def forget(studio: Studio, name: str) -> None:
         ConfigError: the file cannot be written.
     """
     source = studio.manager.config(name).source
-    if source.origin == "user":
+    if ours(source):
         await asyncio.to_thread(remove_server, Path(source.file), name)
     await studio.manager.remove(name)
 
@@ -52,11 +64,11 @@ async def keep_roots(studio: Studio, name: str, roots: tuple[Root, ...]) -> str:
     config = studio.manager.config(name)
     effective_roots(roots, config)
     where = config.source
-    if writable(where):
+    if ours(where):
         written = replace(config.written or config, roots=roots, written=None)
         await asyncio.to_thread(put_server, Path(where.file), written)
     studio.manager.supervisor(name).set_roots(roots)
-    if writable(where):
+    if ours(where):
         return f"{name} has its new roots; they are saved in {where.file}."
     why = f"{where.file} is not ours to write" if where.file else "its entry is in no file"
     return f"{name} has its new roots until you quit: {why}."

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from textual.events import Paste
 
+from mcp_studio.config.load import load
 from mcp_studio.config.model import Source
 from mcp_studio.config.save import put_server
 from mcp_studio.paths import Paths
@@ -213,5 +214,28 @@ def test_secrets_of_other_clients_files_are_offered_to_the_keyring(home: Path, m
             await stage.press("enter")
             await stage.until(lambda: stage.studio.manager.names() == ("theirs",), "saved")
         assert saved("theirs")["env"] == {"A_TOKEN": "${keyring:theirs-a-token}"}
+
+    run(main())
+
+
+@pytest.mark.parametrize("name", ["own.toml", "mcp.json"])
+def test_a_new_server_goes_to_the_file_that_was_named_and_the_place_is_said(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_text("# mine\n" if file.suffix == ".toml" else '{"mcpServers": {}}')
+    before = file.read_text()
+
+    async def main() -> None:
+        config = load(Paths.default(), tmp_path, files=[file])
+        async with on_stage(config=config) as stage:
+            place = file if file.suffix == ".toml" else Paths.default().config_file
+            await stage.press("ctrl+n")
+            await stage.until(lambda: isinstance(stage.app.screen, ServerDialog), "the dialog")
+            await stage.shows(f"Saved in {str(place)[:60]}")
+            stage.app.screen.post_message(Paste("no-such-command --now"))
+            await stage.shows("no-such-command")
+            await stage.until(lambda: "Ready to" in stage.screen_text(), "what was pasted")
+            await stage.press("ctrl+j")
+            await stage.until(lambda: any(f"is saved in {place}." in told for told in stage.toasts), "the place")
+            assert "no-such-command" in place.read_text() and (place == file or file.read_text() == before)
 
     run(main())

@@ -24,7 +24,7 @@ from mcp_studio.tui.entry import server_of, value_of
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.entry_form import EntryForm
-from mcp_studio.tui.server_files import save
+from mcp_studio.tui.server_files import place_of, save
 from mcp_studio.tui.server_form import server_form
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.vault.beside import beside
@@ -63,6 +63,8 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
         if self._old is None:
             yield Static(Content("Paste a command, a URL or an mcp.json snippet"), classes="quiet")
             yield self._paste
+        place = place_of(self._studio, self._old.name if self._old else "").file
+        yield Static(Content(f"Saved in {safe(place, 300)}"), classes="quiet")
         yield self.form
         yield self._note
 

@@ -118,7 +118,7 @@ class Serving:
     def edit(self, name: str) -> None:
         """Change a server's entry."""
         source = self._studio.manager.config(name).source
-        if source.origin in ("file", "project"):
+        if source.origin in ("file", "project") and not late.server_files().ours(source):
             self._app.say(f"{name} comes from {source.file}; change it there.", "warning")
         else:
             self._open_dialog(name)
@@ -129,6 +129,9 @@ class Serving:
                 self._screen.refresh_servers()
                 self._screen.servers.go_to(config.name)
                 self._screen.arranging.show_keys()
+                self._app.say(
+                    f"{config.name} is saved in {late.server_files().place_of(self._studio, config.name).file}."
+                )
 
         old = self._studio.manager.config(name) if name else None
         self._app.push_screen(late.server_dialog(self._studio, old), saved)
@@ -141,7 +144,7 @@ class Serving:
                 self._screen.run_worker(self._forget(name), group="servers")
 
         source, shown = self._studio.manager.config(name).source, safe(name, 60)
-        if source.origin in ("file", "project"):
+        if source.origin in ("file", "project") and not late.server_files().ours(source):
             text = f"Put {shown} away until the next start? Its entry stays in {source.file}."
         else:
             text = f"Remove {shown}?" + (f" Its entry goes from {source.file}." if source.file else "")
