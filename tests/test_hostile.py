@@ -312,7 +312,4 @@ def test_nothing_of_a_hostile_server_acts(walks: list[Future[Walked]], which: in
     *links, last = copied(walked.written)
     assert all(link.startswith("http://evil.example/") for link in links), "only what was clicked or asked for"
     assert "Greet nobody." in last and "click me" in last
-    for again in walked.again:
-        assert live_in(again) == []
-        before, _, _ = again.partition(b"\x1b[?1003h")
-        assert "echo␛[31" in before.decode(), "remembered names stand there before Textual has started"
+    assert all(live_in(again) == [] for again in walked.again)

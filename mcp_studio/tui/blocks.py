@@ -13,7 +13,8 @@ from mcp_studio.protocol.apps import is_app
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
 
-MARKDOWN_MOST = 8_000
+MARKDOWN = "text/markdown"
+MARKDOWN_MOST = 32_000
 """Characters; longer text is shown as it is."""
 JSON_MOST = 2_000_000
 """Characters; longer text is not tried as JSON."""
@@ -164,19 +165,19 @@ def how(block: Block) -> str:
 
 
 def is_markdown(blocks: list[Block]) -> bool:
-    """Whether it is text, short, and looks written as Markdown."""
-    if not blocks or any(block.kind != "text" for block in blocks):
-        return False
-    if sum(len(block.text) for block in blocks) > MARKDOWN_MOST:
-        return False
-    if any(block.mime == "text/markdown" for block in blocks):
-        return True
-    return all(block.mime in ("", "text/markdown") for block in blocks) and any(
-        _MARKDOWN.search(block.text) for block in blocks
-    )
+    """Whether the server says that its text is Markdown; what only looks so is shown as it is."""
+    return all(block.kind == "text" for block in blocks) and any(block.mime == MARKDOWN for block in blocks)
 
 
-_MARKDOWN = re.compile(r"(?m)^(?:#{1,6} \S|```|[-*] \[[ x]\] |\|[ :-]+\|)|\*\*[^*\n]+\*\*|\[[^\]\n]+\]\(\S+\)")
+def markdown_of(blocks: list[Block], wanted: bool) -> str:
+    """All text as Markdown; without being `wanted`, what the server does not call so stands in it as it is."""
+    parts: list[str] = []
+    for block in blocks:
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", block.text)), default=0))
+        line = headline(block)
+        parts.append(f"*{line}*\n" if line else "")
+        parts.append(block.text if wanted or block.mime == MARKDOWN else f"{fence}\n{block.text}\n{fence}")
+    return "\n\n".join(filter(None, parts))
 
 
 def structured(result: Json) -> tuple[bool, Json]:

@@ -48,6 +48,39 @@ def test_an_answer_is_checked_and_sent() -> None:
     run(main())
 
 
+def test_esc_after_later_never_cancels_the_call_that_waits() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            request = await asked(stage)
+            await stage.press("escape")
+            await stage.shows("It waits for your answer: F4 opens the question.")
+            for pane in ("f2", "f5"):
+                await stage.press(pane, "escape", "escape", "escape")
+            assert stage.main.calling.call.outcome is None and not request.reply.done()
+            await stage.press("f4")
+            await stage.until(lambda: isinstance(stage.app.screen, Question), "the question again")
+            await stage.press(*"Ada", "ctrl+j")
+            assert isinstance(await outcome(stage), Succeeded)
+
+    run(main())
+
+
+def test_history_tells_what_nobody_could_approve_from_what_was_denied() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await stage.open("fail")
+            for by in ("nobody to ask", ""):
+                await stage.press("ctrl+j")
+                await stage.until(lambda: stage.studio.inbox.pending, "a request for approval")
+                stage.studio.inbox.pending[0].answer("decline", by=by)
+                assert isinstance(await outcome(stage), Denied)
+                await stage.until(lambda: not stage.studio.inbox.pending, "it has gone")
+            await stage.main.call.on_pane_tab_chosen(stage.main.call.TabChosen(stage.main.call, "history"))
+            await stage.shows("needs approval, nobody to ask", "you said no")
+
+    run(main())
+
+
 def test_decline_and_cancel_are_answers_of_their_own() -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:

@@ -13,7 +13,7 @@ from mcp_studio.tui.screens import handling
 from mcp_studio.tui.views.content_view import ContentView
 from tests.studio_support import stdio
 from tests.support_servers import demo_stdio
-from tests.tui.stage import Stage, on_stage, run
+from tests.tui.stage import Stage, on_stage, raw, run
 
 
 def demo() -> Any:
@@ -134,6 +134,29 @@ def test_where_a_link_leads_stands_before_it_however_long_it_is() -> None:
             asked = [str(widget.render()) for widget in stage.app.screen.query("Static")]
             assert any("a" * 8_000 in text for text in asked), "what is agreed to is shown whole"
             await stage.press("n")
+
+    run(main())
+
+
+def test_text_is_shown_as_it_is_until_markdown_is_wanted_which_is_remembered() -> None:
+    async def main() -> None:
+        async with on_stage(raw()) as stage:
+            await stage.open("echo")
+            opened, panel = stage.main.calling.opened, stage.main.result
+            opened.value = {"text": "# Title\none\ntwo **bold**"}
+            await stage.press("ctrl+j")
+            await stage.ran()
+            await stage.shows("# Title", "two **bold**")
+            await panel.on_pane_tab_chosen(panel.TabChosen(panel, "markdown"))
+            await stage.shows("Title", "two bold")
+            shown = stage.screen_text()
+            assert "# Title" not in shown and "one two" not in shown, "each line has one of its own"
+            await stage.open("add")
+            await stage.open("echo")
+            await stage.shows("two bold")
+            assert stage.studio.memory.drafts.get(f"markdown:{opened.key}") is True
+            await panel.on_pane_tab_chosen(panel.TabChosen(panel, "text"))
+            await stage.shows("two **bold**")
 
     run(main())
 

@@ -113,15 +113,21 @@ def test_results_of_a_wrong_shape_have_no_blocks(result: object) -> None:
 @pytest.mark.parametrize(
     ("text", "markdown"),
     [
-        ("# Title\ntext", True),
-        ("plain words", False),
-        ("a **bold** word", True),
-        ("2 * 3 * 4", False),
-        ("# x" * 9_000, False),
+        ({"type": "text", "text": "# Title\ntext"}, False),
+        ({"type": "text", "text": "a **bold** word", "mimeType": "text/html"}, False),
+        ({"type": "resource", "resource": {"uri": "a:b", "mimeType": "text/markdown", "text": "x"}}, True),
+        ({"type": "resource", "resource": {"uri": "a:b", "mimeType": "text/plain", "text": "# x"}}, False),
     ],
 )
-def test_markdown_is_known_by_its_looks_and_only_when_short(text: str, markdown: bool) -> None:
-    assert blocks.is_markdown(blocks.blocks_of(content({"type": "text", "text": text}))) is markdown
+def test_markdown_is_what_the_server_calls_so(text: dict[str, object], markdown: bool) -> None:
+    assert blocks.is_markdown(blocks.blocks_of(content(text))) is markdown
+
+
+def test_beside_markdown_other_text_stays_as_it_is() -> None:
+    marked = {"type": "resource", "resource": {"uri": "a:b", "mimeType": "text/markdown", "text": "# x"}}
+    found = blocks.blocks_of(content({"type": "text", "text": "``` *a*\nb"}, marked))
+    assert blocks.markdown_of(found, wanted=False).startswith("````\n``` *a*\nb\n````\n\n")
+    assert blocks.markdown_of(found, wanted=True).startswith("``` *a*\nb\n\n")
 
 
 def test_json_that_comes_as_text_counts_as_structured() -> None:

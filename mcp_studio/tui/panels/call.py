@@ -116,7 +116,7 @@ class CallPanel(Pane, scope="call"):
         if (opened := self._opened) is not None:
             self.show_title(Content.assemble(*title_of(opened), *self.use(opened.entry.ref)))
 
-    def show_state(self, status: Status | None, listed: bool) -> None:
+    def show_state(self, status: Status | None, listed: bool, waits: bool) -> None:
         """Say what keeps the entry from being run, or should be known about it."""
         opened, lines = self._opened, list[str]()
         if opened is None:
@@ -129,6 +129,8 @@ class CallPanel(Pane, scope="call"):
             lines.append("The server does not list it any more.")
         elif opened.entry.remembered:
             lines.append("It is remembered from an earlier run; the server has not confirmed it yet.")
+        if waits:
+            lines.insert(0, f"It waits for your answer: {key_for(self, 'questions')} opens the question.")
         if opened.change is not None:
             how = f" {glyphs().dot} tab Changes shows how" if opened.change.kind == "changed" else ""
             lines.append(f"Since you last looked: {safe(opened.change.words, 200)}{how}")

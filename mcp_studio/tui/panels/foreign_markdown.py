@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
@@ -10,12 +12,26 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui.views.messages import Copied
 
 
+def _parser() -> MarkdownIt:
+    """Textual's parser, with the line breaks of the text: no line is joined to the one before."""
+    parser = MarkdownIt("gfm-like")
+    parser.core.ruler.push("line_breaks", _keep_breaks)
+    return parser
+
+
+def _keep_breaks(state: StateCore) -> None:
+    for token in state.tokens:
+        for child in token.children or ():
+            if child.type == "softbreak":
+                child.type = "hardbreak"
+
+
 class ForeignMarkdown(VerticalScroll):
     """Scrolls a rendered text; a click on a link copies its address."""
 
     def __init__(self, *, classes: str) -> None:
         super().__init__(classes=classes)
-        self._markdown = Markdown(open_links=False)
+        self._markdown = Markdown(open_links=False, parser_factory=_parser)
         self._text = ""
 
     def compose(self) -> ComposeResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome, Lost, Rejected, Succeeded, ToolFailed
+from mcp_studio.jsontext import Json
 from mcp_studio.protocol.apps import app_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.views.content_view import ContentView
 
-TabName = Literal["text", "structured", "raw"]
-_TABS: tuple[TabName, ...] = ("text", "structured", "raw")
+_TABS = ("text", "markdown", "structured", "raw")
 _PROBLEMS = 3
 _LOOKS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "b $state-failed", "off": "$quiet"}
 _SIGNS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
@@ -67,6 +67,9 @@ class ResultPanel(Pane, scope="result"):
         self.mounting: AwaitMount | None = None
         """The newest viewer, until it is there."""
         self.news: Callable[[], str] = str
+        self.rendering: Callable[[], Json] = lambda: None
+        """Whether the person wants Markdown rendered in results of what is open; None where nobody has said so."""
+        self.keep_rendering: Callable[[bool], None] = lambda wanted: None
         """What is to be said of changes since the result came, or an empty string."""
         self.ending: Callable[[Call], Sequence[str | tuple[str, str]] | None] = lambda call: None
         """What is known of how the connection ended that a call was lost with."""
@@ -93,9 +96,16 @@ class ResultPanel(Pane, scope="result"):
         self._opened, self._call = opened, call
         outcome = call.outcome if call else None
         has_tabs = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
+        text = isinstance(outcome, (Succeeded, ToolFailed)) and late.result_views().can_render(outcome)
+        if self.tab in ("text", "markdown"):
+            chosen = self.rendering() if text else False
+            renders = late.result_views().is_markdown(outcome) if text and chosen is None else chosen
+            self.tab = "markdown" if renders else "text"
         name = f"Result  {safe(call.subject, 60)}" if call else "Result"
         self.show_title(Content("" if has_tabs else name))
         tabs = [Tab("text", "Text"), Tab("structured", "Structured", "Struct"), Tab("raw", "Raw")]
+        if text:
+            tabs.insert(1, Tab("markdown", "Markdown", "Md"))
         self.show_tabs(tabs if has_tabs else [], self.tab)
         self.tick()
         card = self._card(call, outcome) if call is not None and isinstance(outcome, Lost) else None
@@ -128,7 +138,10 @@ class ResultPanel(Pane, scope="result"):
             tone = "busy"
             task = call.as_task
             leave = key_for(self, "background")
-            parts = task_words.running(task, call.seconds, leave) if task and not call.progress else _running(call)
+            if task and not call.progress and not call.asking:
+                parts = task_words.running(task, call.seconds, leave)
+            else:
+                parts = _running(call, key_for(self, "questions"))
             self._head.update(Content.assemble(*parts))
             self.show_note(Content(_progress(call, short=True)))
         else:
@@ -149,6 +162,8 @@ class ResultPanel(Pane, scope="result"):
         event.stop()
         had_focus = self.has_focus_within
         self.tab = event.tab
+        if event.tab in ("text", "markdown"):
+            self.keep_rendering(event.tab == "markdown")
         self.show(self._opened, self._call)
         if had_focus:
             if self.mounting is not None:
@@ -160,9 +175,10 @@ class ResultPanel(Pane, scope="result"):
         app = self._app(outcome)
         kind = views.kind_for(self.tab if self.tab in _TABS else "text", outcome, app)
         view = self._show_view(kind, lambda: views.make(kind))
-        if self._filled.get(kind) != (stamp := (id(self._call), id(views.raw_of(outcome)))):
+        wanted = self.rendering() is True
+        if self._filled.get(kind) != (stamp := (id(self._call), id(views.raw_of(outcome)), wanted)):
             self._filled[kind] = stamp
-            views.put(view, kind, outcome, app)
+            views.put(view, kind, outcome, app, wanted)
 
     def _show_view(self, kind: str, make: Callable[[], Any]) -> Any:
         if kind not in self._views:
@@ -263,9 +279,9 @@ class ResultPanel(Pane, scope="result"):
         self.post_message(self.Wanted("as"))
 
 
-def _running(call: Call) -> list[str | tuple[str, str]]:
+def _running(call: Call, answer: str) -> list[str | tuple[str, str]]:
     if call.asking:
-        return [(f"{glyphs().waiting} ", "b $accent"), "It waits for your answer: F4 opens the question."]
+        return [(f"{glyphs().waiting} ", "b $accent"), f"It waits for your answer: {answer} opens the question."]
     parts: list[str | tuple[str, str]] = [(f"{glyphs().half} running ", "$state-busy"), f"{call.seconds:.1f} s"]
     if call.progress:
         parts += [f" {glyphs().dot} ", _progress(call)]

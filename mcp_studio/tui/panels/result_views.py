@@ -37,12 +37,27 @@ def kind_for(tab: str, outcome: CallOutcome, app: str = "") -> str:
     Args:
         app: the address of the page that the tool has.
     """
-    if tab != "text" or isinstance(outcome, Rejected) or large_result.only_text(raw_of(outcome)) is not None:
+    if tab == "markdown" and can_render(outcome):
         return tab
+    if tab not in ("text", "markdown"):
+        return tab
+    if isinstance(outcome, Rejected) or large_result.only_text(raw_of(outcome)) is not None:
+        return "text"
     found = blocks.blocks_of(raw_of(outcome))
-    if app or any(block.kind not in ("text", "unknown") for block in found):
-        return "content"
-    return "markdown" if blocks.is_markdown(found) else tab
+    return "content" if app or any(block.kind not in ("text", "unknown") for block in found) else "text"
+
+
+def can_render(outcome: CallOutcome) -> bool:
+    """Whether there is text that may be Markdown, and not too much of it."""
+    if isinstance(outcome, Rejected) or large_result.only_text(raw_of(outcome)) is not None:
+        return False
+    texts = [block.text for block in blocks.blocks_of(raw_of(outcome)) if block.kind == "text"]
+    return bool(texts) and sum(map(len, texts)) <= blocks.MARKDOWN_MOST
+
+
+def is_markdown(outcome: CallOutcome) -> bool:
+    """Whether the server says that its text is Markdown."""
+    return can_render(outcome) and blocks.is_markdown(blocks.blocks_of(raw_of(outcome)))
 
 
 def make(kind: str) -> Widget:
@@ -61,14 +76,14 @@ def shown_blocks(outcome: CallOutcome, app: str) -> list[blocks.Block]:
     return [*found, blocks.app_block(app)] if app else found
 
 
-def put(view: Any, kind: str, outcome: CallOutcome, app: str = "") -> None:
-    """Show an outcome in a viewer."""
+def put(view: Any, kind: str, outcome: CallOutcome, app: str = "", wanted: bool = False) -> None:
+    """Show an outcome in a viewer; `wanted` is to render all text as Markdown."""
     result = raw_of(outcome)
     if kind == "content":
         view.show([_item(block) for block in shown_blocks(outcome, app)])
         return
     if kind == "markdown":
-        view.show("\n\n".join(block.text for block in blocks.blocks_of(result)))
+        view.show(blocks.markdown_of(blocks.blocks_of(result), wanted))
     elif kind == "text":
         if (text := large_result.only_text(result)) is not None:
             view.view.set_string(*text)

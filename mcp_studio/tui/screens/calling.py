@@ -46,12 +46,20 @@ class Calling:
         self._completing = Completing(screen)
         self._tasked: set[str] = set()  # what is to be run as a task, by draft key
         self.home: Pane = screen.catalog
+        screen.result.rendering, screen.result.keep_rendering = self._rendering, self._keep_rendering
         self.copying = Copying(screen)
 
     @cached_property
     def remembering(self) -> Remembering:
         """Earlier calls, and saved ones."""
         return late.remembering(self._screen)
+
+    def _rendering(self) -> Json:
+        return self._studio.memory.drafts.get(f"markdown:{self.opened.key}") if self.opened else None
+
+    def _keep_rendering(self, wanted: bool) -> None:
+        if self.opened is not None:
+            self._studio.memory.drafts.put(f"markdown:{self.opened.key}", wanted)
 
     # The open entry
 
@@ -137,7 +145,7 @@ class Calling:
         if status is not None and status.version and isinstance(view, ToolView):
             self.opened.support = support_of(view.raw, status.version, status.capabilities)
             self.opened.as_task = self.opened.support == "optional" and self.opened.key in self._tasked
-        self._screen.call.show_state(status, listed=bool(found))
+        self._screen.call.show_state(status, listed=bool(found), waits=self.waits)
 
     async def _redefined(self, entry: Entry) -> None:
         """The server has changed the open entry: the form is made anew, what was typed stays."""
@@ -162,13 +170,23 @@ class Calling:
         """Whether the open entry is being run."""
         return self.call is not None and self.call.outcome is None
 
+    @property
+    def waits(self) -> bool:
+        """Whether the open entry is being run and waits for the person's answer."""
+        return self.call is not None and self.call.outcome is None and self.call.asking
+
     def run(self, *, fresh: bool = False) -> None:
         """Run what is open, once it has been checked; `fresh` asks the server even if a kept answer would do."""
         app = self._screen.studio_app
         if self.opened is None:
             app.say("Nothing is open yet. Choose something in the catalog (2) and press enter.", "warning")
         elif self.running:
-            app.say("It is still running; esc stops it.", "warning")
+            how = (
+                f"waits for your answer: {app.spell('questions')} opens the question"
+                if self.waits
+                else "is still running"
+            )
+            app.say(f"It {how}; {app.spell('result-cancel')} in its result cancels it.", "warning")
         elif self.opened.entry.excluded:
             app.say(f"It must not be used: {safe(self.opened.entry.problem)}", "warning")
         else:
@@ -290,6 +308,7 @@ class Calling:
     def _show_result(self) -> None:
         self._screen.result.show(self.opened, self.call)
         self._screen.arranging.show_keys()
+        self.state_changed()
         if self.running:
             self._screen.pulse.resume()
 

@@ -1,4 +1,4 @@
-"""What is typed before the screen is there is not lost, and is what was typed; a terminal may have any size."""
+"""Whatever the terminal is: typed into before the screen is there, of any size, without colours."""
 
 from __future__ import annotations
 
@@ -70,3 +70,34 @@ def test_the_studio_comes_back_with_its_dialogs_when_the_terminal_grows() -> Non
         walker.size(20, 5)
         walker.shows("too")
         assert walker.leave() == 0
+
+
+def colours(data: bytes) -> set[str]:
+    """The parameters of all sequences for colours."""
+    told = {one for found in re.findall(rb"\x1b\[([0-9;:]*)m", data) for one in re.split("[;:]", found.decode())}
+    return {one for one in told if re.fullmatch("3[0-8]|4[0-8]|9[0-7]|10[0-7]", one)}
+
+
+def test_no_color_draws_without_any_colour_and_shows_where_the_focus_is() -> None:
+    with studio("demo", env={"NO_COLOR": "1"}) as walker:
+        walker.shows("list_books", "enter Open", "┏━ 2 ")
+        walker.go("down", r"r find_books")
+        assert re.search(rb"\x1b\[[0-9;]*7m[^\x1b]*find_books", walker.written()), "the cursor is reversed"
+        walker.go("enter", "┏━ 3 demo.find_books")
+        walker.go("^j", "Not sent")  # a message at the corner, and a field with a problem
+        walker.go("^pgdn", r"┃ 1 +{")
+        walker.paste('"text": "tide", "more": [1, true, null', "tide")
+        walker.go("f1", "In this pane")
+        walker.go("esc ^p", "commands")
+        walker.go("esc")
+        assert walker.leave() == 0
+        assert not colours(walker.written())
+
+
+def test_an_empty_no_color_means_nothing() -> None:
+    with studio("--", *SERVER, env={"NO_COLOR": ""}) as walker:
+        walker.shows("w add", "enter Open")
+        assert walker.leave() == 0
+        assert b"38;2;" in walker.written()
+        looks = re.findall(rb"38;2;(\d+);(\d+);(\d+)", walker.written())
+        assert any(len({*look}) > 1 for look in looks), "more than greys"
