@@ -88,7 +88,7 @@ def test_no_color_draws_without_any_colour_and_shows_where_the_focus_is() -> Non
         walker.go("^pgdn", r"┃ 1 +{")
         walker.paste('"text": "tide", "more": [1, true, null', "tide")
         walker.go("f1", "In this pane")
-        walker.go("esc ^p", "commands")
+        walker.go("esc ^p", "What do you want to do")
         walker.go("esc")
         assert walker.leave() == 0
         assert not colours(walker.written())

@@ -147,14 +147,14 @@ ACTIONS: tuple[Action, ...] = (
     *_scope(
         "result",
         ("result-copy", "y", "copy", "Copy what is shown", "Copy"),
-        ("result-save", "w", "save", "Save the result, its images and files", "Save"),
-        ("result-again", "r", "again", "Run it again", "Again"),
-        ("result-cancel", "x", "cancel", "Stop what is running", ""),
+        ("result-save", "w", "want('save')", "Save the result, its images and files", "Save"),
+        ("result-again", "r", "want('again')", "Run it again", "Again"),
+        ("result-cancel", "x", "want('cancel')", "Stop what is running", ""),
         *copy_keys.RESULT, *ending_keys.RESULT,
         ("block-next", "n", "turn_block(1)", "Content: next block", ""),
         ("block-previous", "N", "turn_block(-1)", "Content: block before", ""),
         ("result-open", "o", "open_block", "Open the file, page or link under the cursor in its program", ""),
-        ("result-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
+        ("result-watch", "s", "want('watch')", "Watch the resource: subscribe to its changes, or no longer", ""),
     ),
     *_scope(
         "trace",

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import constants
 from textual.binding import BindingType
 from textual.events import Event, InputEvent, Key, Paste
 from textual.filter import LineFilter, Monochrome
@@ -27,13 +26,9 @@ from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.walls import WALL
 from mcp_studio.vault import keyring
 
-try:
-    from mcp_studio.tui.driver import StudioDriver
-except ImportError:  # Windows has a driver of another kind
-    StudioDriver = None
-
 if TYPE_CHECKING:
     from textual.dom import DOMNode
+    from textual.driver import Driver
     from textual.screen import Screen
 
     from mcp_studio.studio import Studio
@@ -52,15 +47,14 @@ class StudioApp(SayingApp):
     ENABLE_COMMAND_PALETTE = False
     COMMANDS = set()  # noqa: RUF012
 
-    def __init__(self, studio: Studio) -> None:
+    def __init__(self, studio: Studio, driver: type[Driver] | None = None) -> None:
         self.studio = studio
         settings = studio.config.settings
-        no_color = bool(os.environ.get("NO_COLOR"))
-        theme = themes.COLOURLESS if no_color else settings.theme
+        theme = themes.COLOURLESS if (no_color := bool(os.environ.get("NO_COLOR"))) else settings.theme
         self._first_theme, self._bad_themes = themes.load_one(theme, studio.paths.themes)
         # Before App makes its style sheet, which it would make twice otherwise.
         self._reactive_theme = self._first_theme.name
-        super().__init__(driver_class=StudioDriver if constants.DRIVER is None else None)
+        super().__init__(driver_class=driver)
         # Which would read everything again for the few rules of the first dialog; what is the same is kept here.
         self.stylesheet.reparse = self.stylesheet.parse
         self.key_order = KeyOrder(self, self._act_on)
@@ -126,13 +120,11 @@ class StudioApp(SayingApp):
         """See every key, paste and click before anything acts on it, in their order."""
         if isinstance(event, InputEvent | Paste) and not event.is_forwarded:
             PACE.key()
-            if not self.screen.has_class("-tiny") or self._leaves(event):  # what is not seen is not acted on
+            leaves = isinstance(event, Key) and event.key in self.keys.get("quit", "ctrl+q").split(",")
+            if leaves or not self.screen.has_class("-tiny"):  # what is not seen is not acted on
                 await self.key_order.take(event)
         else:
             await super().on_event(event)
-
-    def _leaves(self, event: Event) -> bool:
-        return isinstance(event, Key) and event.key in self.keys.get("quit", actions.BY_ID["quit"].keys).split(",")
 
     async def _act_on(self, event: Event) -> None:
         if not waits_for(event):
@@ -178,9 +170,7 @@ class StudioApp(SayingApp):
         self._asked_before = keyring.passphrase()
         self.gate.open(late_auth.asking_passphrase(self))
         keyring.ask_with(self.gate.ask)
-        for bad in self._bad_themes:
-            self.say(f"{bad.file.name}: {bad.reason}", "warning")
-        for sentence in self._bad_keys:
+        for sentence in (*(f"{bad.file.name}: {bad.reason}" for bad in self._bad_themes), *self._bad_keys):
             self.say(sentence, "warning")
 
     def on_unmount(self) -> None:

@@ -21,8 +21,8 @@ CALL = (
     ("call-paste", "P", "paste_call", _PASTE, ""),
 )
 RESULT = (
-    ("result-command", "c", "copy_command", _COMMAND, ""),
-    ("result-copy-as", "C", "copy_as", _AS, ""),
+    ("result-command", "c", "want('command')", _COMMAND, ""),
+    ("result-copy-as", "C", "want('as')", _AS, ""),
 )
 TRACE = (
     ("trace-command", "c", "copy_call(False)", _COMMAND, ""),

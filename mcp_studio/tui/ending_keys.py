@@ -6,7 +6,9 @@ SERVERS = (
     ("server-ending", "m", "ending", "How it ended or crashed: what was in flight, its last words", ""),
     ("server-stray", "s", "stray", "What it printed to stdout besides the protocol", ""),
 )
-RESULT = (("result-legacy", "H", "legacy", 'Restart the server in the era with a handshake: era = "legacy"', ""),)
+RESULT = (
+    ("result-legacy", "H", "want('legacy')", 'Restart the server in the era with a handshake: era = "legacy"', ""),
+)
 TRACE = (
     ("trace-endings", "x", "endings", "How servers ended or crashed in it", ""),
     ("trace-stray", "X", "stray", "What the server under the cursor printed besides the protocol", ""),

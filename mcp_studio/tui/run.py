@@ -26,6 +26,7 @@ except ImportError:  # Windows
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.driver import Driver
 
     from mcp_studio.studio import Studio
 
@@ -86,7 +87,7 @@ def _run(config: Config, paths: Paths, started: Callable[[], None]) -> tuple[int
                 with _quick_imports():
                     from mcp_studio.tui.app import StudioApp
                 await _catch_up(studio)
-                app = StudioApp(studio)
+                app = StudioApp(studio, _driver())
                 app.gate, app.taking_terminal = gate, started
                 with signals(app):
                     code = await app.run_async() or 0
@@ -100,6 +101,15 @@ def _run(config: Config, paths: Paths, started: Callable[[], None]) -> tuple[int
     finally:
         gate.open(None)
         keyring.ask_with(before)
+
+
+def _driver() -> type[Driver] | None:
+    """Ours, where the system has a terminal as it knows it and the environment names no other."""
+    if sys.platform == "win32" or "TEXTUAL_DRIVER" in os.environ:
+        return None
+    from mcp_studio.tui.driver import StudioDriver
+
+    return StudioDriver
 
 
 async def _catch_up(studio: Studio) -> None:

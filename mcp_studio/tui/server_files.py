@@ -74,11 +74,6 @@ async def keep_roots(studio: Studio, name: str, roots: tuple[Root, ...]) -> str:
     return f"{name} has its new roots until you quit: {why}."
 
 
-def writable(source: Source) -> bool:
-    """Whether an entry stands in a file that the studio may write."""
-    return source.origin in ("user", "file") and bool(source.file) and not source.file.endswith(".json")
-
-
 async def keep_legacy(studio: Studio, name: str, *, save: bool) -> None:
     """Connect a server in the era with a handshake, and write that into its entry where it is to be saved.
 

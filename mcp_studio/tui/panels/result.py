@@ -14,7 +14,6 @@ from textual.widgets import Static
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.outcome import CallOutcome, Lost, Rejected, Succeeded, ToolFailed
-from mcp_studio.jsontext import Json
 from mcp_studio.protocol.apps import app_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
@@ -25,6 +24,7 @@ from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.messages import Copied
 
 if TYPE_CHECKING:
+    from mcp_studio.call.drafts import Drafts
     from mcp_studio.tui.blocks import Block
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.views.content_view import ContentView
@@ -67,9 +67,8 @@ class ResultPanel(Pane, scope="result"):
         self.mounting: AwaitMount | None = None
         """The newest viewer, until it is there."""
         self.news: Callable[[], str] = str
-        self.rendering: Callable[[], Json] = lambda: None
-        """Whether the person wants Markdown rendered in results of what is open; None where nobody has said so."""
-        self.keep_rendering: Callable[[bool], None] = lambda wanted: None
+        self.drafts: Drafts
+        """Keeps whether results of an entry are rendered as Markdown; None where nobody has said so."""
         """What is to be said of changes since the result came, or an empty string."""
         self.ending: Callable[[Call], Sequence[str | tuple[str, str]] | None] = lambda call: None
         """What is known of how the connection ended that a call was lost with."""
@@ -98,7 +97,7 @@ class ResultPanel(Pane, scope="result"):
         has_tabs = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
         text = isinstance(outcome, (Succeeded, ToolFailed)) and late.result_views().can_render(outcome)
         if self.tab in ("text", "markdown"):
-            chosen = self.rendering() if text else False
+            chosen = self.drafts.get(f"markdown:{self._key}") if text else False
             renders = late.result_views().is_markdown(outcome) if text and chosen is None else chosen
             self.tab = "markdown" if renders else "text"
         name = f"Result  {safe(call.subject, 60)}" if call else "Result"
@@ -163,7 +162,7 @@ class ResultPanel(Pane, scope="result"):
         had_focus = self.has_focus_within
         self.tab = event.tab
         if event.tab in ("text", "markdown"):
-            self.keep_rendering(event.tab == "markdown")
+            self.drafts.put(f"markdown:{self._key}", event.tab == "markdown")
         self.show(self._opened, self._call)
         if had_focus:
             if self.mounting is not None:
@@ -175,7 +174,7 @@ class ResultPanel(Pane, scope="result"):
         app = self._app(outcome)
         kind = views.kind_for(self.tab if self.tab in _TABS else "text", outcome, app)
         view = self._show_view(kind, lambda: views.make(kind))
-        wanted = self.rendering() is True
+        wanted = self.drafts.get(f"markdown:{self._key}") is True
         if self._filled.get(kind) != (stamp := (id(self._call), id(views.raw_of(outcome)), wanted)):
             self._filled[kind] = stamp
             views.put(view, kind, outcome, app, wanted)
@@ -237,6 +236,10 @@ class ResultPanel(Pane, scope="result"):
         found = late.result_views().shown_blocks(outcome, self._app(outcome))
         return found[index] if index < len(found) else None
 
+    def action_want(self, what: str) -> None:
+        """Have something done with it: saved, run again, stopped, watched, copied."""
+        self.post_message(self.Wanted(what))
+
     def on_copied(self, event: Copied) -> None:
         """Put it on the clipboard."""
         event.stop()
@@ -249,34 +252,6 @@ class ResultPanel(Pane, scope="result"):
                 late.result_views().copy(view)
                 return
         self.app.copy_to_clipboard(str(self._head.visual))
-
-    def action_save(self) -> None:
-        """Write it to files."""
-        self.post_message(self.Wanted("save"))
-
-    def action_again(self) -> None:
-        """Run it once more."""
-        self.post_message(self.Wanted("again"))
-
-    def action_watch(self) -> None:
-        """Watch the resource, or no longer."""
-        self.post_message(self.Wanted("watch"))
-
-    def action_legacy(self) -> None:
-        """Restart its server in the older era."""
-        self.post_message(self.Wanted("legacy"))
-
-    def action_cancel(self) -> None:
-        """Stop it."""
-        self.post_message(self.Wanted("cancel"))
-
-    def action_copy_command(self) -> None:
-        """Copy the command line that does the same."""
-        self.post_message(self.Wanted("command"))
-
-    def action_copy_as(self) -> None:
-        """Copy the call as something else."""
-        self.post_message(self.Wanted("as"))
 
 
 def _running(call: Call, answer: str) -> list[str | tuple[str, str]]:

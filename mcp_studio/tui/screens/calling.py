@@ -46,20 +46,13 @@ class Calling:
         self._completing = Completing(screen)
         self._tasked: set[str] = set()  # what is to be run as a task, by draft key
         self.home: Pane = screen.catalog
-        screen.result.rendering, screen.result.keep_rendering = self._rendering, self._keep_rendering
+        screen.result.drafts = self._studio.memory.drafts
         self.copying = Copying(screen)
 
     @cached_property
     def remembering(self) -> Remembering:
         """Earlier calls, and saved ones."""
         return late.remembering(self._screen)
-
-    def _rendering(self) -> Json:
-        return self._studio.memory.drafts.get(f"markdown:{self.opened.key}") if self.opened else None
-
-    def _keep_rendering(self, wanted: bool) -> None:
-        if self.opened is not None:
-            self._studio.memory.drafts.put(f"markdown:{self.opened.key}", wanted)
 
     # The open entry
 
@@ -110,8 +103,7 @@ class Calling:
         if self.opened is not None:
             self.opened.value = value
             self._refused = None
-            hidden = self.opened.secrets
-            self._studio.memory.drafts.put(self.opened.key, value, hidden=hidden)
+            self._studio.memory.drafts.put(self.opened.key, value, hidden=self.opened.secrets)
             unread = frozenset(pending) if self.opened.hides else frozenset[str]()
             self._studio.memory.drafts.put(f"text:{self.opened.key}", dict(pending) or None, hidden=unread)
             self._live.later(self.opened)
@@ -132,9 +124,8 @@ class Calling:
         """The server of the open entry may be in another state, or describe the entry in another way."""
         if self.opened is None:
             return
-        name = self.opened.entry.ref.server
-        known = name in self._studio.manager.names()
-        status = self._studio.manager.status(name) if known else None
+        manager, name = self._studio.manager, self.opened.entry.ref.server
+        status = manager.status(name) if name in manager.names() else None
         found = self._studio.catalog.find(self.opened.entry.ref)
         same = next((entry for entry in found if entry.view.raw == self.opened.entry.view.raw), None)
         if same is not None:
@@ -145,7 +136,7 @@ class Calling:
         if status is not None and status.version and isinstance(view, ToolView):
             self.opened.support = support_of(view.raw, status.version, status.capabilities)
             self.opened.as_task = self.opened.support == "optional" and self.opened.key in self._tasked
-        self._screen.call.show_state(status, listed=bool(found), waits=self.waits)
+        self._screen.call.show_state(status, bool(found), self.running and not self.cancellable)
 
     async def _redefined(self, entry: Entry) -> None:
         """The server has changed the open entry: the form is made anew, what was typed stays."""
@@ -171,9 +162,9 @@ class Calling:
         return self.call is not None and self.call.outcome is None
 
     @property
-    def waits(self) -> bool:
-        """Whether the open entry is being run and waits for the person's answer."""
-        return self.call is not None and self.call.outcome is None and self.call.asking
+    def cancellable(self) -> bool:
+        """Whether Esc stops it: never a call that waits for the person's answer."""
+        return (call := self.call) is not None and call.outcome is None and not call.asking
 
     def run(self, *, fresh: bool = False) -> None:
         """Run what is open, once it has been checked; `fresh` asks the server even if a kept answer would do."""
@@ -181,12 +172,7 @@ class Calling:
         if self.opened is None:
             app.say("Nothing is open yet. Choose something in the catalog (2) and press enter.", "warning")
         elif self.running:
-            how = (
-                f"waits for your answer: {app.spell('questions')} opens the question"
-                if self.waits
-                else "is still running"
-            )
-            app.say(f"It {how}; {app.spell('result-cancel')} in its result cancels it.", "warning")
+            app.say("It is still running: pane 4 says what it waits for, and how it is stopped.", "warning")
         elif self.opened.entry.excluded:
             app.say(f"It must not be used: {safe(self.opened.entry.problem)}", "warning")
         else:
@@ -195,8 +181,7 @@ class Calling:
     async def _check_and_run(self, opened: Opened, fresh: bool) -> None:
         problems = self._screen.call.unreadable() or await self.problems(opened)
         wrong = errors(problems)
-        insists = self._refused is not None and self._refused == (opened.value,)
-        if wrong and (not insists or self._screen.call.unreadable()):
+        if wrong and (self._refused != (opened.value,) or self._screen.call.unreadable()):
             self._refuse(opened, wrong)
             return
         self._screen.call.show_problems(problems)
@@ -206,9 +191,8 @@ class Calling:
     async def problems(self, opened: Opened) -> tuple[SchemaProblem, ...]:
         """What the fields know to be wrong with a value, and what only its whole schema knows."""
         known = opened.problems()
-        told = {problem.pointer for problem in known}
         whole = await self._studio.check(opened.schema, opened.value) if opened.schema is not None else ()
-        return (*known, *(problem for problem in whole if problem.pointer not in told))
+        return (*known, *(problem for problem in whole if problem.pointer not in {one.pointer for one in known}))
 
     async def connected(self, name: str) -> bool:
         """Wait for a server that is on its way; False when the person has gone on meanwhile."""
@@ -230,11 +214,10 @@ class Calling:
 
     def start(self, opened: Opened, fresh: bool = False, hidden: frozenset[str] = frozenset()) -> None:
         """Run an entry as it is; a value with secrets of which the form knows nothing (`hidden`) becomes no draft."""
-        secret = opened.secrets | hidden
         value = None if opened.entry.ref.kind == "resource" else opened.value
-        self.follow(opened, self._patience.start(opened, fresh), value, secret)
+        self.follow(opened, self._patience.start(opened, fresh), value, opened.secrets | hidden)
         if not hidden:
-            self._studio.memory.drafts.put(opened.key, opened.value, hidden=secret)
+            self._studio.memory.drafts.put(opened.key, opened.value, hidden=opened.secrets)
 
     def follow(self, opened: Opened, call: Call, value: Json, secret: frozenset[str]) -> None:
         """Show a call of an entry from its beginning on, and remember it with the value that it was begun with."""
@@ -286,10 +269,10 @@ class Calling:
 
     def save(self) -> None:
         """Write the result to files."""
-        call = self.call
-        if call is None or not isinstance(call.outcome, (Succeeded, ToolFailed)):
-            return self._screen.studio_app.say("There is no result to save.", "warning")
-        self._screen.app.push_screen(late.save_dialog(call.ref, call.outcome.result))
+        if (call := self.call) is not None and isinstance(call.outcome, (Succeeded, ToolFailed)):
+            self._screen.app.push_screen(late.save_dialog(call.ref, call.outcome.result))
+        else:
+            self._screen.studio_app.say("There is no result to save.", "warning")
 
     def cancel(self) -> None:
         """Stop what is running."""
@@ -302,8 +285,8 @@ class Calling:
         if call is self.call:
             self._screen.call_later(self._show_result)
         elif call.outcome is not None and call.checked:
-            app = self._screen.studio_app
-            app.say(f"{call.subject}: {describe.outcome_line(call.outcome, key=app.spell('server-sign-in'))[1]}")
+            key = self._screen.studio_app.spell("server-sign-in")
+            self._screen.studio_app.say(f"{call.subject}: {describe.outcome_line(call.outcome, key=key)[1]}")
 
     def _show_result(self) -> None:
         self._screen.result.show(self.opened, self.call)

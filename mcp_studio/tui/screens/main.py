@@ -252,7 +252,7 @@ class MainScreen(Frame):
             self.run_worker(self.arranging.end_filter(self.trace))
         elif pane is self.trace:
             self.arranging.leave_trace()
-        elif self.calling.running and not self.calling.waits and pane in (self.call, self.result):
+        elif self.calling.cancellable and pane in (self.call, self.result):
             self.calling.cancel()
         elif pane in (self.call, self.result):
             self.go_to(self.catalog)

@@ -185,7 +185,7 @@ class Serving:
                 self._screen.run_worker(self._speak_legacy(name, save=where == "file"), group="servers")
 
         options = [("now", "until you quit")]
-        if late.server_files().writable(source := self._studio.manager.config(name).source):
+        if late.server_files().ours(source := self._studio.manager.config(name).source):
             options.append(("file", f"from now on: saved in {source.file}"))
         self._app.push_screen(late.choose(f'Restart {name} with era = "legacy"', options, "now"), chosen)
 
