@@ -64,6 +64,7 @@ def test_the_studio_comes_back_with_its_dialogs_when_the_terminal_grows() -> Non
             walker.size(*small)
             walker.shows("T")
             walker.press(key("esc") + b"xyz")
+            walker.drain(0.1)  # before the terminal grows again
         walker.size(100, 30)
         walker.shows("Add server", "python -m things")
         walker.go("x", "python -m thingsx")

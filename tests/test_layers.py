@@ -199,7 +199,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     wanted = project["dependencies"] + extras["ws"] + extras["images"] + extras["semantic"] + extras["cjk"]
-    names = {"pillow": "PIL", "pyjwt[crypto]": "jwt", "pyyaml": "yaml"}
+    names = {"pillow": "PIL", "pyjwt[crypto]": "jwt", "pyyaml": "yaml", "markdown_it_py": "markdown_it"}
     declared = {names.get(name, name) for name in (one.split(">")[0].replace("-", "_") for one in wanted)}
     used = {one.target.split(".")[0] for one in imports()} - set(sys.stdlib_module_names) - {"mcp_studio"}
     assert declared == used | FILES_ONLY

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.views.content_view import ContentView
 
-_TABS = ("text", "markdown", "structured", "raw")
+_TABS = ("text", "structured", "raw", "markdown")
 _PROBLEMS = 3
 _LOOKS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "b $state-failed", "off": "$quiet"}
 _SIGNS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
@@ -104,7 +104,7 @@ class ResultPanel(Pane, scope="result"):
         self.show_title(Content("" if has_tabs else name))
         tabs = [Tab("text", "Text"), Tab("structured", "Structured", "Struct"), Tab("raw", "Raw")]
         if text:
-            tabs.insert(1, Tab("markdown", "Markdown", "Md"))
+            tabs.append(Tab("markdown", "Markdown", "Md"))
         self.show_tabs(tabs if has_tabs else [], self.tab)
         self.tick()
         card = self._card(call, outcome) if call is not None and isinstance(outcome, Lost) else None
