@@ -84,7 +84,8 @@ class Shell:
         # Raised anywhere else it could keep the studio from being closed, and its thread the process from ending.
         if number != signal.SIGINT:
             self.ended = 128 + number
-        if self._waiting:
+        waiting, self._waiting = self._waiting, False  # `input` can be interrupted once, and not twice
+        if waiting:
             raise KeyboardInterrupt
 
     async def _hold(self) -> None:
@@ -138,7 +139,7 @@ class Shell:
                     sys.stdout.write("\n")
                     sys.stdout.flush()
                 return None
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, SystemError):  # the other where a signal comes while `input` returns a line
                 if not self._terminal or self.ended:
                     self.ended = self.ended or _INTERRUPTED
                     return None
