@@ -13,7 +13,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 from types import FrameType
-from typing import Any
 
 from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
@@ -44,8 +43,12 @@ def run(plan: Plan, options: Options, out: Output) -> int:
     gc.enable()  # it is off while small verbs run, which end before there is much to collect
     out.server, out.lines = plan.server, True
     asker = Asker(options.values("--answer"))
-    with Shell(plan, out, asker) as shell:
-        code = execute(plan, out, shell.greet, asker=asker) or shell.serve()
+    shell = Shell(plan, out, asker)
+    try:
+        with shell:
+            code = execute(plan, out, shell.greet, asker=asker) or shell.serve()
+    except KeyboardInterrupt:  # a signal came just when waiting was over
+        code = _INTERRUPTED
     return shell.ended or code
 
 
@@ -129,6 +132,8 @@ class Shell:
         while True:
             self._waiting = True
             try:
+                if self.ended:
+                    return None
                 if self._terminal and sys.stdout.isatty():
                     return input(prompt)
                 sys.stderr.write(prompt)
@@ -183,27 +188,35 @@ class Shell:
         Raises:
             KeyboardInterrupt: it was cancelled.
         """
-        tasks: list[asyncio.Task[Any] | None] = []
+        loop, stopped = self._loop, asyncio.Event()
 
         async def doing() -> int:
-            tasks.append(asyncio.current_task())
-            studio = self._opened.result()
-            self._revive(studio, out)
-            return await body(studio)
+            task = asyncio.ensure_future(self._revived(body, out))
+            stopping = asyncio.ensure_future(stopped.wait())
+            await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
+            task.cancel()
+            await asyncio.wait((task,))
+            return task.result()
 
-        waiting: Future[int] = asyncio.run_coroutine_threadsafe(doing(), self._loop)
+        waiting: Future[int] = asyncio.run_coroutine_threadsafe(doing(), loop)
         while True:
             self._waiting = True
             try:
+                if self.ended:
+                    loop.call_soon_threadsafe(stopped.set)
                 return waiting.result()
             except KeyboardInterrupt:
-                for task in tasks:
-                    if task is not None:
-                        self._loop.call_soon_threadsafe(task.cancel)
+                loop.call_soon_threadsafe(stopped.set)
             except concurrent.futures.CancelledError:
                 raise KeyboardInterrupt from None
             finally:
                 self._waiting = False
+
+    async def _revived(self, body: Callable[[Studio], Awaitable[int]], out: Output) -> int:
+        studio = self._opened.result()
+        self._revive(studio, out)
+        return await body(studio)
 
     def _revive(self, studio: Studio, out: Output) -> None:
         """Tell that the server was lost since the last line, and start it again where nothing else does."""
@@ -212,7 +225,7 @@ class Shell:
             return
         name = self._plan.server
         again = "started" if studio.manager.config(name).kind == "stdio" else "connected"
-        out.note(f"{lost.message} It is {again} again.")
+        out.note(f"{lost.message.rstrip('.')}. It is {again} again.")
         if studio.manager.status(name).state != "ready":
             studio.manager.start(name)
 
