@@ -10,11 +10,10 @@ from random import Random
 from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.schema import example_words as words
 from mcp_studio.schema.check import is_type, quick
-from mcp_studio.schema.example_pattern import fits, matching
+from mcp_studio.schema.example_pattern import matching
 from mcp_studio.schema.field import Choice, Const, Field, Flag, Form, Number, Text
 from mcp_studio.schema.formats import wrong_format
-from mcp_studio.schema.regex import Node, Unreadable
-from mcp_studio.schema.regex_reading import read
+from mcp_studio.schema.keys import matcher
 from mcp_studio.schema.resolve import types
 from mcp_studio.schema.scalars import common
 from mcp_studio.schema.scalars import text as text_field
@@ -43,17 +42,8 @@ def sound(field: Field, value: Json) -> bool:
     if any(problem.severity == "error" for problem in quick(Form((field,)), {field.name: value})):
         return False
     if isinstance(field, Text) and isinstance(value, str):
-        node = _read(field.pattern) if field.pattern else None
-        fitting = not field.pattern or (node is not None and fits(node, value))
-        return fitting and not wrong_format(field.format, value)
+        return (not field.pattern or matcher(field.pattern)(value) is True) and not wrong_format(field.format, value)
     return True
-
-
-def _read(pattern: str) -> Node | None:
-    try:
-        return read(pattern)
-    except Unreadable:
-        return None
 
 
 def leaf(field: Field, rng: Random, seed: int, remarks: list[str]) -> Json:
@@ -129,17 +119,15 @@ def _branch(field: Text) -> Text:
 
 def _patterned(field: Text, found: list[str], rng: Random, remarks: list[str]) -> str:
     low, high = field.min_length or 0, field.max_length
-    node = _read(field.pattern)
-    if node is not None:
-        for one in (*found, *words.SHAPED):
-            right = low <= len(one) and (high is None or len(one) <= high) and not wrong_format(field.format, one)
-            if right and fits(node, one):
-                return one
-        made = matching(field.pattern, low, high, rng)
-        if made is not None:
-            if wrong_format(field.format, made):
-                remarks.append(f"{field.name or 'A text'}: it fits the pattern, and is no {field.format}.")
-            return made
+    for one in (*found, *words.SHAPED):
+        right = low <= len(one) and (high is None or len(one) <= high) and not wrong_format(field.format, one)
+        if right and matcher(field.pattern)(one):
+            return one
+    made = matching(field.pattern, low, high, rng)
+    if made is not None:
+        if wrong_format(field.format, made):
+            remarks.append(f"{field.name or 'A text'}: it fits the pattern, and is no {field.format}.")
+        return made
     remarks.append(f"{field.name or 'A text'}: no text that fits the pattern {field.pattern[:200]} was found.")
     return sized(found[0], low, high)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from random import Random
 
 from mcp_studio.schema import regex
+from mcp_studio.schema.keys import matcher
 from mcp_studio.schema.regex import Chars, Either, Node, Ranges, Repeat, Row, Unreadable
 from mcp_studio.schema.regex_reading import read
 
-MOST = 300
+MOST = 200
 """Characters of a text that is held against a pattern."""
 _TRIES = 24
 _NICE: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A))
@@ -29,17 +30,9 @@ def matching(pattern: str, least: int, most: int | None, rng: Random) -> str | N
         text = _Writer(rng, attempt, needed).write(node)
         needed = max(0, least - len(text)) if attempt % 3 else needed
         for padded in (text, text.ljust(least, "a"), text.rjust(least, "a")):
-            if least <= len(padded) <= top and fits(node, padded):
+            if least <= len(padded) <= top and matcher(pattern)(padded):
                 return padded
     return None
-
-
-def fits(node: Node, text: str) -> bool:
-    """Whether the pattern is found in the text, for certain."""
-    try:
-        return len(text) <= MOST and regex.matches(node, text)
-    except Unreadable:
-        return False
 
 
 class _Writer:
