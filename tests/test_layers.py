@@ -126,8 +126,8 @@ def room_of(module: str) -> str:
     return parts[1] if len(parts) > 1 and parts[0] == "mcp_studio" else ""
 
 
-def test_no_module_has_more_than_300_lines() -> None:
-    long = {str(file) for file in PACKAGE.rglob("*.py") if file.read_bytes().count(b"\n") > 300}
+def test_no_module_has_more_than_600_lines() -> None:
+    long = {str(file) for file in PACKAGE.rglob("*.py") if file.read_bytes().count(b"\n") > 600}
     assert long == set()
 
 

@@ -150,6 +150,8 @@ class Caller:
 
     def _asked(self, question: InputRequest) -> None:
         """A call waits for a person, or does so no longer: it was refused, or its server asks while it runs."""
+        if question.kind == "approval":
+            return  # told by whoever waits for it: other calls may have the same subject
         if question in self._inbox.pending:
             asked = [call for call in self._running.values() if call.subject == question.subject]
             mine = self._waiting.setdefault(question.number, asked)

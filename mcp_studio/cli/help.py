@@ -212,8 +212,7 @@ runs, the end of input leaves. A server that was lost is started again. An error
 done, and the exit code is that of the first command that failed; on a terminal it is 0.
 
 {LOGS}{ANSWERS}
-{TARGETS}
-{OPTIONS}
+{COMMON}
 {CODES}""",
     "send": f"""\
 mcp-studio send [SERVER] METHOD [options] [-- COMMAND ARGS…]

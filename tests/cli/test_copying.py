@@ -46,7 +46,7 @@ def test_a_call_is_read_from_a_file_or_standard_input(tmp_path: Path) -> None:
     file.write_text(request, "utf-8")
     assert raw("call", "--from", str(file)).out == "3\n"
     assert raw("call", "--from", "-", "b=5", given=f"curl http://h/mcp -d '{request}'").out == "6\n"
-    assert raw("call", "add", "--from", "-", given="{'a': 3, 'b': 4}").out == "7\n"
+    assert raw("call", "add", "--from", "-", given='{"a": 3, "b": 4}').out == "7\n"
     assert raw("call", "--from", "-", given="$ mcp-studio call other.add a=1 \\\n  b=8").out == "9\n"
 
 

@@ -41,7 +41,7 @@ def test_a_shell_does_the_lines_of_a_pipe_on_one_connection(era: tuple[str, ...]
     ("line", "code", "says"),
     [
         ("call echo --url http://h", 2, "--url is for the whole shell"), ("call 'echo", 2, "No closing quotation"),
-        ("call echo", 2, "text is required"), ("call fail", 6, "needs approval"),
+        ("call echo", 2, "text= is required"), ("call fail", 6, "needs approval"),
         ("read raw://note -- x", 2, "-- is for the whole shell"), ("call add a=1 b=2", 0, ""), ("help call", 0, ""),
     ],
 )  # fmt: skip

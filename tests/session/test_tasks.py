@@ -262,7 +262,7 @@ def test_what_limits_a_request_limits_a_task_that_is_waited_for() -> None:
         settings = replace(PATIENT, limits=replace(PATIENT.limits, call_total=0.5))
         async with opened(stdio(python_server("raw_tasks")), settings=settings) as studio:
             outcome = await start(studio, "forever").wait()
-            assert isinstance(outcome, TimedOut) and outcome.limit.startswith("0.5 s in all (timeouts.total)")
+            assert isinstance(outcome, TimedOut) and outcome.limit.startswith("0.5 s in all (limits.call_total)")
 
     check(main)
 

@@ -75,7 +75,7 @@ COMMON: dict[str, Any] = {
     "log_level": some.sampled_from(("", *LOG_LEVELS)),
     "capabilities": some.none() | some.fixed_dictionaries({}, optional={"roots": some.just({"listChanged": True})}),
     "client_info": some.none() | some.dictionaries(some.just("vendor"), WORDS, max_size=1),
-    "timeouts": some.builds(Timeouts, *[some.none() | some.floats(0.1, 1e6)] * 3),
+    "timeouts": some.builds(Timeouts, *[some.none() | some.floats(0.1, 1e6)] * 3, option=some.just("")),
     "roots": some.lists(some.builds(Root, WORDS, WORDS | some.just("")), max_size=3).map(tuple),
 }
 COMMANDS = some.builds(
