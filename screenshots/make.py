@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import tempfile
 import time
@@ -360,7 +361,10 @@ async def draw(picture: Picture) -> str:
                 for field in scene.app.screen.query(kind):
                     field.cursor_blink = False
             await scene.pilot.pause(0.15)
-            return plain(scene.app.export_screenshot(simplify=True), picture.name)
+            drawn = plain(scene.app.export_screenshot(simplify=True), picture.name)
+        # The same number of cells: each text is stretched to its length.
+        usual, more = "~/.config/mcp-studio", len(f"{home}/config") - len("~/.config/mcp-studio")
+        return re.sub(rf"{re.escape(home)}/config([^<]*)", rf"{usual}\1{'&#160;' * more}", drawn)
 
 
 def main() -> None:
