@@ -34,7 +34,7 @@ def test_enter_before_the_screen_is_there_runs_nothing() -> None:
         assert b"Nothing is open yet" not in walker.written(), "enter came as ^j, which runs what is open"
 
 
-@pytest.mark.parametrize("size", [(33, 24), (32, 24), (39, 40), (120, 9), (20, 5), (5, 2), (1, 1)])
+@pytest.mark.parametrize("size", [(33, 24), (32, 24), (120, 9), (1, 1)])
 def test_a_terminal_that_is_too_small_says_so_and_can_be_left(size: tuple[int, int]) -> None:
     columns, rows = size
     with studio("--", *SERVER, columns=columns, rows=rows) as walker:
