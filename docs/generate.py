@@ -19,7 +19,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 from mcp_studio import limits  # noqa: E402 - found only after the line above
-from mcp_studio.trace.lint.catalogue import RULES  # noqa: E402
+from mcp_studio.trace.lint.rules import RULES  # noqa: E402
 from mcp_studio.transport.http_status import MEANINGS  # noqa: E402
 from mcp_studio.tui.actions import table  # noqa: E402
 

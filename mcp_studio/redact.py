@@ -11,14 +11,227 @@ start with rare letters (`ken` for token, `cret` for secret): the search engine 
 from __future__ import annotations
 
 import binascii
+import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from json.encoder import encode_basestring, encode_basestring_ascii
+from typing import NamedTuple, Protocol
+from urllib.parse import quote, quote_plus, unquote_plus
 
-from mcp_studio.redact_http import Sessions, clean_body, clean_header, clean_url
-from mcp_studio.secret_forms import MARK as MARK
-from mcp_studio.secret_forms import Told
-from mcp_studio.secret_names import is_secret_name
+MARK = "‹redacted›"
+"""What stands in the place of a secret."""
+SHORTEST = 6
+"""Told secrets with fewer characters are not looked for: they would be found everywhere."""
+_BEGINNING = 48
+"""Characters of a long token that are looked for; what follows them in a text goes with them."""
+_TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
+_FEW = 24
+"""Secrets of one series that are known: some renewals of a sign-in, each with two or three tokens."""
+
+Literal = tuple[bytes, bool]
+"""What is looked for, and whether that is only the beginning of a long one."""
+
+
+class Told:
+    """The secrets that a redactor was told, for good or until newer ones of the same series have taken their place."""
+
+    def __init__(self) -> None:
+        self._lasting: dict[Literal, None] = {}
+        self._passing: dict[str, dict[str, dict[Literal, None]]] = {}
+        self._guard = threading.Lock()
+        self.literals: tuple[Literal, ...] = ()
+        """All that is looked for."""
+
+    def add(self, secret: str, series: str = "") -> None:
+        """Know one more; of a `series` the newest are known. From any thread."""
+        found = dict.fromkeys(_literals(secret))
+        with self._guard:
+            if series:
+                known = self._passing.setdefault(series, {})
+                known.pop(secret, None)
+                known[secret] = found
+                if len(known) > _FEW:
+                    del known[next(iter(known))]
+            else:
+                self._lasting.update(found)
+            passing = (one for known in self._passing.values() for literals in known.values() for one in literals)
+            self.literals = tuple(dict.fromkeys((*self._lasting, *passing)))
+
+
+def _literals(secret: str) -> Iterator[Literal]:
+    for value in (secret, *secret.splitlines()):
+        value = value.strip()
+        if len(value) > _BEGINNING and _TOKEN.fullmatch(value):
+            yield from ((one, True) for one in forms(value[:_BEGINNING]))
+        elif len(value) >= SHORTEST:
+            yield from ((one, False) for one in forms(value))
+
+
+def forms(secret: str) -> Iterator[bytes]:
+    """As it is, escaped as in JSON, quoted as in URLs by whoever quotes, and as base64 wherever it begins there."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    yield raw
+    for text in (encode_basestring(secret)[1:-1], encode_basestring_ascii(secret)[1:-1]):
+        yield text.encode("utf-8", "surrogatepass")
+        yield encode_basestring(text)[1:-1].encode("utf-8", "surrogatepass")
+    yield encode_basestring(secret)[1:-1].replace("/", "\\/").encode("utf-8", "surrogatepass")
+    for safe in ("", "/", "!'()*"):  # what is quoted depends on who quotes
+        for quoted in (quote(raw, safe=safe), quote_plus(raw, safe=safe)):
+            yield quoted.encode()
+            yield re.sub("%..", lambda found: found[0].lower(), quoted).encode()
+    yield quote(quote(raw, safe=""), safe="").encode()
+    go = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
+    yield encode_basestring(secret)[1:-1].translate(str.maketrans(go)).encode("utf-8", "surrogatepass")
+    for shift in range(3):
+        # Inside a longer text the secret starts at any of three positions of a base64 group; the outer groups vary.
+        whole = binascii.b2a_base64(b"\0" * shift + raw, newline=False)
+        inner = whole[(0, 2, 3)[shift] : len(whole) - (0, 3, 2)[(shift + len(raw)) % 3]]
+        if shift == 0:
+            yield whole
+        if len(inner) >= SHORTEST:
+            yield inner
+            yield inner.translate(bytes.maketrans(b"+/", b"-_"))
+
+
+_QUERY = frozenset(
+    "key code sig signature auth state session ticket jwt assertion devicecode usercode clientassertion subjecttoken"
+    " actortoken".split()
+)
+"""Secret as the name of a query parameter or of a field of a form, though not elsewhere."""
+_SESSION = frozenset(("sessionid", "mcpsessionid"))
+"""Whoever has one speaks in its session (specification 2025-06-18, basic/transports; HTTP+SSE has it in an address)."""
+_SESSIONS, _LEARNED = 10_000, 20
+_ID = r"(?=\D*\d)[\x21-\x7e]{16,200}"
+_MARKED = r"‹session [0-9]+›\Z"
+_PAIR = r"([?&#;])([^=&#;?]+)=([^&#;]+)"
+_FIELD = rb"(\A|&)([^=&]+)=([^&]*)"
+_USER = r"(?<=://)[^/?#@\s]*(?=@)"
+_PROOF = 16_384
+_REDACT_HTTP_FORM = "application/x-www-form-urlencoded"
+
+
+class Cleaner(Protocol):
+    """What of the redactor is needed here."""
+
+    def text(self, text: str) -> str:
+        """See `Redactor.text`."""
+        ...
+
+    def bytes(self, data: bytes) -> bytes:
+        """See `Redactor.bytes`."""
+        ...
+
+    def is_secret(self, name: str) -> bool:
+        """See `Redactor.is_secret`."""
+        ...
+
+
+class Sessions:
+    """Names sessions, so that a person sees which are the same.
+
+    Args:
+        learn: told the ids of the first ones, where they look like nothing else: servers repeat them in their errors.
+    """
+
+    def __init__(self, learn: Callable[[str], None]) -> None:
+        self._known: dict[str, int] = {}
+        self._learn = learn
+
+    def name(self, session: str) -> str:
+        """`‹session 2›`."""
+        if re.match(_MARKED, session):
+            return session
+        if session not in self._known and len(self._known) >= _SESSIONS:
+            return MARK
+        if session not in self._known:
+            self._known[session] = len(self._known) + 1
+            if len(self._known) <= _LEARNED and re.fullmatch(_ID, session):
+                self._learn(session)
+        return f"‹session {self._known[session]}›"
+
+
+def clean_header(redactor: Cleaner, sessions: Sessions, name: str, value: str) -> str:
+    """A header's value without what is secret; the scheme of an authorization stays readable."""
+    if _plain(name) in _SESSION:
+        return sessions.name(value)
+    if name.lower() == "dpop":
+        return _proof(redactor, value)
+    if not redactor.is_secret(name):
+        return clean_url(redactor, sessions, value) if "://" in value else redactor.text(value)
+    scheme, space, _ = value.partition(" ")
+    return f"{scheme} {MARK}" if space and name.lower().endswith("authorization") else MARK
+
+
+def clean_url(redactor: Cleaner, sessions: Sessions, url: str) -> str:
+    """A URL without its user information and secret query values."""
+
+    def value(found: re.Match[str]) -> str:
+        before, name, given = found.groups()
+        plain = _plain(name)
+        if plain in _SESSION:
+            return f"{before}{name}={sessions.name(given)}"
+        return f"{before}{name}={MARK if plain in _QUERY or redactor.is_secret(name) else given}"
+
+    return redactor.text(re.sub(_PAIR, value, re.sub(_USER, MARK, url)))
+
+
+def clean_body(redactor: Cleaner, media_type: str, body: bytes) -> bytes:
+    """The body of an exchange of signing in: the fields of a form by their names, anything else as it is redacted."""
+
+    def field(found: re.Match[bytes]) -> bytes:
+        name = unquote_plus(found[2].decode("utf-8", "replace"))
+        secret = found[3] and (_plain(name) in _QUERY or redactor.is_secret(name))
+        return b"%b%b=%b" % (found[1], found[2], MARK.encode() if secret else found[3])
+
+    form = media_type.split(";", 1)[0].strip().lower() == _REDACT_HTTP_FORM
+    return redactor.bytes(re.sub(_FIELD, field, body) if form else body)
+
+
+@lru_cache(1_024)
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", unquote_plus(name).lower())
+
+
+def _proof(redactor: Cleaner, value: str) -> str:
+    """A DPoP proof (RFC 9449 4.2) as what it says: that is no secret, but with its signature it could be used."""
+    parts = value.split(".")
+    if len(parts) != 3 or len(value) > _PROOF:
+        return value if MARK in value else MARK
+    told = [_decoded(part) for part in parts[:2]]
+    return redactor.text(f"{told[0]}.{told[1]}.{MARK}") if all(told) else MARK
+
+
+def _decoded(part: str) -> str:
+    try:
+        found = json.loads(binascii.a2b_base64(part.translate({45: 43, 95: 47}) + "=" * (-len(part) % 4)))
+        return json.dumps(found, separators=(",", ":"), ensure_ascii=True) if isinstance(found, dict) else ""
+    except (ValueError, RecursionError):
+        return ""
+
+
+_ENDINGS = (
+    "password passwd passphrase secret secrets token apikey accesskey privatekey secretkey signingkey encryptionkey "
+    "authkey credential credentials authorization cookie codeverifier clientassertion"
+).split()
+_HARMLESS = re.compile(
+    r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop|bos|eos|pad|unk|mask)token$"
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable, header, key or field of this name usually holds a secret."""
+    plain = re.sub(r"[^a-z0-9]", "", name.lower())
+    return plain.endswith(tuple(_ENDINGS)) and not _HARMLESS.search(plain)
+
+
+def is_reference(text: str) -> bool:
+    """Whether a text only says where a secret is kept, such as `${TOKEN}` or `Bearer ${keyring:x}`; it need not be
+    typed to its end. With a default it may be a secret itself.
+    """
+    return re.fullmatch(r"(?:[A-Za-z]+ )?\$\{(?:[A-Za-z]+:)?(?:\w[\w .-]*)?\}?", text) is not None
+
 
 _MARK = MARK.encode()
 _SLICE = 1 << 20

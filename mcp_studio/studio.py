@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 from mcp_studio import __version__
 from mcp_studio.call import late
 from mcp_studio.call.call import Call
-from mcp_studio.call.caller import Caller
-from mcp_studio.call.memory import Memory
-from mcp_studio.call.policy import Origin
+from mcp_studio.call.caller import Caller, Origin
+from mcp_studio.call.drafts import Memory
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.fetch import Page, fetch_page
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.listing import KINDS, EntryKind, Page, Ref, fetch_page
 from mcp_studio.catalog.refresh import asker
 from mcp_studio.catalog.remembered import Memories
 from mcp_studio.catalog.skills import Skill
@@ -27,25 +25,24 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.worker import Checker
 from mcp_studio.search.late import Searches
 from mcp_studio.session.bare import Bare
-from mcp_studio.session.exchange import RawExchange
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.raw import RawExchange
 from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.sign_ins import SignIns
-from mcp_studio.session.signing import Signing
+from mcp_studio.session.sign_in import Signing, SignIns
 from mcp_studio.session.state import TestReport
-from mcp_studio.session.task_file import TaskFile
-from mcp_studio.session.tasking import Tasks
+from mcp_studio.session.task_manager import Tasks
+from mcp_studio.session.tasks import TaskFile
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.recorder import disk_for
 from mcp_studio.trace.store import TraceStore
 
 if TYPE_CHECKING:
-    from mcp_studio.call.completing import Completion
+    from mcp_studio.call.completion import Completion
     from mcp_studio.call.skills import SkillReading
 
 log = logging.getLogger(__name__)

@@ -30,15 +30,15 @@ from textual.pilot import Pilot  # noqa: E402 - found only after the line above
 from textual.widgets import Input, TextArea  # noqa: E402
 
 from mcp_studio.call import call as calls  # noqa: E402
-from mcp_studio.call.outcome import CallOutcome  # noqa: E402
-from mcp_studio.catalog.ref import EntryKind, Ref  # noqa: E402
+from mcp_studio.call.call import CallOutcome  # noqa: E402
+from mcp_studio.catalog.listing import EntryKind, Ref  # noqa: E402
 from mcp_studio.config.model import Config, ServerConfig, Settings  # noqa: E402
 from mcp_studio.errors import SignInNeeded  # noqa: E402
 from mcp_studio.limits import DEFAULT  # noqa: E402
 from mcp_studio.paths import Paths  # noqa: E402
-from mcp_studio.search import answering  # noqa: E402
+from mcp_studio.search import index  # noqa: E402
 from mcp_studio.session import connection  # noqa: E402
-from mcp_studio.session.signing import Signing  # noqa: E402
+from mcp_studio.session.sign_in import Signing  # noqa: E402
 from mcp_studio.session.state import TestReport  # noqa: E402
 from mcp_studio.studio import Studio  # noqa: E402
 from mcp_studio.trace import store  # noqa: E402
@@ -351,7 +351,7 @@ async def draw(picture: Picture) -> str:
     """Play a scene and give its picture."""
     with ExitStack() as fixed:
         clock = Clock()
-        for module in (store, calls, connection, answering):
+        for module in (store, calls, connection, index):
             fixed.enter_context(patch.object(module, "time", clock))
         home = fixed.enter_context(tempfile.TemporaryDirectory())
         fixed.enter_context(patch.dict(os.environ, {"MCP_STUDIO_HOME": home}))

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import settings
 
 from mcp_studio.auth import callback
-from mcp_studio.vault import choose, keyring
+from mcp_studio.vault import keyring
+from mcp_studio.vault import keyring as choose
 from tests.compiling import compile_share
 from tests.support import forking
 

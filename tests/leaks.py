@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mcp_studio.secret_forms import SHORTEST, forms
+from mcp_studio.redact import SHORTEST, forms
 from tests.test_secrets import everything
 
 Piece = tuple[str, bytes]

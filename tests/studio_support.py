@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
-from mcp_studio.call.outcome import CallOutcome, Succeeded
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import CallOutcome, Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Config, ServerConfig, Settings
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths

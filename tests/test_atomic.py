@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.atomic import write_atomically
+from mcp_studio.paths import write_atomically
 
 
 def test_a_new_file_is_private_and_an_old_one_keeps_its_mode(tmp_path: Path) -> None:

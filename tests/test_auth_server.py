@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from tests.servers.auth_manners import MANNERS
 from tests.servers.auth_proofs import challenge_of
 from tests.servers.auth_resource import PATHS

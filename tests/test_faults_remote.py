@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import CallOutcome, Lost, Rejected, Succeeded, TimedOut
+from mcp_studio.call.call import CallOutcome, Lost, Rejected, Succeeded, TimedOut
 from mcp_studio.config.model import Settings, Timeouts
 from mcp_studio.limits import DEFAULT
 from mcp_studio.studio import Studio

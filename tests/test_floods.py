@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import Lost, Rejected, Succeeded
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Call, Lost, Rejected, Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Settings
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.studio import Studio

@@ -14,28 +14,23 @@ import pytest
 from textual.events import Paste
 
 from mcp_studio.call.copying.formats import copy_as
-from mcp_studio.call.copying.paste import read_paste
-from mcp_studio.call.copying.pasted import PasteProblem
+from mcp_studio.call.copying.paste import PasteProblem, read_paste
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.call.drafts import Drafts
-from mcp_studio.call.hidden import SecretArguments
-from mcp_studio.call.history import History
-from mcp_studio.call.past import past_of
-from mcp_studio.call.private import Keeper
-from mcp_studio.call.saved_folder import folders
-from mcp_studio.call.secret_fields import secret_places
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.history import History, Keeper, past_of
+from mcp_studio.call.saved import folders
+from mcp_studio.call.secret_fields import SecretArguments, secret_places
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.remembered import Memory, memory_file, remember
-from mcp_studio.config.load import load
+from mcp_studio.config.load import TrustStore, load
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.trust import TrustStore
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import LINES_LIVE
 from mcp_studio.schema.field import Text
 from mcp_studio.schema.form import build
-from mcp_studio.schema.pairs import set_pair
+from mcp_studio.schema.text import set_pair
 from mcp_studio.tui.form.area import AreaEditor
 from mcp_studio.tui.screens.paste_dialog import PasteDialog
 from tests.cli.kit import cli

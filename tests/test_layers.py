@@ -58,7 +58,7 @@ LATE = {
         "mcp_studio.tui.late_trace",
         "mcp_studio.cli.late",
     ),
-    *("mcp_studio.session.late", "mcp_studio.call.late", "mcp_studio.trace.late", "mcp_studio.vault.choose"),
+    *("mcp_studio.session.late", "mcp_studio.call.late", "mcp_studio.trace.late", "mcp_studio.vault.keyring"),
     "mcp_studio.search.late",
 }
 """Modules that may import ours inside a function: they choose what is needed at all."""
@@ -227,9 +227,9 @@ def test_an_index_is_there_before_what_methods_need() -> None:
 
 CONNECT = """
 import asyncio, json, sys
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Config
-from mcp_studio.config.target import from_command
+from mcp_studio.config.importers import from_command
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 

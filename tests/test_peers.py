@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import Succeeded, ToolFailed
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Succeeded, ToolFailed
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from tests.studio_support import call, http, opened, stdio, text
 from tests.support import npm_server, run, wait_until

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.redact import MARK, Redactor
-from mcp_studio.secret_names import is_reference, is_secret_name
+from mcp_studio.redact import MARK, Redactor, is_reference, is_secret_name
 
 PLAIN = Redactor()
 

@@ -12,15 +12,15 @@ from urllib.parse import quote
 
 import pytest
 
-from mcp_studio.call.outcome import Succeeded
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import load
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.sessions import sessions
 from mcp_studio.vault import keyring
-from mcp_studio.vault.memory import MemoryVault
+from mcp_studio.vault.base import MemoryVault
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.support import python_server, run
 

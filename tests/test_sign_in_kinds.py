@@ -12,8 +12,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from mcp_studio.auth import pools
-from mcp_studio.call.outcome import Succeeded
+from mcp_studio.auth import fetch
+from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Auth, ServerConfig, Settings, Tls
 from mcp_studio.limits import Limits
 from tests.servers.auth_resource import PATHS
@@ -221,7 +221,7 @@ def test_a_public_server_cannot_name_this_machine(monkeypatch: pytest.MonkeyPatc
     async def public(self: object) -> str:
         return "public"
 
-    monkeypatch.setattr(pools.Pools, "reach", public)
+    monkeypatch.setattr(fetch.Pools, "reach", public)
 
     async def go() -> None:
         for name in ("", "token-private", "prm-private"):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from mcp_studio.auth.model import Account
-from mcp_studio.call.outcome import Lost
+from mcp_studio.call.call import Lost
 from mcp_studio.config.model import Auth
 from mcp_studio.studio import Studio
 from tests.servers.browser import follow

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import Succeeded
+from mcp_studio.call.call import Succeeded
 from mcp_studio.limits import Limits
 from tests.servers.auth_server import AuthServer, World
 from tests.servers.http_raw import Reply, Request

@@ -10,10 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_studio.call.outcome import Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.model import ServerConfig, Settings, Timeouts
-from mcp_studio.config.rules import PolicyRule
+from mcp_studio.call.call import Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.config.model import PolicyRule, ServerConfig, Settings, Timeouts
 from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.limits import DEFAULT
 from tests.studio_support import call, http, opened, stdio, text

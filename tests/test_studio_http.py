@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mcp_studio.call.outcome import Cancelled, Lost, Succeeded
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Cancelled, Lost, Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from tests.servers.http_raw import RawServer
 from tests.studio_support import call, http, opened, text

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import Cancelled
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Cancelled
+from mcp_studio.catalog.listing import Ref
 from tests.servers.bridge import bridged
 from tests.studio_support import call, http, opened, text
 from tests.support import python_server, run, wait_until

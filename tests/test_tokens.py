@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mcp_studio.call.call import Succeeded
 from mcp_studio.call.copying.formats import IDS, copy_as
 from mcp_studio.call.copying.subject import Subject
-from mcp_studio.call.outcome import Succeeded
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Auth, Config, ServerConfig, Settings
 from mcp_studio.errors import StudioError

@@ -2,30 +2,285 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from mcp_studio.auth import scopes
-from mcp_studio.auth.challenge import Challenge
-from mcp_studio.auth.discovery import same_origin
-from mcp_studio.auth.dpop import nonce_wanted
-from mcp_studio.auth.failed import said
+from mcp_studio.auth import discovery, tokens
+from mcp_studio.auth import tokens as granting
+from mcp_studio.auth.discovery import Challenge, same_origin
+from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.granting import meant_for
-from mcp_studio.auth.holder import Holder
-from mcp_studio.auth.model import Grant
-from mcp_studio.auth.renewing import expired, expiring
+from mcp_studio.auth.model import AuthFailed, Grant, said
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.config.alone import see_to
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.auth.store import GrantStore
+from mcp_studio.auth.tokens import id_wanted, redeem, signed
+from mcp_studio.auth.unattended import meant_for
+from mcp_studio.config.expand import see_to
+from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
-from mcp_studio.jsontext import JsonProblem, loads, mapping
+from mcp_studio.jsontext import JsonProblem, items_of, loads, mapping
 from mcp_studio.limits import Limits
-from mcp_studio.transport.credentials import HeaderList, Refused
+from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
 from mcp_studio.transport.http_errors import HttpSignIn
-from mcp_studio.transport.tap import Headers, Tap
+
+SKEW = 30.0
+"""Seconds before its end from which on a token is renewed; less for one that does not live long."""
+DEAD = ("invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_target")
+"""Refusals after which a refresh token will not be taken later either."""
+
+
+def expiring(grant: Grant, now: float | None = None) -> bool:
+    """Whether a token has expired, or is about to."""
+    if not grant.expires:
+        return False
+    life = grant.expires - grant.obtained
+    return (time.time() if now is None else now) >= grant.expires - min(SKEW, max(0.0, life) / 4)
+
+
+def expired(grant: Grant) -> bool:
+    """Whether a token is of no use any more, by our clock."""
+    return bool(grant.expires) and time.time() >= grant.expires
+
+
+async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
+    """The grant with new tokens.
+
+    Raises:
+        AuthFailed: there are none; with an `error` of `DEAD` there never will be.
+        StudioError: as `Fetcher.send`.
+    """
+    dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
+    offered = items_of(mapping(grant.metadata).get("token_endpoint_auth_signing_alg_values_supported"))
+    algorithms = tuple(one for one in offered if isinstance(one, str)) or None
+    prove = partial(granting.client_proof, auth, grant.client, grant.issuer, algorithms)
+    form = tokens.refresh_form(grant.refresh_token, grant.audience)
+    make = signed(grant.token_endpoint, grant.client, form, prove)
+    use = "must" if dpop else "no"
+    got = await redeem(fetcher, make, "renewed token", asked=grant.scopes, dpop=dpop, use=use)
+    now = time.time()
+    return replace(
+        grant,
+        access_token=got.access_token,
+        token_type=got.token_type,
+        # An answer without one leaves the old one in force (RFC 6749 6).
+        refresh_token=got.refresh_token or grant.refresh_token,
+        id_token=got.id_token or grant.id_token,
+        scopes=got.scopes,
+        obtained=now,
+        expires=granting.expiry(got, now),
+    )
+
+
+async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
+    """Take the tokens back where that is offered; what came of it, in a sentence. Never raises a `StudioError`."""
+    if not grant.revocation_endpoint:
+        return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
+    tokens_held = (("refresh token", grant.refresh_token), ("access token", grant.access_token))
+    names = [name for name, token in tokens_held if token]
+    done: list[str] = []
+    why = ""
+    for name, token in tokens_held:
+        if not token:
+            continue
+        try:
+            await _revoke_one(fetcher, auth, grant, name.replace(" ", "_"), token)
+        except AuthFailed as problem:
+            why = why or problem.message  # Some revoke one kind alone.
+        except StudioError as problem:
+            why = why or problem.message
+            break  # Nobody answers: to wait once is enough.
+        else:
+            done.append(name)
+    told = [f"{grant.issuer} revoked the {' and the '.join(done)}."] if done else []
+    if left := [name for name in names if name not in done]:
+        told.append(f"The {' and the '.join(left)} could not be revoked, and can be used until expired: {why}")
+    return " ".join(told)
+
+
+async def _revoke_one(fetcher: Fetcher, auth: Auth, grant: Grant, kind: str, token: str) -> None:
+    shown = await granting.client_proof(auth, grant.client, grant.issuer, None)
+    form = tokens.revocation_form(token, kind)
+    request = tokens.post(grant.revocation_endpoint, grant.client, form, assertion=shown)
+    purpose, headers = f"revocation of the {kind.replace('_', ' ')}", list(request.headers)
+    answer = await fetcher.send(
+        purpose, "POST", request.url, headers=headers, body=request.body, secrets=request.secrets
+    )
+    if request.named and id_wanted(answer):
+        body = request.named
+        answer = await fetcher.send(purpose, "POST", request.url, headers=headers, body=body, secrets=request.secrets)
+    # 200 also for a token that was not known (RFC 7009 2.2).
+    if not 200 <= answer.status < 300:
+        raise AuthFailed(f"the revocation endpoint {grant.revocation_endpoint} answered with status {answer.status}.")
+
+
+T = TypeVar("T")
+Note = Callable[[str], None]
+
+
+class Holder:
+    """Whatever changes a grant goes through here."""
+
+    def __init__(self, store: GrantStore, resource: str, account: str) -> None:
+        self.store = store
+        self.resource = resource
+        self.account = account
+        self.grant: Grant | None = None
+        self.turn = asyncio.Lock()
+        """For whoever gets a new token, one at a time; nobody holds it during a request to the server."""
+        self.note: Note = lambda text: None
+        self._dpop: tuple[str, Dpop] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._wanted: dict[str, asyncio.Task[Any]] = {}
+        """What is under way, by what it is."""
+        self._missing = ""
+        self.unkept = ""
+        """Why the grant is here alone, in a sentence: it could not be kept; empty where it was."""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a grant, as far as that can be told without the vault."""
+        return self.grant is not None or self.store.known(self.resource, self.account)
+
+    async def current(self) -> Grant | None:
+        """The grant, from the vault when it is first asked for, or when another process has made one since.
+
+        Raises:
+            VaultRefused: it is there and cannot be read.
+        """
+        stamp = "" if self.grant is not None else self.store.stamp(self.resource, self.account)
+        if stamp and stamp != self._missing:
+            async with self.turn:
+                if self.grant is None:
+                    self.grant = await self.store.load(self.resource, self.account)
+                    # A vault that does not have what it should have is not asked for every request.
+                    self._missing = stamp if self.grant is None else ""
+                    if self.grant is None and self.store.problem:
+                        self.note(self.store.problem)
+        return self.grant
+
+    def put(self, grant: Grant | None, unkept: str = "") -> None:
+        """What signing in brought, or that there is nothing any more."""
+        self.grant, self.unkept = grant, unkept
+
+    def renewable(self, grant: Grant) -> bool:
+        """Whether there may be another token without a person: by refreshing, or as another process has one. Cheap."""
+        return bool(grant.refresh_token) or not self.stamped(grant)
+
+    def stamped(self, grant: Grant) -> bool:
+        """Whether what was kept last is this one. Cheap."""
+        return self.store.stamp(self.resource, self.account).startswith(f"{grant.obtained} {grant.expires} ")
+
+    async def proofs(self, grant: Grant) -> Dpop | None:
+        """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
+        if not grant.dpop_key:
+            return None
+        if self._dpop is None or self._dpop[0] != grant.dpop_key:
+            self._dpop = (grant.dpop_key, await asyncio.to_thread(Dpop.load, grant.dpop_key))
+        return self._dpop[1]
+
+    def seen(self, url: str, headers: Headers) -> None:
+        """The headers of a response: nonces."""
+        if self._dpop is not None:
+            self._dpop[1].seen(url, headers)
+
+    async def renew(
+        self, config: ServerConfig, fetchers: Callable[[], Fetcher], sent: str, *, force: bool = False
+    ) -> Grant | None:
+        """Another token than `sent`, got by refreshing; None where that takes a person.
+
+        All who want one for the same token at the same time share what becomes of it, a failure too: an authorization
+        server that does not answer is waited for once. With `force` it is refreshed in any case.
+
+        Raises:
+            AuthFailed, StudioError: the authorization server cannot be asked right now.
+        """
+        return await self.together(
+            f"renew {sent}", lambda: self._renew(config, fetchers, sent, force=force), anew=force
+        )
+
+    async def together(self, what: str, begin: Callable[[], Coroutine[Any, Any, T]], *, anew: bool = False) -> T:
+        """Do something once for all who want it at the same time; to its end, also when whoever wanted it leaves.
+
+        Args:
+            what: what it is: who wants the same shares what becomes of it, a failure too.
+            anew: do it once more, beside what may be under way.
+        """
+        task = self._wanted.get(what)
+        if task is None or anew:
+            task = self._wanted[what] = asyncio.create_task(begin())
+            self._tasks.add(task)
+            task.add_done_callback(partial(self._done, what))
+        return await asyncio.shield(task)
+
+    async def settle(self, seconds: float) -> None:
+        """Wait for what is under way: a refresh token that is used up while the new one is not kept ends a sign-in."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+
+    def _done(self, what: str, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if self._wanted.get(what) is task:
+            del self._wanted[what]
+        if not task.cancelled():
+            task.exception()  # Nobody may be there any more to be told.
+
+    async def _renew(
+        self, config: ServerConfig, fetchers: Callable[[], Fetcher], sent: str, *, force: bool
+    ) -> Grant | None:
+        async with self.turn:
+            if self.grant is not None and self.grant.access_token != sent:
+                return self.grant
+            async with self.store.lock(self.resource, self.account):
+                found = await self._newest()
+                if found is None or (found.access_token != sent and not expiring(found) and not force):
+                    return found
+                async with fetchers() as fetcher:
+                    return await self._refreshed(config, fetcher, found)
+
+    async def _newest(self) -> Grant | None:
+        """What the vault has; what we have where it cannot be read, or could not be kept."""
+        try:
+            kept = await self.store.load(self.resource, self.account)
+        except StudioError as problem:
+            self.note(problem.message)
+            return self.grant
+        if kept is None and not self.unkept and not self.store.known(self.resource, self.account):
+            self.grant = None  # Somebody has signed out, in another process.
+        elif kept is not None and not (self.unkept and self.grant and kept.obtained < self.grant.obtained):
+            self.grant = kept
+        return self.grant
+
+    async def _refreshed(self, config: ServerConfig, fetcher: Fetcher, found: Grant) -> Grant | None:
+        if not found.refresh_token:
+            return None
+        try:
+            new = await refresh(fetcher, config.auth, found)
+        except AuthFailed as problem:
+            if problem.error not in DEAD:
+                raise
+            self.note(f"The refresh token is of no use any more. {problem.message}")
+            if problem.error == "invalid_client" and found.client.how in ("registered", "typed"):
+                await self.store.remove_client(found.issuer, self.account)
+            await self._keep(replace(found, refresh_token=""), config)
+            return None
+        await self._keep(new, config)
+        return new
+
+    async def _keep(self, grant: Grant, config: ServerConfig) -> None:
+        self.grant = grant
+        try:
+            await self.store.save(grant, config.name)
+            self.unkept = ""
+        except (StudioError, OSError) as problem:
+            said = problem.message if isinstance(problem, StudioError) else str(problem)
+            self.unkept = f"The renewed token of {config.name} is used, and could not be kept: {said}"
+            self.note(self.unkept)
+
 
 _NONCES = 2
 """Times that one request is sent anew with another nonce."""
@@ -148,7 +403,7 @@ class Access:
                     _remember(self._renewed, found.access_token)
                 return True
         old = grant.scopes if grant is not None else ()
-        wanted = scopes.union(old, Challenge.find(header).scope) if old else ()
+        wanted = discovery.union(old, Challenge.find(header).scope) if old else ()
         return await self._anew(refused, sent, header, wanted, self._wanting(sent, header))
 
     async def _forbidden(self, refused: Refused, sent: str, header: str) -> bool:
@@ -156,9 +411,9 @@ class Access:
         grant = await self._holder.current()
         if grant is not None and grant.access_token != sent:
             return True
-        wanted = scopes.parse(Challenge.find(header).scope)
-        missing = scopes.missing(grant.scopes if grant else (), wanted)
-        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {scopes.brief(missing or wanted)}"
+        wanted = discovery.parse(Challenge.find(header).scope)
+        missing = discovery.missing(grant.scopes if grant else (), wanted)
+        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {discovery.brief(missing or wanted)}"
         if not wanted:
             return False
         if not missing:
@@ -172,13 +427,13 @@ class Access:
         self._wanted.update(missing)
         old = grant.scopes if grant else ()
         return await self._anew(
-            refused, sent, header, scopes.union(old, wanted), f"{self._place} wants {named} for this."
+            refused, sent, header, discovery.union(old, wanted), f"{self._place} wants {named} for this."
         )
 
     async def _anew(self, refused: Refused, sent: str, header: str, wanted: tuple[str, ...], reason: str) -> bool:
         """Another token by signing in, without a person where the configuration says how."""
         if self._config.auth.alone:
-            asked = f"{sent} for {scopes.text(wanted)}"
+            asked = f"{sent} for {discovery.text(wanted)}"
             await self._holder.together(asked, lambda: self._alone(sent, wanted, header))
         else:
 

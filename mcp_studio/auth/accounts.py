@@ -6,28 +6,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from mcp_studio import browser
-from mcp_studio.auth import claims
-from mcp_studio.auth.access import Access, Ask
-from mcp_studio.auth.address import resource_of, tidy, usable
-from mcp_studio.auth.failed import AuthFailed
+from mcp_studio import urls
+from mcp_studio.auth import model
+from mcp_studio.auth.access import Access, Ask, Holder, expiring, revoke
+from mcp_studio.auth.discovery import resource_of, tidy, usable
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.holder import Holder
-from mcp_studio.auth.model import Account, Grant
+from mcp_studio.auth.model import Account, AuthFailed, Grant
 from mcp_studio.auth.person import Means
-from mcp_studio.auth.renewing import expiring, revoke
 from mcp_studio.auth.signin import Browser, SignIn
-from mcp_studio.auth.store import GrantStore
-from mcp_studio.auth.trusted import FILE, Trusted
+from mcp_studio.auth.store import TRUSTED_FILE, GrantStore, Trusted
 from mcp_studio.config.model import Auth, Keeping, ServerConfig, Settings
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.transport.credentials import Credentials
-from mcp_studio.transport.tap import Tap
-from mcp_studio.vault.choose import open_vault
-from mcp_studio.vault.memory import MemoryVault
+from mcp_studio.transport.base import Credentials, Tap
+from mcp_studio.vault.base import MemoryVault
+from mcp_studio.vault.keyring import open_vault
 
 
 class Accounts:
@@ -46,7 +41,7 @@ class Accounts:
         self._settings = settings
         self._limits = limits
         self._redactor = redactor
-        self.browser: Browser = partial(browser.open_page, browser=settings.browser)
+        self.browser: Browser = partial(urls.open_page, browser=settings.browser)
         """Opens pages; a front end may put its own here."""
         self._state = paths.state
         self._passphrase = passphrase
@@ -56,7 +51,7 @@ class Accounts:
         # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
         # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
         self._held: dict[Auth, GrantStore] = {}
-        self._trusted = Trusted(self._state / FILE)
+        self._trusted = Trusted(self._state / TRUSTED_FILE)
         self.stays = True
         """Whether what cannot be kept is used until this process ends, rather than refused."""
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
@@ -294,6 +289,6 @@ class Accounts:
             client_how=grant.client.how,
             token_type=grant.token_type,
             revocable=bool(grant.revocation_endpoint),
-            claims=claims.payload(grant.access_token),
-            id_claims=claims.payload(grant.id_token),
+            claims=model.payload(grant.access_token),
+            id_claims=model.payload(grant.id_token),
         )

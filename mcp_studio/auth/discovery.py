@@ -6,14 +6,114 @@ Specification 2026-07-28, basic/authorization; RFC 9728 3.1, RFC 8414 3.1, OpenI
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from mcp_studio.auth.challenge import Challenge
-from mcp_studio.auth.failed import AuthFailed, said
+from mcp_studio.auth.model import AuthFailed, said
+from mcp_studio.config.model import ServerConfig
 
-LONGEST = 4_096
+LONGEST_CHALLENGE = 16_384
+"""Characters of the header that are read."""
+MOST_PARAMETERS = 64
+"""Challenges, and parameters of one, that are read."""
+
+_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_SCHEME = re.compile(_TOKEN)
+# Nothing is tried twice (possessive quantifiers), so that reading is linear whatever is sent. A value without quotes
+# may be more than a token, and a quote may never be closed: what was meant is clear in either case.
+_PARAM = re.compile(rf'({_TOKEN})[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s,"]++))', re.DOTALL)
+_TOKEN68 = re.compile(r"[ \t]++([0-9A-Za-z\-._~+/]++=*+)[ \t]*+(?=,|$)")
+_BETWEEN = re.compile(r"[\s,]*+")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+class Challenge(NamedTuple):
+    """One challenge. Everything in it is foreign."""
+
+    scheme: str = ""
+    """In lower case; empty where parameters came without one, or where there is no challenge at all."""
+    params: Mapping[str, str] = {}
+    """By their names in lower case; of two with one name the first."""
+    token68: str = ""
+    """What came in place of parameters, as in `Negotiate abc==`."""
+
+    @staticmethod
+    def parse(text: str) -> tuple[Challenge, ...]:
+        """All challenges of a header, or of several whose values are joined by commas; never raises."""
+        found: list[tuple[str, dict[str, str], str]] = []
+        text, at = text[:LONGEST_CHALLENGE], 0
+        while (at := _end(_BETWEEN, text, at)) < len(text):
+            if param := _PARAM.match(text, at):
+                at = param.end()
+                if not found:
+                    found.append(("", {}, ""))
+                if len(found[-1][1]) < MOST_PARAMETERS:
+                    found[-1][1].setdefault(param[1].lower(), _value(param))
+            elif scheme := _SCHEME.match(text, at):
+                if len(found) >= MOST_PARAMETERS:
+                    break
+                at = scheme.end()
+                blob = _TOKEN68.match(text, at)
+                at = blob.end() if blob else at
+                found.append((scheme[0].lower(), {}, blob[1] if blob else ""))
+            else:
+                at += 1
+        return tuple(Challenge(*one) for one in found)
+
+    @staticmethod
+    def find(text: str) -> Challenge:
+        """The challenge that OAuth is about: `Bearer` or `DPoP`, rather one that names the resource metadata.
+
+        Where neither came, one whose scheme is empty: with the parameters that came without a scheme.
+        """
+        ours = [one for one in Challenge.parse(text) if one.scheme in ("bearer", "dpop", "")]
+        ranked = sorted(ours, key=lambda one: (one.scheme == "", not one.resource_metadata))
+        return ranked[0] if ranked else Challenge()
+
+    @staticmethod
+    def dpop(text: str) -> Challenge:
+        """The `DPoP` challenge (RFC 9449 7.1), or an empty one."""
+        return next((one for one in Challenge.parse(text) if one.scheme == "dpop"), Challenge())
+
+    @property
+    def resource_metadata(self) -> str:
+        """Where the protected resource metadata is (RFC 9728 5.1)."""
+        return self.params.get("resource_metadata", "")
+
+    @property
+    def scope(self) -> str:
+        """What the request needs, separated by spaces (RFC 6750 3)."""
+        return self.params.get("scope", "")
+
+    @property
+    def error(self) -> str:
+        """`invalid_token`, `insufficient_scope`, `use_dpop_nonce`, …"""
+        return self.params.get("error", "")
+
+    @property
+    def error_description(self) -> str:
+        """The error in the server's words."""
+        return self.params.get("error_description", "")
+
+    @property
+    def algs(self) -> tuple[str, ...]:
+        """The algorithms that the server takes for DPoP proofs (RFC 9449 7.1)."""
+        return tuple(self.params.get("algs", "").split())
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _value(param: re.Match[str]) -> str:
+    return param[3] if param[3] is not None else _ESCAPED.sub(r"\1", param[2])
+
+
+LONGEST_ADDRESS = 4_096
 """Characters of one address."""
 _PORTS = {"https": 443, "http": 80, "wss": 443, "ws": 80}
 _WEB = {"ws": "http", "wss": "https"}
@@ -108,8 +208,8 @@ def check_url(url: str, server: str, what: str) -> str:
 
 def _bounded(url: str, what: str) -> SplitResult:
     """An address that is kept and shown."""
-    if len(url) > LONGEST:
-        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=f"Addresses have {LONGEST:,} at most.")
+    if len(url) > LONGEST_ADDRESS:
+        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=f"Addresses have {LONGEST_ADDRESS:,} at most.")
     return _split(url, what)
 
 
@@ -196,3 +296,102 @@ def legacy_metadata(url: str) -> dict[str, str]:
         "token_endpoint": f"{base}/token",
         "registration_endpoint": f"{base}/register",
     }
+
+
+def tidy(config: ServerConfig) -> ServerConfig:
+    """The entry with an address of plain ASCII, without credentials and fragment: what goes over the wire."""
+    url = config.url
+    if url.isascii() and "@" not in url and "#" not in url and not any(one.isspace() for one in url):
+        return config
+    import httpx2
+
+    try:
+        found = httpx2.URL(url).copy_with(username=None, password=None, fragment=None)
+    except (httpx2.InvalidURL, UnicodeError, ValueError):
+        return config
+    return replace(config, url=str(found))
+
+
+def usable(config: ServerConfig) -> bool:
+    """Whether there is an address that can be signed in to at all; whoever connects says what is wrong with it."""
+    try:
+        return bool(urlsplit(resource_of(config)).hostname)
+    except (AuthFailed, ValueError):
+        return False
+
+
+def resource_of(config: ServerConfig) -> str:
+    """Under what a server's sign-in is kept: its address without query and fragment."""
+    return canonical(tidy(config).url)
+
+
+MOST_SCOPES = 200
+"""Scopes that are asked for at once."""
+LONGEST_SCOPES = 4_000
+"""Characters of all of them."""
+OFFLINE = "offline_access"
+"""What some authorization servers want to be asked for a refresh token (OpenID Connect Core 11)."""
+_TOLD = 300
+"""Characters of scopes in a sentence."""
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
+
+
+def parse(text: str | Iterable[str]) -> tuple[str, ...]:
+    """Scopes out of what a server wrote, each once; what can be none (RFC 6749 3.3) is left out, as is too much."""
+    words = text[: 2 * LONGEST_SCOPES].split(" ") if isinstance(text, str) else list(text)
+    kept: list[str] = []
+    length = 0
+    for word in dict.fromkeys(word for word in words if _SCOPE.match(word)):
+        length += len(word) + 1
+        if len(kept) >= MOST_SCOPES or length > LONGEST_SCOPES:
+            break
+        kept.append(word)
+    return tuple(kept)
+
+
+def select(
+    challenge: str,
+    supported: Iterable[str] | None,
+    *,
+    configured: Iterable[str] = (),
+    offered: Iterable[str] | None = None,
+    renewable: bool = True,
+) -> tuple[str, ...]:
+    """What to ask for: what the challenge names; else what the resource supports; else nothing.
+
+    Args:
+        challenge: `scope` of the challenge.
+        supported: `scopes_supported` of the protected resource metadata.
+        configured: what the person wants besides.
+        offered: `scopes_supported` of the authorization server: `offline_access` is asked for only where it is listed
+            there, and not by itself, as it would stand in for what is given by default.
+        renewable: a refresh token is of use.
+    """
+    found = union(parse(challenge) or parse(supported or ()), configured)
+    own = parse(configured)
+    offers = offered is not None and OFFLINE in offered
+    if offers and renewable and found:
+        return union(found, (OFFLINE,))
+    return tuple(scope for scope in found if scope != OFFLINE or offers or OFFLINE in own)
+
+
+def union(old: Iterable[str], new: str | Iterable[str]) -> tuple[str, ...]:
+    """What was there and what is wanted besides, each once: asking for more must not lose what was granted."""
+    return parse([*parse(old), *parse(new)])
+
+
+def missing(granted: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
+    """What of `wanted` is not granted."""
+    have = set(granted)
+    return tuple(scope for scope in wanted if scope not in have)
+
+
+def text(scopes: Iterable[str]) -> str:
+    """As they are sent (RFC 6749 3.3)."""
+    return " ".join(scopes)
+
+
+def brief(scopes: Sequence[str]) -> str:
+    """As they are told in a sentence: not for pages, however many there are."""
+    whole = text(scopes)
+    return whole if len(whole) <= _TOLD else f"{whole[:_TOLD]}… ({len(scopes):,} in all)"

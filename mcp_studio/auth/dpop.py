@@ -14,11 +14,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from mcp_studio.auth.challenge import Challenge
-from mcp_studio.auth.discovery import Origin, origin
-from mcp_studio.auth.failed import AuthFailed, said
+from mcp_studio.auth.authorize import unpadded
+from mcp_studio.auth.discovery import Challenge, Origin, origin
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata
-from mcp_studio.auth.pkce import unpadded
+from mcp_studio.auth.model import AuthFailed, said
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
+from mcp_studio.auth.authorize import Expected
+from mcp_studio.auth.callback import Redirects
 from mcp_studio.auth.model import AuthStep, StepName
-from mcp_studio.auth.redirect import Expected
-from mcp_studio.auth.redirects import Redirects
-from mcp_studio.auth.registration import LONGEST
-from mcp_studio.auth.store import GrantStore
-from mcp_studio.auth.trusted import Trusted
+from mcp_studio.auth.store import GrantStore, Trusted
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
 from mcp_studio.redact import Redactor
@@ -70,3 +68,7 @@ class Means(NamedTuple):
     """Whether whoever signs in uses it in this process: what cannot be kept is good until it ends."""
     anew: bool = False
     """Whether another client is to be registered, whatever is known of one."""
+
+
+LONGEST = 4_096
+"""Characters of a client id or secret."""

@@ -3,27 +3,221 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Coroutine
 from dataclasses import field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
-from mcp_studio.call.ended import Ended
-from mcp_studio.call.outcome import CallOutcome, Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
-from mcp_studio.call.result import problems_of
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
-from mcp_studio.jsontext import Json
-from mcp_studio.protocol.caching import Hint
-from mcp_studio.protocol.events import Answered
-from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.limits import MB
+from mcp_studio.protocol.events import Answered, RequestId, refusal
+from mcp_studio.protocol.message import hint_at
+from mcp_studio.protocol.versions import MISSING_CAPABILITY, Cached, Hint
+from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.schema.worker import Checker
 from mcp_studio.session.connection import DeadlinePassed, Reply
 from mcp_studio.session.rounds import Declined
+from mcp_studio.session.state import Status
 from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
+from mcp_studio.trace.server_tap import ServerTap
+
+_PUSHED = re.compile(
+    r"no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
+    r"|missing required client capabilit",
+    re.IGNORECASE,
+)
+"""What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
+_READ = 2_000
+"""Characters of each text of a failed tool that are looked at."""
+
+
+@record(frozen=True)
+class CallOutcome:
+    """What every outcome knows."""
+
+    ms: float = 0.0
+    """From sending to the outcome, in milliseconds, the time in which a person was asked included."""
+    size: int = 0
+    """Bytes of the frame that held the answer."""
+    request_id: int | str | None = None
+    violations: tuple[SchemaProblem, ...] = ()
+    """Where `structuredContent` does not match the tool's outputSchema (server/tools#output-schema)."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the answer, in words; an answer with problems is still shown."""
+    notes: tuple[str, ...] = ()
+    """What is good to know about the answer, in words."""
+
+
+@record(frozen=True)
+class Succeeded(CallOutcome):
+    """The server answered with a result."""
+
+    result: Json = None
+    """The raw `result` of the response."""
+    hint: Hint | None = None
+    """What the server says about keeping it (2026-07-28); None where it says nothing."""
+    cached: Cached | None = None
+    """It was not asked for now: how old it is."""
+
+
+@record(frozen=True)
+class ToolFailed(CallOutcome):
+    """The tool ran and says that it failed (`isError`)."""
+
+    result: Json = None
+
+
+@record(frozen=True)
+class Rejected(CallOutcome):
+    """The server refused the request with a JSON-RPC error."""
+
+    code: int = 0
+    """0 where no error came, but a result that is none."""
+    message: str = ""
+    data: Json = None
+
+    @property
+    def said(self) -> str:
+        """Message and code; foreign text."""
+        return refusal(self.code, self.message) if self.code else self.message
+
+
+@record(frozen=True)
+class Denied(CallOutcome):
+    """A rule or a person said no before anything was sent."""
+
+    rule: str = ""
+    unusable: bool = False
+    """Nobody could approve it: the tool's definition forbids that it is called."""
+
+
+@record(frozen=True)
+class Cancelled(CallOutcome):
+    """A person stopped it."""
+
+
+@record(frozen=True)
+class InBackground(CallOutcome):
+    """A person let go of it; at the server it goes on as a task."""
+
+    task: str = ""
+    """The task's id."""
+
+
+@record(frozen=True)
+class TimedOut(CallOutcome):
+    """No answer within the deadline; `limit` says which, in words."""
+
+    limit: str = ""
+
+
+@record(frozen=True)
+class Lost(CallOutcome):
+    """There is no usable answer: the connection failed, or what came cannot be read."""
+
+    error: StudioError = StudioError("")
+    sent: bool = False
+    """It had left: whether the server did the work is unknown."""
+
+
+def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
+    """Whether it failed since the server still pushes elicitation, sampling or roots: `era = "legacy"` has those."""
+    if not status.modern:
+        return False
+    if isinstance(outcome, Rejected):
+        needed = mapping(mapping(outcome.data).get("requiredCapabilities"))
+        if outcome.code == MISSING_CAPABILITY:
+            return needed.keys() <= mapping(status.declared).keys()  # what we do not have no era brings
+        return bool(_PUSHED.search(outcome.message[:_READ]))
+    if not isinstance(outcome, ToolFailed):
+        return False
+    texts = (mapping(block).get("text") for block in items_of(mapping(outcome.result).get("content")))
+    return any(isinstance(text, str) and _PUSHED.search(text[:_READ]) for text in texts)
+
+
+class Ended(Exception):
+    """Carries the outcome to whoever runs the call; its time is put in there."""
+
+    def __init__(self, outcome: CallOutcome) -> None:
+        super().__init__(type(outcome).__name__)
+        self.outcome = outcome
+
+
+_MOST = 20
+_BLOCKS: dict[str, tuple[str, ...]] = {
+    "text": ("text",),
+    "image": ("data", "mimeType"),
+    "audio": ("data", "mimeType"),
+    "resource": ("resource",),
+    "resource_link": ("uri",),
+}
+"""Content block types (specification, server/tools) and the keys that they must have."""
+
+
+def problems_of(method: str, result: Json) -> tuple[str, ...]:
+    """What the result of tools/call, resources/read or prompts/get lacks or has wrong."""
+    if not isinstance(result, dict):
+        return ()
+    known = cast("dict[str, Json]", result)
+    check = {"tools/call": _tool, "resources/read": _resource, "prompts/get": _prompt}.get(method)
+    return tuple(check(known)[:_MOST]) if check else ()
+
+
+def _tool(result: dict[str, Json]) -> list[str]:
+    found: list[str] = []
+    if not isinstance(result.get("isError", False), bool):
+        found.append("isError is neither true nor false.")
+    content = result.get("content")
+    if not isinstance(content, list):
+        return [*found, "The result has no array content."]
+    for index, block in enumerate(cast("list[Json]", content)):
+        found += _block(f"content[{index}]", block)
+    return found
+
+
+def _prompt(result: dict[str, Json]) -> list[str]:
+    messages = result.get("messages")
+    if not isinstance(messages, list):
+        return ["The result has no array messages."]
+    found: list[str] = []
+    for index, message in enumerate(cast("list[Json]", messages)):
+        where = f"messages[{index}]"
+        if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
+            found.append(f"{where} has no role user or assistant.")
+        else:
+            found += _block(f"{where}.content", cast("dict[str, Json]", message).get("content"))
+    return found
+
+
+def _resource(result: dict[str, Json]) -> list[str]:
+    contents = result.get("contents")
+    if not isinstance(contents, list):
+        return ["The result has no array contents."]
+    found: list[str] = []
+    for index, item in enumerate(cast("list[Json]", contents)):
+        if not isinstance(item, dict) or not isinstance(item.get("uri"), str):
+            found.append(f"contents[{index}] has no uri.")
+        elif not any(isinstance(hint_at(cast("dict[str, Json]", item), key), str) for key in ("text", "blob")):
+            found.append(f"contents[{index}] has neither text nor blob.")
+    return found
+
+
+def _block(where: str, block: Json) -> list[str]:
+    if not isinstance(block, dict):
+        return [f"{where} is not an object."]
+    known = cast("dict[str, Json]", block)
+    kind = known.get("type")
+    if not isinstance(kind, str) or kind not in _BLOCKS:
+        return [f"{where} has the unknown type {str(kind)[:40]!r}."]
+    return [f"{where} of type {kind} has no {key}." for key in _BLOCKS[kind] if key not in known]
+
 
 Method = Literal["tools/call", "resources/read", "prompts/get"]
 
@@ -235,3 +429,25 @@ def outcome_of(method: str, reply: Reply, ms: float) -> CallOutcome:
         ms=ms, size=reply.size, request_id=reply.request_id, result=event.result,
         problems=problems_of(method, event.result),
     )  # fmt: skip
+
+
+_CHECKED = 2 * MB
+"""Larger results are not checked."""
+
+
+async def structured_problems(call: Call, tool: ToolView | None, tap: ServerTap, checker: Checker) -> tuple[str, ...]:
+    """What does not match, in words; the call learns the places, the trace what is wrong."""
+    outcome = call.outcome
+    if tool is None or tool.output_schema is None or not isinstance(outcome, Succeeded):
+        return ()
+    result = mapping(outcome.result)
+    if "structuredContent" not in result:
+        missing = "The tool has an outputSchema, but the result has no structuredContent."
+        tap.judged(outcome.request_id, [("", missing)])
+        return (missing,)
+    if outcome.size > _CHECKED:
+        return ("The structuredContent is too large to be checked.",)
+    found = await checker.check(tool.output_schema, result["structuredContent"])
+    call.violated(found)
+    tap.judged(outcome.request_id, [(item.pointer, item.message) for item in found if item.severity == "error"])
+    return tuple(f"structuredContent{item.pointer}: {item.message}" for item in found)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from mcp_studio.atomic import write_atomically
-from mcp_studio.call.private import Keeper
+from mcp_studio.call import late
+from mcp_studio.call.history import Keeper
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
-from mcp_studio.secret_names import is_secret_name
+from mcp_studio.paths import write_atomically
+from mcp_studio.redact import Redactor, is_secret_name
+from mcp_studio.signal import Signal
+
+if TYPE_CHECKING:
+    from mcp_studio.call.history import History
 
 _FORMAT = 1
 _DELAY = 0.5
@@ -113,3 +120,28 @@ def _read(file: Path) -> dict[str, Json]:
     if not isinstance(value, dict) or value.get("version") != _FORMAT or not isinstance(value.get("drafts"), dict):
         return {}
     return cast("dict[str, Json]", value["drafts"])
+
+
+class Memory:
+    """Drafts from the start, the history when it is first needed."""
+
+    def __init__(self, folder: Path, redactor: Redactor, keep: int) -> None:
+        self._folder = folder
+        self._keep = keep
+        self.keeper = Keeper(redactor.text, redactor.is_secret)
+        self.changed: Signal[Ref] = Signal()
+        """The earlier calls of an entry are others than before."""
+        self.drafts = Drafts(folder / "drafts.json", self.keeper.redact, self.keeper.hides)
+
+    @cached_property
+    def history(self) -> History:
+        """Calls that have ended."""
+        history = late.history(self._folder / "history.jsonl", self._keep, self.keeper)
+        history.changed.connect(self.changed.emit)
+        return history
+
+    async def close(self) -> None:
+        """Write what has not been written yet."""
+        await self.drafts.close()
+        if "history" in self.__dict__:
+            await self.history.close()

@@ -6,8 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterable
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import Lost
+from mcp_studio.call.call import Call, Lost
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.trace.postmortem import Mortem
 

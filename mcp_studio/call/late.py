@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.skills import Skill, Verdict
 from mcp_studio.jsontext import Json
 from mcp_studio.session.manager import ConnectionManager
 
 if TYPE_CHECKING:
-    from mcp_studio.call.completing import Completion
-    from mcp_studio.call.history import History
-    from mcp_studio.call.private import Keeper
+    from mcp_studio.call.completion import Completion
+    from mcp_studio.call.history import History, Keeper
     from mcp_studio.call.skills import SkillReader
 
 
@@ -29,7 +28,7 @@ def history(file: Path, keep: int, keeper: Keeper) -> History:
 
 def verify(skill: Skill, uri: str, result: Json) -> Verdict:
     """See `catalog.verifying.verify`."""
-    from mcp_studio.catalog.verifying import verify as check
+    from mcp_studio.catalog.skills import verify as check
 
     return check(skill, uri, result)
 
@@ -53,6 +52,6 @@ async def complete(
     manager: ConnectionManager, ref: Ref, argument: str, value: str, known: Mapping[str, str]
 ) -> Completion:
     """See `completing.complete`."""
-    from mcp_studio.call import completing
+    from mcp_studio.call import completion as completing
 
     return await completing.complete(manager, ref, argument, value, known)

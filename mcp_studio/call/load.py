@@ -8,19 +8,17 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, ToolFailed
-from mcp_studio.call.past import OUTCOMES, Past, said_of
-from mcp_studio.call.policy import Origin, judge
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.rules import PolicyRule
+from mcp_studio.call.call import Call, CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, ToolFailed
+from mcp_studio.call.caller import Origin, judge
+from mcp_studio.call.history import OUTCOMES, Past, said_of
+from mcp_studio.catalog.listing import Entry, Ref
+from mcp_studio.config.model import PolicyRule
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.trace.numbers.durations import Durations
-from mcp_studio.trace.numbers.errors import pattern_of
+from mcp_studio.trace.durations import Durations
+from mcp_studio.trace.error_groups import pattern_of
 
 MOST = 1_000_000
 """Calls of one run."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
 from typing import cast
 
+from mcp_studio.call import late
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.schema.field import Field, Form, List, Map, Object, Text, Union
-from mcp_studio.schema.place import Path, pointer
-from mcp_studio.schema.walk import inner, settled
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.redact import SHORTEST
+from mcp_studio.schema.field import Field, Form, List, Map, Object, Text, Union, inner, settled
+from mcp_studio.schema.place import Path, found, path_of, pointer
 
 _FIELDS = 400
 """Fields that are looked at before any value is there."""
@@ -64,3 +68,72 @@ def _parts(value: Json) -> list[tuple[str | int, Json]]:
     if isinstance(value, dict):
         return list(cast("dict[str | int, Json]", value).items())
     return list(enumerate(cast("list[Json]", value))) if isinstance(value, list) else []
+
+
+_LOOKED_AT = 2_000
+"""Parts of a schema, or of a value; of what is larger it is taken that it may hold a secret."""
+_LIKELY = re.compile(r"pass|secret|token|key|credential", re.IGNORECASE)
+
+
+_TOOLS = 200
+"""Tools of which it is remembered what of their arguments is secret."""
+
+Places = Callable[[Json], frozenset[str]]
+"""Gives the pointers of what is secret in a value."""
+
+
+class SecretArguments:
+    """What of the arguments of calls is secret; a tool's schema is read once, not with every call."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Json, Places | None]] = {}
+
+    def of(self, tool: ToolView | None, arguments: Json) -> Iterator[str]:
+        """The texts that stand in fields for passwords and the like, however deep: by name, format, or `writeOnly`."""
+        if tool is None or not isinstance(arguments, dict) or not arguments:
+            return
+        places = self._places(tool.input_schema)
+        for place in places(arguments) if places is not None else ():
+            yield from _texts(found(arguments, path_of(place, arguments)))
+
+    def _places(self, schema: Json) -> Places | None:
+        # By identity: the schema is kept, so that its number is nobody else's.
+        if (known := self._known.get(id(schema))) is None:
+            while len(self._known) >= _TOOLS:
+                del self._known[next(iter(self._known))]
+            known = self._known[id(schema)] = schema, late.secret_places(schema) if _may_be(schema) else None
+        return known[1]
+
+
+def _may_be(schema: Json) -> bool:
+    """Whether a schema has something in it that makes a field secret."""
+    todo = [schema]
+    for _ in range(_LOOKED_AT):
+        if not todo:
+            return False
+        item = todo.pop()
+        if isinstance(item, dict):
+            known = cast("dict[str, Json]", item)
+            if known.get("writeOnly") is True or known.get("format") == "password":
+                return True
+            if isinstance(names := known.get("properties"), dict) and any(map(_LIKELY.search, names)):
+                return True
+            todo += known.values()
+        elif isinstance(item, list):
+            todo += cast("list[Json]", item)
+    return True
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """What of a secret can be recognised elsewhere: not what is as short as any word."""
+    todo = [value]
+    for _ in range(_LOOKED_AT):
+        if not todo:
+            return
+        item = todo.pop()
+        if isinstance(item, dict):
+            todo += cast("dict[str, Json]", item).values()
+        elif isinstance(item, list):
+            todo += cast("list[Json]", item)
+        elif isinstance(item, str) and len(item) >= SHORTEST:
+            yield item

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mcp_studio.call.call import Call
+from mcp_studio.call.call import Call, CallOutcome, Succeeded
 from mcp_studio.call.late import verify
-from mcp_studio.call.outcome import CallOutcome, Succeeded
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.skills import Skill, SkillState, Verdict, offered, read_entry
 from mcp_studio.errors import ProtocolError, UsageError

@@ -2,16 +2,209 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import field
+from typing import NamedTuple
 
-from mcp_studio.catalog.listing import Entry, Listing
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
-from mcp_studio.catalog.seen import Seen
-from mcp_studio.catalog.shelf import Shelf
-from mcp_studio.catalog.skills import Skill, Verdict
+from mcp_studio.catalog.listing import KINDS, Ask, Change, Entry, EntryKind, Listing, Ref, change_of, fetch_all, salvage
+from mcp_studio.catalog.skills import Skill, SkillState, Verdict, read_entry
 from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.views import ResourceView
+from mcp_studio.record import record
 from mcp_studio.signal import Signal
+
+Key = tuple[str, int]
+"""A name, and which of several entries with that name."""
+Baseline = dict[Key, dict[str, Json]]
+"""Definitions as they were seen last, in their order."""
+
+
+class Compared(NamedTuple):
+    """A listing beside what was seen of it."""
+
+    entries: tuple[Entry, ...]
+    gone: tuple[Entry, ...]
+    same: Baseline
+    """What has not changed."""
+
+
+@record()
+class Seen:
+    """Baselines by server and kind.
+
+    `redact` is what was done to a definition before it was remembered: one that differs in nothing else is the same.
+    """
+
+    redact: Callable[[bytes], bytes] = bytes
+    known: dict[tuple[str, EntryKind], Baseline] = field(default_factory=dict[tuple[str, EntryKind], Baseline])
+
+    def recall(self, server: str, kind: EntryKind, items: Iterable[Json]) -> None:
+        """Take what was seen in an earlier run."""
+        self.known[server, kind] = {key: entry.view.raw for key, entry in keyed(salvage(server, kind, items))}
+
+    def begin(self, server: str, kind: EntryKind, entries: Iterable[Entry]) -> None:
+        """A listing is read for the first time: all of it counts as seen."""
+        self.known[server, kind] = {key: entry.view.raw for key, entry in keyed(entries)}
+
+    def settle(self, server: str, kind: EntryKind, compared: Compared) -> None:
+        """Hold the newer of equal definitions, so that none is held twice."""
+        baseline = self.known.get((server, kind), {})
+        baseline.update((key, raw) for key, raw in compared.same.items() if key in baseline)
+
+    def take(self, server: str, kind: EntryKind, entries: Iterable[Entry], name: str | None) -> None:
+        """The person has seen the entries with that name as they are now, all with None."""
+        baseline = self.known.setdefault((server, kind), {})
+        now = {key: entry.view.raw for key, entry in keyed(entries) if name in (None, key[0])}
+        for key in [key for key in baseline if name in (None, key[0])]:
+            if key not in now:
+                del baseline[key]
+        baseline.update(now)
+
+    def items(self, server: str, kind: EntryKind) -> list[Json]:
+        """What was seen last, to be remembered."""
+        return list(self.known.get((server, kind), {}).values())
+
+    def forget(self, server: str) -> None:
+        """A server is gone."""
+        for key in [key for key in self.known if key[0] == server]:
+            del self.known[key]
+
+
+def compare(
+    server: str,
+    kind: EntryKind,
+    entries: tuple[Entry, ...],
+    baseline: Baseline,
+    redact: Callable[[bytes], bytes] = bytes,
+) -> Compared:
+    """Mark entries that differ from what was seen, and give back those that are not there any more."""
+    marked: list[Entry] = []
+    same: Baseline = {}
+    here: set[Key] = set()
+    for key, entry in keyed(entries):
+        here.add(key)
+        change = change_of(baseline.get(key), entry.view.raw)
+        if change is not None and change.before is not None and _only_redacted(change.before, entry.view.raw, redact):
+            change = None
+        if change is None:
+            same[key] = entry.view.raw
+        marked.append(entry if change is None else entry._replace(change=change))
+    gone = [raw for key, raw in baseline.items() if key not in here]
+    return Compared(tuple(marked), tuple(_gone(server, kind, raw) for raw in gone), same)
+
+
+def keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
+    """Entries with their keys: those of the same name are numbered."""
+    counts: dict[str, int] = {}
+    found: list[tuple[Key, Entry]] = []
+    for entry in entries:
+        name = entry.ref.name
+        number = counts[name] = counts.get(name, 0) + 1
+        found.append(((name, number), entry))
+    return found
+
+
+def _gone(server: str, kind: EntryKind, raw: dict[str, Json]) -> Entry:
+    entry = salvage(server, kind, (raw,))[0]
+    return entry._replace(change=Change("gone", (), raw))
+
+
+def _only_redacted(before: dict[str, Json], now: dict[str, Json], redact: Callable[[bytes], bytes]) -> bool:
+    old = dumps(before)
+    return "‹redacted›".encode() in old and redact(dumps(now)) == old
+
+
+_UNREAD: SkillState = "unread"
+_LARGE = 1_000
+"""Skills and files of one list that are looked at without leaving the loop."""
+
+
+class Skills(NamedTuple):
+    """What one server lists."""
+
+    skills: tuple[Skill, ...] = ()
+    error: str = ""
+    """Why the list could not be read, or read to its end."""
+
+
+async def fetch_skills(server: str, ask: Ask, limits: Limits) -> Skills:
+    """Ask for all pages of `skills/list`, but for none of the files (extension, Listing Skills, Lazy Retrieval)."""
+    found = await fetch_all("skills/list", "skills", ask, limits)
+    error = found.error or (f"The list of skills was {found.capped}." if found.capped else "")
+    return Skills(tuple(await _read(server, found.items)), error)
+
+
+async def _read(server: str, items: list[Json]) -> list[Skill]:
+    """Entries of a list; one that says much is read in a thread."""
+
+    def work() -> list[Skill]:
+        return [read_entry(server, item) for item in items]
+
+    files = sum(len(item.get("resources") or ()) for item in items if isinstance(item, dict) and _listing(item))
+    return await asyncio.to_thread(work) if len(items) + files > _LARGE else work()
+
+
+def _listing(item: dict[str, Json]) -> bool:
+    return isinstance(item.get("resources"), list)
+
+
+class Shelf:
+    """All skills of all servers, as last listed."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Skills] = {}
+        self._states: dict[tuple[str, str], tuple[Skill, SkillState]] = {}
+
+    def put(self, server: str, skills: Skills) -> None:
+        """Hold what a server lists now."""
+        self._held[server] = skills
+
+    def of(self, server: str) -> Skills:
+        """What a server lists."""
+        return self._held.get(server, Skills())
+
+    def forget(self, server: str) -> None:
+        """Drop what is known of a server's skills."""
+        self._held.pop(server, None)
+        self._states = {key: value for key, value in self._states.items() if key[0] != server}
+
+    def owners(self, server: str, uri: str) -> tuple[Skill, ...]:
+        """The skills that a file belongs to: nested skills share files with the one around them."""
+        return tuple(skill for skill in self.of(server).skills if skill.holds(uri))
+
+    def judged(self, skill: Skill, verdict: Verdict) -> None:
+        """Note what reading a skill's `SKILL.md` has shown."""
+        self._states[skill.server, skill.uri] = skill, verdict.state
+
+    def state(self, skill: Skill) -> SkillState:
+        """What is known of a skill; another entry than the one that was judged is unread again."""
+        held, state = self._states.get((skill.server, skill.uri), (skill, _UNREAD))
+        return state if held == skill else _UNREAD
+
+    def with_skills(self, server: str, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+        """Resources of a server with its skills marked, and those added that it does not list as resources."""
+        skills = self.of(server).skills
+        known = {skill.uri: skill for skill in skills if skill.uri}
+        resources = [entry for entry in entries if not entry.skill or entry.ref.name in known]
+        listed = {entry.ref.name for entry in resources}
+        marked = (
+            entry._replace(skill=self.state(known[entry.ref.name])) if entry.ref.name in known else entry
+            for entry in resources
+        )
+        return (*marked, *(self._entry(skill) for skill in skills if skill.uri not in listed))
+
+    def _entry(self, skill: Skill) -> Entry:
+        raw: dict[str, Json] = {
+            "uri": skill.uri, "name": skill.name, "description": skill.description, "mimeType": "text/markdown",
+        }  # fmt: skip
+        problem = skill.errors[0] if skill.errors else ""
+        return Entry(
+            Ref("resource", skill.server, skill.uri), ResourceView(raw), problem=problem, skill=self.state(skill)
+        )
 
 
 class Catalog:

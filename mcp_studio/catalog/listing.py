@@ -2,21 +2,90 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import field
 from typing import Literal, NamedTuple, cast
 
-from mcp_studio.catalog.changes import Change
-from mcp_studio.catalog.ref import EntryKind, Ref
 from mcp_studio.catalog.skills import SkillState
-from mcp_studio.jsontext import Json
-from mcp_studio.protocol.caching import Hint
-from mcp_studio.protocol.headers import header_problem
-from mcp_studio.protocol.views import AnyView, PromptView, ResourceView, TemplateView, ToolView
+from mcp_studio.errors import ProtocolError, StudioError
+from mcp_studio.jsontext import Json, mapping, printable
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.versions import Hint, hint_of, narrowest
+from mcp_studio.protocol.views import AnyView, PromptView, ResourceView, TemplateView, ToolView, header_problem
+from mcp_studio.record import record
 from mcp_studio.safetext import LINES_LIVE, hidden_in
+
+EntryKind = Literal["tool", "resource", "template", "prompt"]
+KINDS: tuple[EntryKind, ...] = ("tool", "resource", "template", "prompt")
+
+
+class Ref(NamedTuple):
+    """Names one tool, resource, template or prompt of one server.
+
+    `name` is the tool's or prompt's name, the resource's URI, the template's URI template.
+    """
+
+    kind: EntryKind
+    server: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.server}.{self.name}"
+
+    @property
+    def flat(self) -> str:
+        """The form used by model APIs: `mcp__server__tool`."""
+        return f"mcp__{self.server}__{self.name}"
+
+
+ChangeKind = Literal["new", "changed", "gone"]
+_LINES = 4_000
+"""Longer definitions are not compared line by line: that takes time by the square of their length."""
+
+
+class Change(NamedTuple):
+    """What is different about one entry since the last look."""
+
+    kind: ChangeKind
+    parts: tuple[str, ...] = ()
+    """Members of the definition that differ, for `changed`."""
+    before: dict[str, Json] | None = None
+    """The definition as it was seen last; None for `new`."""
+
+    @property
+    def words(self) -> str:
+        """`changed: description, inputSchema`."""
+        return f"{self.kind}: {', '.join(self.parts)}" if self.parts else self.kind
+
+
+def change_of(before: dict[str, Json] | None, now: dict[str, Json]) -> Change | None:
+    """The difference between two definitions; None where there is none."""
+    if before is None:
+        return Change("new")
+    if before == now:
+        return None
+    parts = [key for key in (*before, *(key for key in now if key not in before)) if _differs(before, now, key)]
+    return Change("changed", tuple(parts), before)
+
+
+def diff(before: Json, now: Json, context: int = 3) -> Iterator[str]:
+    """The lines of a unified diff of two values as indented JSON; a sentence instead where they are too long."""
+    old, new = (printable(value).splitlines() for value in (before, now))
+    if max(len(old), len(new)) > _LINES:
+        yield f"The definitions have {len(old):,} and {len(new):,} lines, too many to be compared here."
+        return
+    for line in difflib.unified_diff(old, new, "as you saw it last", "as it is now", n=context, lineterm=""):
+        yield line.rstrip("\n")
+
+
+def _differs(before: dict[str, Json], now: dict[str, Json], key: str) -> bool:
+    return key not in before or key not in now or before[key] != now[key]
+
 
 ListingState = Literal["empty", "remembered", "loading", "fresh", "failed"]
 
@@ -171,3 +240,97 @@ def _tool_problem(raw: dict[str, Json]) -> str:
         return "its inputSchema is not an object"
     kind = cast("dict[str, Json]", schema).get("type")
     return "" if kind in ("object", None) else "its inputSchema is not of type object"
+
+
+Ask = Callable[[str, dict[str, Json]], Awaitable[Json]]
+"""Sends a request and returns its raw result; raises StudioError for everything else."""
+
+
+@record(frozen=True)
+class Page:
+    """One page of a list, as it came."""
+
+    cursor: str | None
+    """What it was asked for with; None is the first page."""
+    items: list[Json]
+    following: str | None
+    """The cursor of the next page; None is the end. An empty string is a cursor."""
+    raw: Json
+    hint: Hint | None = None
+    ms: float = 0.0
+    problem: str = ""
+    """What is wrong with the page, though its items can be used."""
+
+
+@record()
+class Fetched:
+    """The raw items of one list, and why there are not more."""
+
+    items: list[Json] = field(default_factory=list[Json])
+    error: str = ""
+    capped: str = ""
+    hints: list[Hint | None] = field(default_factory=list["Hint | None"], compare=False)
+    """What each page says about keeping it."""
+
+    @property
+    def hint(self) -> Hint | None:
+        """What the pages together say."""
+        return narrowest(self.hints)
+
+
+async def fetch_page(kind: EntryKind, ask: Ask, cursor: str | None = None) -> Page:
+    """Ask for one page of a list; see `page_of`."""
+    return await page_of(*METHODS[kind][:2], ask, cursor)
+
+
+async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) -> Page:
+    """Ask for one page (specification, server/utilities/pagination); a cursor is opaque and sent as it came.
+
+    Raises:
+        StudioError: no answer, a refusal, or a result without the array.
+    """
+    began = time.perf_counter()
+    result = await ask(method, {} if cursor is None else {"cursor": cursor})
+    ms = (time.perf_counter() - began) * 1000
+    page: dict[str, Json] = mapping(result)
+    items, following = page.get(key), page.get("nextCursor")
+    if not isinstance(items, list):
+        raise ProtocolError(f"The answer to {method} has no array {key!r}.")
+    problem = ""
+    if following is not None and not isinstance(following, str):
+        following, problem = None, f"The nextCursor of {method} is not a string."
+    return Page(cursor, items, following, result, hint_of(result), ms, problem)
+
+
+async def fetch(kind: EntryKind, ask: Ask, limits: Limits) -> Fetched:
+    """Ask for a whole list; see `fetch_all`."""
+    return await fetch_all(*METHODS[kind][:2], ask, limits)
+
+
+async def fetch_all(method: str, key: str, ask: Ask, limits: Limits) -> Fetched:
+    """Ask page after page; what came before a failure is kept."""
+    found = Fetched()
+    cursor: str | None = None
+    seen: set[int] = set()
+    for _ in range(limits.pages):
+        try:
+            page = await page_of(method, key, ask, cursor)
+        except StudioError as error:
+            found.error = error.message
+            return found
+        found.hints.append(page.hint)
+        room = limits.items - len(found.items)
+        found.items += page.items[:room]
+        cursor = page.following
+        if len(page.items) > room or (cursor is not None and len(page.items) == room):
+            found.capped = f"cut at {limits.items} entries (limits.items)"
+            return found
+        if cursor is None:
+            found.error = page.problem
+            return found
+        if hash(cursor) in seen:
+            found.error = f"The pages of {method} go round in a circle; each entry is kept as often as it came."
+            return found
+        seen.add(hash(cursor))
+    found.capped = f"cut at {limits.pages} pages (limits.pages)"
+    return found

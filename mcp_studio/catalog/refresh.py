@@ -7,13 +7,20 @@ import time
 from collections.abc import Callable
 from dataclasses import field, replace
 
-from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.fetch import Ask, Fetched, fetch
-from mcp_studio.catalog.listing import METHODS, Entry, Listing, ListingState, salvage
-from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.catalog.catalog import Baseline, Catalog, Compared, compare, fetch_skills
+from mcp_studio.catalog.listing import (
+    KINDS,
+    METHODS,
+    Ask,
+    Entry,
+    EntryKind,
+    Fetched,
+    Listing,
+    ListingState,
+    fetch,
+    salvage,
+)
 from mcp_studio.catalog.remembered import Memory
-from mcp_studio.catalog.seen import Baseline, Compared, compare
-from mcp_studio.catalog.shelf import fetch_skills
 from mcp_studio.catalog.skills import offered
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ProtocolError

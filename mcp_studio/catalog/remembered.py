@@ -10,11 +10,11 @@ from dataclasses import field
 from pathlib import Path
 from typing import cast
 
-from mcp_studio.atomic import write_atomically
-from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.paths import write_atomically
 from mcp_studio.record import record
 
 _FORMAT = 1

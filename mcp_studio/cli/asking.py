@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.cli import late
-from mcp_studio.cli.lines import EndOfInput, Lines, can_ask
-from mcp_studio.cli.telling import Left, frame, prompt, say
-from mcp_studio.config.answers import load_answers
-from mcp_studio.config.model import Problem
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.cli.terminal import EndOfInput, Left, Lines, can_ask, frame, prompt, say
+from mcp_studio.config.model import AnswerRule, Problem
+from mcp_studio.config.settings import load_answers
 from mcp_studio.errors import ConfigError, InputNeeded, SignInNeeded
 from mcp_studio.jsontext import Json, pretty
 from mcp_studio.record import record

@@ -7,18 +7,17 @@ from typing import cast
 
 from mcp_studio.call.copying.formats import IDS, Copy, copy_as
 from mcp_studio.call.copying.subject import Subject, subject_of
-from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.catalog.remembered import Memories
-from mcp_studio.cli.addresses import filled, owner
-from mcp_studio.cli.arguments import gather, texts
+from mcp_studio.cli.arguments import filled, gather, owner, texts
 from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.call_arguments import given
 from mcp_studio.cli.engine import connected, execute, located
-from mcp_studio.cli.given_call import given
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.nearest import nearest
+from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import Paths

@@ -8,19 +8,18 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import CallOutcome, Lost
+from mcp_studio.call.call import Call, CallOutcome, Lost
 from mcp_studio.catalog.catalog import suggestion
-from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.lines import restore
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Outdated, Plan, ambiguous
-from mcp_studio.config.nearest import nearest
+from mcp_studio.cli.terminal import restore
+from mcp_studio.config.table import nearest
 from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.paths import Paths
-from mcp_studio.protocol.progress import progress_text
+from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio

@@ -5,9 +5,144 @@ from __future__ import annotations
 import sys
 
 from mcp_studio import __version__
-from mcp_studio.cli import help_auth, help_search
-from mcp_studio.cli.help_recorded import usage
-from mcp_studio.cli.words import VERBS
+from mcp_studio.cli.options import VERBS
+
+
+def auth_usage(common: str, codes: str) -> dict[str, str]:
+    """Verb -> its help."""
+    return {
+        "auth": f"""\
+mcp-studio auth login [SERVER] [options]       sign in to a server, as it asks for it; each step is told as it happens
+mcp-studio auth login SERVER --redirect URL    go on with a sign-in that nobody could finish: URL is the address that
+                                               the browser ended on
+mcp-studio auth status [SERVER…] [options]     who is signed in where, until when; with SERVER all that is known
+mcp-studio auth token [SERVER] [options]       print the access token, renewed where it has expired
+mcp-studio auth refresh [SERVER]               renew the access token now
+mcp-studio auth logout [SERVER]                revoke the tokens where that is offered, and forget them
+mcp-studio auth forget [SERVER]                forget the tokens without telling anybody
+
+SERVER is a configured one at a URL; with one such server its name can be left out. Without a browser on this machine
+`login` prints the address to open: paste the one that the browser ends on. Where there is no terminal either, it prints
+the address on standard output, keeps the sign-in for 15 minutes, and ends with exit code 3.
+
+With login:
+  --scope SCOPES       ask for these scopes too (may be repeated)
+  --issuer URL         the authorization server to use, where the server names several
+  --client-id ID       the client that was registered for you there
+  --client-secret -    its secret: read from standard input, or asked for on a terminal; @FILE reads a file
+  --register           register another client, where the authorization server does not know ours any more
+  --step               stop before each request, and show it
+  --no-browser         open no browser
+  --redirect URL       the address that the browser ended on; - reads it from standard input, where no history keeps it
+  --timeout SECONDS    how long to wait for the browser
+
+With the others:
+  --header             with token: print it as a header line
+  --claims             with token: print what the token says, decoded, instead of the token
+  --client             with forget: also who we are at the authorization server
+
+{common}
+{codes}""",
+    }
+
+
+def recorded_usage(common: str, codes: str, answers: str) -> dict[str, str]:
+    """Verb -> its help; the arguments are paragraphs that verbs have in common."""
+    return {"replay": _replay(common, answers), "trace": _trace(codes), "mock": _mock(codes)}
+
+
+def _replay(common: str, answers: str) -> str:
+    return f"""\
+mcp-studio replay SESSION|FILE [QUERY] [options] [-- COMMAND ARGS…]
+
+Sends what was recorded once more, in its order, and compares the answers: tool calls, reads, prompts, completions and
+lists, each conversation as a whole; what the server asks meanwhile is answered as it was then. SESSION is how a
+session's name begins (`mcp-studio trace` lists them), or `last` for the newest; FILE a bundle or JSONL file; QUERY
+chooses requests, such as `tool:search status:ok`. Each server's requests go to the configured one of that name, or all
+to the one that is given.
+
+  --ignore PATTERN     what may differ: created_at, content[*].text, $.items[0].id (may be repeated); times, UUIDs,
+                       durations and `_meta` are ignored anyway
+  --strict             nothing is ignored but what --ignore says
+  --set FIELD=VALUE    a secret that the recording does not have, such as password=${{ENV}} (may be repeated)
+  --paced              wait between requests as long as it was then
+  --yes, -y            approve what would be asked about
+{answers}
+{common}
+Exit codes: 0 all the same, 1 something differs, failed or could not be sent; 2 to 130 as everywhere.
+"""
+
+
+def _trace(codes: str) -> str:
+    return f"""\
+mcp-studio trace [options]                          sessions that were recorded, the newest first
+mcp-studio trace SESSION [QUERY…] [options]         what is in one, or what of it QUERY asks for
+
+SESSION is how a session's name begins, `last` for the newest with something in it, `running` for the newest that some
+studio is recording now, or a file: a session, a bundle or JSON lines. QUERY is as in the trace of the studio, such as
+'server:github status:error >500ms since:10m /time ?out/ not ping'; docs/trace.md has all of it. Nothing is connected
+to, and nothing started.
+
+  --limit N            the newest N at most: 1,000 without it, 10 with --follow
+  --follow             go on with what comes, until the studio that records it ends, or Ctrl-C
+  --jsonl              all of each entry, with its body, as JSON lines; with --follow too
+  --stats              counts, errors, durations and bytes for each server, method and tool
+  --span N             what belongs to entry N as a tree, with times
+  --body N             the body of entry N, byte for byte
+  --diff N,M           where the bodies of two entries differ, but for ids and times
+  --export FORMAT      as jsonl, bundle, har, otlp or markdown, to standard output or to a new file:
+  --output FILE, -o
+  --to URL             spans to the OpenTelemetry collector there; --header 'K: V' goes with them (may be repeated)
+  --delete             delete the sessions that are named, without asking
+  --config FILE        also what is secret there is left out of what goes out (may be repeated)
+  --json, --quiet      as everywhere
+
+{codes}"""
+
+
+def _mock(codes: str) -> str:
+    return f"""\
+mcp-studio mock SESSION|FILE [--server NAME] [options]
+
+A server that answers as the recorded one did: on standard input and output, or over HTTP on loopback. Requests are
+found by what they ask for; asked again and again, it gives its recorded answers one after the other, the last for
+ever. What was never asked is refused, naming the nearest request that was. In a configuration it is the command
+`mcp-studio mock FILE`. SESSION is how a session's name begins, or `last` for the newest.
+
+  --server NAME        which server, where the recording has several
+  --http [PORT]        Streamable HTTP on 127.0.0.1; the first line on standard output is the URL
+  --latency HOW        recorded (as long as it took then), none, or milliseconds for each answer; none without it
+  --quiet, -q          say nothing on standard error
+
+{codes}"""
+
+
+METHODS = "auto substring regex bm25 okapi semantic hybrid"
+"""The methods of our own; packages may bring more."""
+
+
+def search_usage(common: str) -> dict[str, str]:
+    """Verb -> its help; `common` is a paragraph that verbs have in common."""
+    return {
+        "search": f"""\
+mcp-studio search [QUERY…] [options] [-- COMMAND ARGS…]
+
+Finds tools, resources, templates and prompts of all servers, the best first, and says of each why it was found. Of
+servers that cannot be reached it searches what they offered last time. Several words are one query; without any it
+lists what was used last and most.
+
+  --method METHOD      auto (names, then words, then meaning), substring (words anywhere, names nearly right), regex,
+                       bm25, okapi, semantic, hybrid, or one of a package's; [search] method says which is usual
+  --kind KIND          only tool, resource, template or prompt (may be repeated)
+  --limit N            so many at most (20)
+  --offline            start and ask no server: search what they offered last time
+
+{common}
+Exit codes: 0 found, 1 nothing found or failure, 2 usage, a method that is not installed, or a pattern that is none;
+3 to 130 as everywhere.
+""",
+    }
+
 
 TARGETS = """\
 Servers are the configured ones, or:
@@ -233,7 +368,7 @@ seconds where nothing has to be answered.
 
 {COMMON}
 {CODES}""",
-    **usage(COMMON, CODES, ANSWERS),
+    **recorded_usage(COMMON, CODES, ANSWERS),
     "doctor": f"""\
 mcp-studio doctor [SERVER…] [options] [-- COMMAND ARGS…]
 
@@ -242,8 +377,8 @@ step took, what failed and what to try.
 
 {COMMON}
 {CODES}""",
-    **help_search.usage(COMMON),
-    **help_auth.usage(COMMON, CODES),
+    **search_usage(COMMON),
+    **auth_usage(COMMON, CODES),
     "config": f"""\
 mcp-studio config [show]                       what is in force, from which files, and what was left out and why
 mcp-studio config path                         the file that `add`, `remove` and `set` write

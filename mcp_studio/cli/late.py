@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_studio.call.call import Call
-    from mcp_studio.catalog.ref import EntryKind, Ref
+    from mcp_studio.catalog.listing import EntryKind, Ref
     from mcp_studio.cli.asking import Asker
-    from mcp_studio.cli.given_call import Given
-    from mcp_studio.cli.lines import Lines
+    from mcp_studio.cli.call_arguments import Given
     from mcp_studio.cli.options import Options
     from mcp_studio.cli.output import Output
     from mcp_studio.cli.plan import Plan
+    from mcp_studio.cli.terminal import Lines
     from mcp_studio.config.model import Config
     from mcp_studio.errors import SignInNeeded, StudioError
     from mcp_studio.jsontext import Json
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from mcp_studio.session.state import Status
     from mcp_studio.studio import Studio
     from mcp_studio.trace.disk.session import Session
+    from mcp_studio.trace.message import Recording
     from mcp_studio.trace.postmortem import Mortem
     from mcp_studio.trace.query.parser import Query
-    from mcp_studio.trace.recording import Recording
 
 
 _MODULES = {"list": "listing"}
@@ -47,67 +47,67 @@ def perform(plan: Plan, options: Options, out: Output) -> int:
 
 async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -> None:
     """See `asking_form.fill`."""
-    from mcp_studio.cli import asking_form
+    from mcp_studio.cli import questions as asking_form
 
     await asking_form.fill(request, lines, redactor)
 
 
 async def visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
     """See `asking_page.visit`."""
-    from mcp_studio.cli import asking_page
+    from mcp_studio.cli import questions as asking_page
 
     await asking_page.visit(request, inbox, lines)
 
 
 async def sample(request: InputRequest, lines: Lines) -> None:
     """See `asking_sampling.sample`."""
-    from mcp_studio.cli import asking_sampling
+    from mcp_studio.cli import questions as asking_sampling
 
     await asking_sampling.sample(request, lines)
 
 
 async def sign_in(request: InputRequest, studio: Studio, lines: Lines, note: Callable[[str], None]) -> None:
     """See `asking_sign_in.put`."""
-    from mcp_studio.cli import asking_sign_in
+    from mcp_studio.cli import sign_in as asking_sign_in
 
     await asking_sign_in.put(request, studio, lines, note)
 
 
 async def no_sign_in(request: InputRequest, studio: Studio) -> SignInNeeded:
     """See `asking_sign_in.nobody`."""
-    from mcp_studio.cli import asking_sign_in
+    from mcp_studio.cli import sign_in as asking_sign_in
 
     return await asking_sign_in.nobody(request, studio)
 
 
 async def sign_in_first(studio: Studio, name: str, status: Status, asker: Asker, out: Output) -> Status:
     """See `asking_sign_in.first`."""
-    from mcp_studio.cli import asking_sign_in
+    from mcp_studio.cli import sign_in as asking_sign_in
 
     return await asking_sign_in.first(studio, name, status, asker, out)
 
 
 def saved_plan(options: Options, config: Config) -> Plan:
     """See `saved_call.saved_plan`."""
-    from mcp_studio.cli import saved_call
+    from mcp_studio.cli import call_arguments
 
-    return saved_call.saved_plan(options, config)
+    return call_arguments.saved_plan(options, config)
 
 
 async def saved_arguments(
     studio: Studio, plan: Plan, options: Options, asker: Asker, form: Form
 ) -> tuple[Json, frozenset[str]]:
     """See `saved_call.saved_arguments`."""
-    from mcp_studio.cli import saved_call
+    from mcp_studio.cli import call_arguments
 
-    return await saved_call.saved_arguments(studio, plan, options, asker, form)
+    return await call_arguments.saved_arguments(studio, plan, options, asker, form)
 
 
 def save_call(studio: Studio, name: str, ref: Ref, arguments: Json, form: Form, out: Output) -> None:
     """See `saved_call.save_call`."""
-    from mcp_studio.cli import saved_call
+    from mcp_studio.cli import call_arguments
 
-    saved_call.save_call(studio, name, ref, arguments, form, out)
+    call_arguments.save_call(studio, name, ref, arguments, form, out)
 
 
 async def run_load(studio: Studio, given: Given, options: Options, out: Output, asker: Asker, task: bool) -> int:
@@ -126,9 +126,9 @@ def counts(options: Options) -> tuple[int, int]:
 
 def replay_plan(options: Options, config: Config) -> Plan:
     """See `replaying.planned`."""
-    from mcp_studio.cli import replaying
+    from mcp_studio.cli.verbs import replay
 
-    return replaying.planned(options, config)
+    return replay.planned(options, config)
 
 
 def holders(config: Config, name: str, kinds: Sequence[EntryKind]) -> tuple[list[str], tuple[str, ...]]:
@@ -140,9 +140,9 @@ def holders(config: Config, name: str, kinds: Sequence[EntryKind]) -> tuple[list
 
 def search_plan(options: Options, config: Config) -> Plan:
     """See `searching.planned`."""
-    from mcp_studio.cli import searching
+    from mcp_studio.cli.verbs import search
 
-    return searching.planned(options, config)
+    return search.planned(options, config)
 
 
 def list_remembered(plan: Plan, out: Output) -> int:
@@ -154,16 +154,16 @@ def list_remembered(plan: Plan, out: Output) -> int:
 
 def made_up(options: Options, form: Form, given: dict[str, Json], ref: Ref, out: Output) -> dict[str, Json]:
     """See `made_up.fill`."""
-    from mcp_studio.cli import made_up as examples
+    from mcp_studio.cli import call_arguments as examples
 
-    return examples.fill(options, form, given, ref, out)
+    return examples.fill_examples(options, form, given, ref, out)
 
 
 def take_pasted(options: Options, config: Config) -> None:
     """See `pasting.take`."""
-    from mcp_studio.cli import pasting
+    from mcp_studio.cli import call_arguments
 
-    pasting.take(options, config)
+    call_arguments.take(options, config)
 
 
 def without_calling(plan: Plan, options: Options) -> Plan:
@@ -189,14 +189,14 @@ async def ending(manager: ConnectionManager, call: Call) -> Mortem | None:
 
 def lost(error: StudioError, ending: Mortem, sent: bool, out: Output) -> int:
     """See `ended.lost`."""
-    from mcp_studio.cli import ended
+    from mcp_studio.cli import outcome
 
-    return ended.lost(error, ending, sent, out)
+    return outcome.lost(error, ending, sent, out)
 
 
 async def follow(session: Session, query: Query, limit: int, raw: bool, out: Output) -> int:
     """See `recorded_out.follow`."""
-    from mcp_studio.cli import recorded_out
+    from mcp_studio.cli import recording as recorded_out
 
     return await recorded_out.follow(session, query, limit, raw, out)
 
@@ -205,14 +205,14 @@ async def export(
     recording: Recording, numbers: Sequence[int] | None, format: str, target: Path | None, title: str, out: Output
 ) -> int:
     """See `recorded_out.export`."""
-    from mcp_studio.cli import recorded_out
+    from mcp_studio.cli import recording as recorded_out
 
     return await recorded_out.export(recording, numbers, format, target, title, out)
 
 
 def check_collector(format: str, output: str, to: str) -> None:
     """See `exporting.check`."""
-    from mcp_studio.cli import exporting
+    from mcp_studio.cli import recording as exporting
 
     exporting.check(format, output, to)
 
@@ -221,7 +221,7 @@ async def to_collector(
     recording: Recording, numbers: Sequence[int] | None, to: str, headers: Sequence[tuple[str, str]], out: Output
 ) -> int:
     """See `exporting.to_collector`; returns the exit code."""
-    from mcp_studio.cli import exporting
+    from mcp_studio.cli import recording as exporting
 
     sent = await exporting.to_collector(recording, numbers, to, headers, out)
     return out.done({"sent": sent.spans, "rejected": sent.rejected, "message": sent.message or None})
@@ -229,14 +229,14 @@ async def to_collector(
 
 def statistics(recording: Recording, numbers: Sequence[int] | None, out: Output) -> int:
     """See `recorded_out.statistics`."""
-    from mcp_studio.cli import recorded_out
+    from mcp_studio.cli import recording as recorded_out
 
     return recorded_out.statistics(recording, numbers, out)
 
 
 async def differences(before: bytes, after: bytes) -> list[str]:
     """See `recorded_out.differences`."""
-    from mcp_studio.cli import recorded_out
+    from mcp_studio.cli import recording as recorded_out
 
     return await recorded_out.differences(before, after)
 

@@ -10,13 +10,13 @@ from functools import partial
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
 from mcp_studio.call.secret_fields import secret_places
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.ending import ToolError, end
-from mcp_studio.cli.given_call import Given
+from mcp_studio.cli.call_arguments import Given
 from mcp_studio.cli.options import Options
+from mcp_studio.cli.outcome import ToolError, end
 from mcp_studio.cli.output import Output
 from mcp_studio.errors import StudioError
 from mcp_studio.studio import Studio
-from mcp_studio.trace.numbers.durations import Bar
+from mcp_studio.trace.durations import Bar
 
 _INTERRUPTED = 130
 _TOLD = 0.1

@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
         return 1
     finally:
         gc.enable()
-        if lines := sys.modules.get("mcp_studio.cli.lines"):
+        if lines := sys.modules.get("mcp_studio.cli.terminal"):
             lines.restore()
 
 
@@ -61,8 +61,7 @@ def _start_early(options: Options) -> None:
     nothing = nothing or options.flag("--offline") or options.flag("--as")
     if nothing or options.value("--url") or (not options.verb and options.words):
         return
-    from mcp_studio.transport.environment import inherited
-    from mcp_studio.transport.guard_start import process
+    from mcp_studio.transport.guard_start import inherited, process
 
     try:
         process.start()
@@ -74,7 +73,7 @@ def _start_early(options: Options) -> None:
 
 def _passphrase(new: bool) -> str:
     """Ask for the passphrase of the encrypted file, where somebody is there."""
-    from mcp_studio.cli.passphrase import ask
+    from mcp_studio.cli.terminal import ask
 
     return ask(new)
 

@@ -7,12 +7,14 @@ import re
 import shlex
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from mcp_studio.cli.http_words import http_json
+from mcp_studio.catalog.listing import Entry, Ref, doubts_of
 from mcp_studio.cli.options import ALLOWED, Options
-from mcp_studio.errors import InputNeeded, SignInNeeded, StudioError
+from mcp_studio.errors import HttpAnswer, InputNeeded, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json, printable
+from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 
@@ -24,6 +26,70 @@ if TYPE_CHECKING:
     from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.trace.postmortem import Mortem
+
+_COLUMN = 44
+"""Widest column that others are aligned to."""
+RISKS = {"read": "r", "write": "w", "destructive": "!"}
+"""Risk of a tool -> its mark."""
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows with aligned columns; every cell is made safe."""
+    cells = [[safe(cell, 400) for cell in row] for row in rows]
+    widths = [
+        max((len(cell) for cell in column if len(cell) <= _COLUMN), default=0) for column in zip(*cells, strict=True)
+    ]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def problem_of(entry: Entry, doubts: Mapping[Ref, str]) -> str:
+    """What is wrong or doubtful about an entry, and how it differs from what was seen last; empty where nothing is."""
+    change = f"± {entry.change.words}" if entry.change else ""
+    return "; ".join(filter(None, (change, entry.problem, doubts.get(entry.ref, ""))))
+
+
+def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
+    """A line for each listed thing: risk (tools), address, what it is."""
+    rows: list[tuple[str, ...]] = []
+    doubts = doubts_of(entries)
+    for entry in entries:
+        about = entry.view.description.strip().split("\n", 1)[0] or entry.view.title
+        if entry.skill:
+            about = f"(skill) {about}".rstrip()
+        if problem := problem_of(entry, doubts):
+            about = f"({problem}) {about}".rstrip()
+        risk = (RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
+        # A URI behind a server's name and a dot would look like part of it.
+        address = (str(entry.ref),) if entry.ref.kind in ("tool", "prompt") else (entry.ref.server, entry.ref.name)
+        rows.append((*risk, *address, safe(about, 160)))
+    return [indent + row for row in table(rows)]
+
+
+_HTTP_WORDS_LINES = 12
+"""Lines of the body that are shown as text."""
+
+
+def http_json(http: HttpAnswer, redactor: Redactor) -> dict[str, Json]:
+    """Status, headers in their order, and the beginning of the body."""
+    return {
+        "status": http.status,
+        "reason": redactor.text(http.reason),
+        "headers": [[name, value] for name, value in redactor.headers(http.headers)],
+        "body": redactor.text(http.body),
+    }
+
+
+def http_lines(http: dict[str, Json]) -> Iterator[str]:
+    """The same as text, under the error."""
+    yield f"    status: {http['status']} {http['reason']}".rstrip()
+    for name, value in http["headers"]:
+        yield f"    header: {name}: {value}"
+    lines = [line for line in http["body"].splitlines() if line.strip()]
+    for line in lines[:_HTTP_WORDS_LINES]:
+        yield f"    body: {line[:300]}"
+    if len(lines) > _HTTP_WORDS_LINES:
+        yield f"    body: … {len(lines) - _HTTP_WORDS_LINES} more lines"
+
 
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""

@@ -12,13 +12,13 @@ from mcp_studio.cli import late
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.targets import problem_of, select
 from mcp_studio.config.model import Config
-from mcp_studio.config.nearest import nearest
+from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.record import record
 
 if TYPE_CHECKING:
     from mcp_studio.call.saved import SavedCall
-    from mcp_studio.cli.replaying import Replay
+    from mcp_studio.cli.verbs.replay import Replay
 
 _PAIR = re.compile(r"[\w.-]+:?=")
 """How `key=value` and `key:=JSON` begin, and no URI does."""

@@ -6,16 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from mcp_studio.call.history import History
-from mcp_studio.call.past import Past
+from mcp_studio.call.history import History, Past
 from mcp_studio.call.saved import SavedCall, schema_of
-from mcp_studio.catalog.listing import salvage
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.listing import EntryKind, salvage
 from mcp_studio.catalog.remembered import Memories
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.call_arguments import saved_folders
+from mcp_studio.cli.output import Output, table
 from mcp_studio.cli.plan import Plan
-from mcp_studio.cli.rows import table
-from mcp_studio.cli.saved_call import saved_folders
 from mcp_studio.config.model import Config
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from mcp_studio.catalog.ref import KINDS
-from mcp_studio.cli.help import USAGE, show
-from mcp_studio.cli.help_search import METHODS
-from mcp_studio.cli.options import ALLOWED
-from mcp_studio.cli.words import VERBS
-from mcp_studio.config.target import REMOTE
+from mcp_studio.catalog.listing import KINDS
+from mcp_studio.cli.help import METHODS, USAGE, show
+from mcp_studio.cli.options import ALLOWED, VERBS
+from mcp_studio.config.importers import REMOTE
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 
 _KINDS = {

@@ -8,23 +8,110 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_studio.cli.bending import bent
-from mcp_studio.cli.certificates import certified, refuse
-from mcp_studio.cli.options import Options
+from mcp_studio.cli.arguments import given_object
+from mcp_studio.cli.options import CERTIFICATES, Options
 from mcp_studio.cli.output import Output
-from mcp_studio.config.expand import effective
+from mcp_studio.config.expand import effective, uses
+from mcp_studio.config.importers import REMOTE, from_command, from_url
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config, Problem, ServerConfig, Timeouts
-from mcp_studio.config.nearest import nearest
-from mcp_studio.config.places import uses
-from mcp_studio.config.target import REMOTE, from_command, from_url
+from mcp_studio.config.model import Config, Era, Problem, Root, ServerConfig, Timeouts
+from mcp_studio.config.servers import ERAS, contradiction
+from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, Unreachable, UsageError
 from mcp_studio.paths import Paths
-from mcp_studio.protocol.versions import LOG_LEVELS
-from mcp_studio.secret_names import is_reference
-from mcp_studio.transport.environment import child_environment
+from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS, era_of
+from mcp_studio.redact import is_reference
+from mcp_studio.transport.guard_start import child_environment
 from mcp_studio.transport.guard_start import process as guard
 from mcp_studio.vault.keyring import session
+
+
+def bent(server: ServerConfig, options: Options) -> ServerConfig:
+    """The entry with what the command line says over it; a word of the command line beats one of the file.
+
+    Raises:
+        UsageError: an unknown era or version, two that contradict each other, no JSON object, or no folder.
+    """
+    era, version = _era(options.value("--era")), _version(options.value("--protocol-version"))
+    if era and version and (wrong := contradiction(era, version)):
+        raise UsageError(f"--protocol-version: {wrong}")
+    if version:
+        server = replace(server, protocol_version=version, era=era or era_of(version) or "auto")
+    elif era:
+        pin = "" if contradiction(era, server.protocol_version) else server.protocol_version
+        server = replace(server, era=era, protocol_version=pin)
+    if text := options.value("--capabilities"):
+        server = replace(server, capabilities=given_object("--capabilities", text))
+    if text := options.value("--client-info"):
+        server = replace(server, client_info=given_object("--client-info", text))
+    if given := options.values("--root"):
+        server = replace(server, roots=tuple(map(_root, given)))
+    return server
+
+
+def _root(text: str) -> Root:
+    if "://" in text:
+        return Root(text)
+    folder = Path(text).expanduser()
+    if not folder.is_dir():
+        raise UsageError(f"--root: there is no folder {text}.", hint="An address of another kind is written file://…")
+    return Root(folder.absolute().as_uri())
+
+
+def _era(text: str) -> Era | None:
+    for era in ERAS:
+        if era == text:
+            return era
+    if not text:
+        return None
+    raise UsageError(f"--era: must be one of {', '.join(ERAS)}, not `{text}`.", hint=nearest(text, ERAS))
+
+
+def _version(text: str) -> str:
+    if text and text not in VERSIONS:
+        known = ", ".join(VERSIONS)
+        raise UsageError(f"--protocol-version: must be one of {known}, not `{text}`.", hint=nearest(text, VERSIONS))
+    return text
+
+
+def certified(server: ServerConfig, options: Options) -> ServerConfig:
+    """The entry with what the command line says over it; servers that are programs stay as they are.
+
+    Raises:
+        UsageError: there is a key, but no certificate.
+    """
+    given = [name for name in CERTIFICATES if options.flag(name)]
+    if not given or not server.url:
+        return server
+    tls = server.tls
+    if options.flag("--ca"):
+        tls = replace(tls, ca=_file(options, "--ca"))
+    if options.flag("--cert"):
+        tls = replace(tls, cert=_file(options, "--cert"), key="")
+    if options.flag("--cert-key"):
+        tls = replace(tls, key=_file(options, "--cert-key"))
+    if tls.key and not tls.cert:
+        raise UsageError("--cert-key is the key of a certificate: --cert FILE is missing.")
+    return replace(server, tls=replace(tls, insecure=tls.insecure or options.flag("--insecure")))
+
+
+def refuse(options: Options) -> None:
+    """Say that there is nobody to show certificates to.
+
+    Raises:
+        UsageError: one of the options was given.
+    """
+    for name in CERTIFICATES:
+        if options.flag(name):
+            raise UsageError(f"{name} is for servers at a URL.")
+
+
+def _file(options: Options, name: str) -> str:
+    text = options.value(name)
+    if not text:
+        raise UsageError(f"{name} needs the name of a file.")
+    return str(Path(text).expanduser().absolute())
+
 
 _LEAVE = 0.05
 """Seconds that a server has to leave by itself after a verb."""

@@ -15,19 +15,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
-from mcp_studio.config import auth as signing
-from mcp_studio.config import tls as certificates
+from mcp_studio.config import servers as certificates
+from mcp_studio.config import servers as signing
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
-from mcp_studio.config.nearest import nearest
-from mcp_studio.config.table import lone_surrogate
+from mcp_studio.config.table import lone_surrogate, nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import home
-from mcp_studio.secret_names import is_secret_name
+from mcp_studio.redact import is_secret_name
 from mcp_studio.vault.keyring import lookup
 
 Lookup = Callable[[str], str]
@@ -170,7 +170,7 @@ def _auth(auth: Auth, expander: Expander, folder: str, environ: Mapping[str, str
     """A key, assertion or token may be in a file: a relative one is beside the configuration."""
     if auth == Auth():
         return auth
-    texts = {key: value for key in signing.FIELDS if isinstance(value := getattr(auth, key), str)}
+    texts = {key: value for key in signing.AUTH_FIELDS if isinstance(value := getattr(auth, key), str)}
     done = {key: expander.text(value, f"auth.{key}") for key, value in texts.items()}
     for key in signing.FILED:
         if file := signing.file_of(done[key]):
@@ -259,3 +259,89 @@ def folder_of(file: str) -> str:
     """What `${workspaceFolder}` means in a file: its folder, or the one around `.vscode`, `.cursor` and the like."""
     parent = Path(file).absolute().parent
     return str(parent.parent if parent.name.startswith(".") else parent)
+
+
+_PLAIN = ("command", "cwd", "url")
+_INNER = ("auth", "tls")
+_NUMBERED = re.compile(r"(args|roots|auth\.scopes)\[(\d+)\]\Z")
+
+
+def texts(server: ServerConfig) -> Iterator[tuple[str, str]]:
+    """Key and text, such as `headers.Authorization`, `args[2]` or `auth.client_secret`; empty ones are left out."""
+    for key in _PLAIN:
+        if text := getattr(server, key):
+            yield key, text
+    yield from ((f"args[{number}]", arg) for number, arg in enumerate(server.args) if arg)
+    yield from ((f"env.{name}", value) for name, value in server.env.items() if value)
+    yield from ((f"headers.{name}", value) for name, value in server.headers.items() if value)
+    yield from ((f"roots[{number}]", root.uri) for number, root in enumerate(server.roots) if root.uri)
+    for inner in _INNER:
+        table: Auth | Tls = getattr(server, inner)
+        for item in fields(table):
+            value = getattr(table, item.name)
+            if isinstance(value, str) and value:
+                yield f"{inner}.{item.name}", value
+    yield from ((f"auth.scopes[{number}]", scope) for number, scope in enumerate(server.auth.scopes) if scope)
+
+
+def uses(server: ServerConfig) -> Iterator[tuple[str, str]]:
+    """Which kept secrets an entry refers to: their names, and the keys where."""
+    entry = server.written or server
+    objects = (*json_texts(entry.capabilities, "capabilities"), *json_texts(entry.client_info, "client_info"))
+    for key, text in (*texts(entry), *objects):
+        for _, scheme, name, _ in REFERENCE.findall(text) if "${" in text else ():
+            if scheme == "keyring":
+                yield name, key
+
+
+def with_texts(server: ServerConfig, changes: Mapping[str, str]) -> ServerConfig:
+    """The entry with other texts under some of the keys that `texts` gives.
+
+    Raises:
+        KeyError: there is no text under one of them.
+    """
+    if unknown := changes.keys() - {key for key, _ in texts(server)}:
+        raise KeyError(*sorted(unknown))
+    given: dict[str, Any] = {}
+    auth: dict[str, Any] = {}
+    tls: dict[str, Any] = {}
+    lists = {"args": list(server.args), "roots": list(server.roots), "auth.scopes": list(server.auth.scopes)}
+    pairs = {"env": dict(server.env), "headers": dict(server.headers)}
+    for key, text in changes.items():
+        first, _, rest = key.partition(".")
+        if numbered := _NUMBERED.match(key):
+            items: list[Any] = lists[numbered[1]]
+            at = int(numbered[2])
+            items[at] = items[at]._replace(uri=text) if numbered[1] == "roots" else text
+        elif first in pairs and rest:
+            pairs[first][rest] = text
+        elif first in _INNER and rest:
+            (auth if first == "auth" else tls)[rest] = text
+        else:
+            given[key] = text
+    return replace(
+        server,
+        args=tuple(lists["args"]),
+        roots=tuple(lists["roots"]),
+        auth=replace(server.auth, scopes=tuple(lists["auth.scopes"]), **auth),
+        tls=replace(server.tls, **tls),
+        **pairs,
+        **given,
+    )
+
+
+_SHOWN = "client_id client_secret key assertion idp_client_id idp_client_secret idp_id_token".split()
+"""Settings by which a client shows who it is."""
+
+
+def see_to(config: ServerConfig) -> str:
+    """What a person can do about an entry that gets its tokens by itself: nobody can sign in to it."""
+    names = [name for name in _SHOWN if getattr(config.auth, name)]
+    table = f"[servers.{config.name}.auth]"
+    told = f"Nobody signs in here: check {_listed(names)} in {table}, and what its authorization server allows it."
+    kept = dict.fromkeys(name for name, key in uses(config) if key.removeprefix("auth.") in names)
+    return f"{told} Another secret: mcp-studio config secrets set {_listed(list(kept))}" if kept else told
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

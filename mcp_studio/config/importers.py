@@ -3,12 +3,171 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from mcp_studio.config.expand import effective, folder_of, secret_places
+from mcp_studio.config.model import Auth, Kind, Problem, ServerConfig, Source
+from mcp_studio.config.servers import check_target, is_metadata_url, read_server
+from mcp_studio.config.table import Table, loads_lenient
+from mcp_studio.errors import ConfigError, LimitExceeded, UsageError
+from mcp_studio.jsontext import Json, JsonProblem
 from mcp_studio.paths import home
 from mcp_studio.record import record
+
+_WELL_KNOWN = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
+
+
+def read_foreign_auth(table: Table) -> Auth:
+    """What of it means something to us; the rest belongs to other programs and is passed over."""
+    for key in ("oauth", "auth"):
+        given = table.take(key)
+        if given is False:
+            return Auth(kind="none")
+        if isinstance(given, dict) and (found := _read(given)) != Auth():
+            return found
+    return Auth()
+
+
+def _read(given: Mapping[str, Any]) -> Auth:
+    client_id = _text(given, "clientId", "client_id", "CLIENT_ID")
+    port = given.get("callbackPort", given.get("callback_port"))
+    good = isinstance(port, int) and not isinstance(port, bool) and 0 < port < 65_536
+    url = _text(given, "clientMetadataUrl", "client_metadata_url")
+    return Auth(
+        issuer=_issuer(_text(given, "issuer"), _text(given, "authServerMetadataUrl", "auth_server_metadata_url")),
+        client_id=client_id,
+        client_secret=_text(given, "clientSecret", "client_secret", "CLIENT_SECRET") if client_id else "",
+        client_metadata_url=url if is_metadata_url(url) else "",
+        scopes=_scopes(given),
+        redirect_port=port if good else 0,
+        # Clients with a port of their own are registered with http://localhost:PORT/callback.
+        redirect_host="localhost" if good else Auth().redirect_host,
+    )
+
+
+def _text(given: Mapping[str, Any], *names: str) -> str:
+    return next((value for name in names if isinstance(value := given.get(name), str) and value), "")
+
+
+def _scopes(given: Mapping[str, Any]) -> tuple[str, ...]:
+    value = given.get("scopes", given.get("scope"))
+    words = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+    return tuple(dict.fromkeys(word for word in words if isinstance(word, str) and word and " " not in word))
+
+
+def _issuer(issuer: str, metadata: str) -> str:
+    """The issuer whose metadata is at a well-known place after its address (OpenID Connect Discovery 4)."""
+    ends = (metadata.removesuffix(end) for end in _WELL_KNOWN if metadata.endswith(end))
+    return issuer or next((found for found in ends if found.startswith("https://")), "")
+
+
+SHAPES = ("mcpServers", "servers", "context_servers")
+_SOCKET = ("ws", "wss", "websocket")
+_REMOTE = (
+    *("http", "https", "sse", "streamable-http", "streamable_http", "streamableHttp", "streamablehttp", "remote"),
+    *_SOCKET,
+)
+_KINDS = ("stdio", "local", *_REMOTE)
+_URLS = ("url", "serverUrl", "httpUrl", "endpoint")
+
+
+def servers_of(document: Json) -> tuple[str, Mapping[str, Json]] | None:
+    """Where in a parsed file the servers are, and they; None when the file has no known shape."""
+    if not isinstance(document, dict):
+        return None
+    for shape in SHAPES:
+        if isinstance(inner := document.get(shape), dict):
+            return shape, inner
+    if isinstance(inner := document.get("mcp"), dict) and (found := servers_of(inner)):
+        return f"mcp.{found[0]}", found[1]
+    return None
+
+
+def read_document(document: Json, source: Source, problems: list[Problem]) -> dict[str, ServerConfig]:
+    """All servers of a parsed file, as they are written; problems are noted."""
+    found = servers_of(document)
+    if found is None:
+        problems.append(Problem(source.file, "", "has no servers: neither `mcpServers` nor `servers` is an object."))
+        return {}
+    where, entries = found
+    servers = {name: read_entry(name, values, source, where, problems) for name, values in entries.items()}
+    return {name: server for name, server in servers.items() if server}
+
+
+def read_entry(name: str, values: Json, source: Source, where: str, problems: list[Problem]) -> ServerConfig | None:
+    """One server as it is written; None, with problems noted, where it cannot be used."""
+    before = len(problems)
+    table = Table(values, source.file, f"{where}.{name}", problems)
+    url = next((url for key in _URLS if (url := table.take_text(key))), "")
+    kind = table.take_text("type", choices=_KINDS) or table.take_text("transport", choices=_KINDS)
+    command, args = _command(table)
+    remote = bool(url) and (kind in _REMOTE or not command)
+    server = ServerConfig(
+        name,
+        # Some clients write both and go by the type.
+        command="" if kind in _REMOTE and url else command,
+        args=args,
+        env={**_env_file(table, source), **table.take_pairs("env")},
+        cwd=table.take_text("cwd"),
+        url="" if kind in ("stdio", "local") and command else _socket_url(url) if kind in _SOCKET else url,
+        headers=table.take_pairs("headers"),
+        # What is called http is tried both ways by those who wrote such files: the newer first.
+        transport="sse" if kind == "sse" and url else "",
+        # Who signs in where there is nobody to sign in to means nothing to a program.
+        auth=read_foreign_auth(table) if remote else Auth(),
+        enabled=table.take_flag("enabled", True) and not table.take_flag("disabled"),
+        source=source,
+    )
+    if len(problems) == before:
+        check_target(server, table)
+    return server if len(problems) == before else None
+
+
+def _socket_url(url: str) -> str:
+    """The address of a WebSocket; some write it as that of a page, and say the kind beside it."""
+    return f"ws{url[4:]}" if url.startswith(("http://", "https://")) else url
+
+
+def _command(table: Table) -> tuple[str, tuple[str, ...]]:
+    """Command and arguments; some clients write one list, Zed a table `{path, args}`."""
+    given = table.take("command")
+    if isinstance(given, list) and given and all(isinstance(part, str) for part in given):
+        return given[0], (*given[1:], *table.take_texts("args"))
+    if isinstance(given, dict):
+        inner = table.inner("command")
+        return inner.take_text("path"), inner.take_texts("args")
+    return table.take_text("command"), table.take_texts("args")
+
+
+def _env_file(table: Table, source: Source) -> dict[str, str]:
+    """The variables of VS Code's `envFile`: lines `NAME=value`."""
+    given = table.take_text("envFile")
+    if not given:
+        return {}
+    try:
+        file = Path(given.replace("${workspaceFolder}", folder_of(source.file))).expanduser()
+        lines = (Path(source.file).absolute().parent / file).read_text("utf-8", "replace").splitlines()
+    except (OSError, ValueError, RuntimeError) as problem:  # ValueError: a NUL; RuntimeError: a `~name` of nobody
+        table.problem("envFile", f"cannot be read: {getattr(problem, 'strerror', '') or str(problem).rstrip('.')}.")
+        return {}
+    pairs = (line.removeprefix("export ").partition("=") for line in map(str.strip, lines) if not line.startswith("#"))
+    # Values are literal in such files: what looks like a reference is none.
+    return {name.strip(): value.strip().strip("\"'").replace("${", "$${") for name, sign, value in pairs if sign}
+
+
+def bare_entries(document: Json) -> Mapping[str, Json] | None:
+    """A snippet without its frame: `{NAME: {command…}}`, as documentation often shows it."""
+    if not isinstance(document, dict) or not document:
+        return None
+    usable = all(isinstance(entry, dict) and {"command", *_URLS} & entry.keys() for entry in document.values())
+    return document if usable else None
 
 
 @record(frozen=True)
@@ -53,3 +212,170 @@ def _applications(environ: Mapping[str, str], platform: str) -> Path:
     if platform == "darwin":
         return home(environ) / "Library" / "Application Support"
     return Path(environ.get("XDG_CONFIG_HOME") or home(environ) / ".config")
+
+
+NAME = "target"
+"""What a server given on the command line is called."""
+REMOTE: tuple[Kind, ...] = ("http", "sse", "websocket")
+"""How a server at a URL can be spoken to."""
+
+
+def from_url(
+    url: str, headers: Mapping[str, str] | Sequence[tuple[str, str]] = (), transport: str = ""
+) -> ServerConfig:
+    """A server at a URL; `${NAME}` in header values is replaced. `transport` is one of `REMOTE`, or empty.
+
+    Raises:
+        UsageError: it is no URL of http, https, ws or wss.
+        ConfigError: a header names an environment variable that is not set.
+    """
+    if not re.match(r"(?:https?|wss?)://[^\s/]", url):
+        raise UsageError(f"`{url}` is no URL of a server.", hint="It begins with http://, https://, ws:// or wss://.")
+    kind = next((kind for kind in REMOTE if kind == transport), "")
+    if transport and not kind:
+        raise UsageError(
+            f"`{transport}` is no transport of a server at a URL.", hint=f"It is one of {', '.join(REMOTE)}."
+        )
+    if kind and (kind == "websocket") != url.startswith("ws"):
+        begin = "ws:// or wss://" if kind == "websocket" else "http:// or https://"
+        raise UsageError(f"The transport {kind} needs a URL that begins with {begin}.")
+    # Only headers may have references: a URL from a shell is meant as it stands.
+    given = effective(ServerConfig(NAME, headers=dict(headers)))
+    server = replace(given, url=url, transport=kind, written=None)
+    return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_places(server)))))
+
+
+def from_command(argv: Sequence[str]) -> ServerConfig:
+    """A server started by a command; the words are taken as they are: a shell has been over them already.
+
+    Raises:
+        UsageError: there is no command.
+    """
+    if not argv or not argv[0]:
+        raise UsageError("There is no command after --.")
+    server = ServerConfig(NAME, command=argv[0], args=tuple(argv[1:]))
+    return replace(server, secrets=tuple(secret_places(server)))
+
+
+_RUNNERS = frozenset(
+    "npx bunx pnpx uvx pipx uv npm pnpm yarn bun deno node python python3 py poetry hatch docker podman run exec tool"
+    " dlx x create env sudo cmd sh bash".split()
+)
+_PYTHON = re.compile(r"python3\.\d+")
+_WITH_VALUE = frozenset(
+    "-p --package --from --with --directory --python -e --env -v --volume --name --network --mount".split()
+)
+_DECORATION = re.compile(r"^(?:mcp[-_]?)?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]server)?(?:[-_]mcp)?$", re.IGNORECASE)
+
+
+def suggest_name(server: ServerConfig) -> str:
+    """A short name for a server, from what it runs or where it is: `npx -y @scope/server-git` gives `git`."""
+    return _clean(_host(server.url) if server.url else _program(server))
+
+
+def _host(url: str) -> str:
+    host = re.sub(r"^(?:https?|wss?)://(?:[^/@]*@)?|:[0-9]+(?=/|$)", "", url).partition("/")[0]
+    if re.fullmatch(r"[0-9.]+|[^.]+", host):
+        return host
+    parts = [part for part in host.split(".")[:-1] if part not in ("www", "mcp", "api")]
+    return parts[-1] if parts else host
+
+
+def _program(server: ServerConfig) -> str:
+    words = [os.path.basename(server.command), *server.args]
+    skip = False
+    for word in words:
+        if skip or word.startswith("-") or word in _RUNNERS or _PYTHON.fullmatch(word):
+            skip = not skip and word in _WITH_VALUE
+            continue
+        return word
+    return words[0]
+
+
+def _clean(text: str) -> str:
+    last = re.split(r"[/\\]", text.rstrip("/\\"))[-1]
+    last = re.sub(r"(?<=.)@.*$|:[\w.-]*$|\.(?:py|js|mjs|cjs|ts|exe|cmd|sh)$", "", last)
+    short = _DECORATION.sub("", last) or last
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", short).strip("-_") or "server"
+
+
+_SOURCE = Source("argument")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def parse_paste(text: str) -> list[ServerConfig]:
+    """The servers that a pasted text describes, as they are written: `${…}` is not replaced yet.
+
+    Raises:
+        ConfigError: it describes none; says what is wrong with it.
+    """
+    text = text.strip()
+    if not text:
+        raise ConfigError("Nothing was pasted.", hint="Paste a command, a URL, or an mcp.json snippet.")
+    if text[0] == "{" or re.match(r'"[^"\n]*"\s*:\s*\{', text):
+        return _from_json(text)
+    if re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
+        return _from_toml(text)
+    if re.match(r"(?:https?|wss?)://", text) and not re.search(r"\s", text):
+        return [_named(ServerConfig("", url=text, source=_SOURCE))]
+    return [_from_line(text)]
+
+
+def _from_json(text: str) -> list[ServerConfig]:
+    try:
+        document = loads_lenient(text if text[0] == "{" else "{" + text.rstrip().rstrip(",") + "}")
+    except (JsonProblem, LimitExceeded) as problem:
+        raise ConfigError(f"This looks like JSON, but is not valid: {problem}.") from None
+    problems: list[Problem] = []
+    if servers_of(document) is None and (entries := bare_entries(document)):
+        document = {"mcpServers": entries}
+    if servers_of(document):
+        servers = list(read_document(document, _SOURCE, problems).values())
+    else:
+        entry = read_entry("server", document, _SOURCE, "", problems)
+        servers = [_named(entry)] if entry else []
+    return _or_raise(servers, problems)
+
+
+def _from_toml(text: str) -> list[ServerConfig]:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(f"This looks like TOML, but is not valid: {problem}.") from None
+    problems: list[Problem] = []
+    own, other = document.get("servers"), document.get("mcp_servers")
+    if isinstance(own, dict):
+        found = [read_server(name, values, _SOURCE, problems) for name, values in own.items()]
+        return _or_raise([server for server in found if server], problems)
+    if isinstance(other, dict):
+        return _or_raise(list(read_document({"servers": other}, _SOURCE, problems).values()), problems)
+    raise ConfigError("This TOML has no [servers.NAME] table.")
+
+
+def _or_raise(servers: list[ServerConfig], problems: list[Problem]) -> list[ServerConfig]:
+    if servers:
+        return servers
+    first = problems[0] if problems else Problem("", "", "There is no server in it.")
+    where = f"{first.key} " if first.key.strip(".") else ""
+    raise ConfigError(where + first.message, key=first.key, hint=first.hint)
+
+
+def _from_line(text: str) -> ServerConfig:
+    line = re.sub(r"\\\r?\n", " ", text).removeprefix("$ ")
+    if "\n" in line:
+        raise ConfigError("A command is one line.", hint="Several lines are read only as JSON or TOML.")
+    try:
+        words = shlex.split(line, posix=os.name != "nt")
+    except ValueError as problem:
+        raise ConfigError(f"The command cannot be read: {str(problem).lower()}.") from None
+    env: dict[str, str] = {}
+    while words and _ASSIGNMENT.match(words[0]):
+        name, _, value = words.pop(0).partition("=")
+        env[name] = value
+    if not words or not words[0].strip():
+        raise ConfigError("There is no command in it.")
+    return _named(ServerConfig("", command=words[0], args=tuple(words[1:]), env=env, source=_SOURCE))
+
+
+def _named(server: ServerConfig) -> ServerConfig:
+    return replace(server, name=suggest_name(server))

@@ -5,28 +5,95 @@ Loading never fails: what is wrong is a `Problem` beside what loaded.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.config import toml
-from mcp_studio.config.answers import load_answers
-from mcp_studio.config.expand import Lookup
-from mcp_studio.config.foreign import read_document
-from mcp_studio.config.jsonc import loads_lenient
+from mcp_studio.config import table
+from mcp_studio.config.expand import Lookup, expanded, folder_of, uses
+from mcp_studio.config.importers import read_document
 from mcp_studio.config.model import Config, Keeping, Origin, Problem, ServerConfig, Settings, Source, Untrusted
-from mcp_studio.config.servers import expand_all, read_server
-from mcp_studio.config.settings import KEEPING, read_settings
-from mcp_studio.config.table import Table
-from mcp_studio.config.trust import TrustStore, digest
-from mcp_studio.errors import LimitExceeded
+from mcp_studio.config.servers import read_server
+from mcp_studio.config.settings import KEEPING, load_answers, read_settings
+from mcp_studio.config.table import Table, loads_lenient
+from mcp_studio.errors import ConfigError, LimitExceeded
 from mcp_studio.jsontext import JsonProblem
-from mcp_studio.paths import Paths
+from mcp_studio.paths import Paths, write_atomically
 from mcp_studio.record import record
 from mcp_studio.vault import keyring
+
+VERSION = 1
+"""Version of the format: {"version": 1, "agreed": {digest: {"file", "time"}}}."""
+
+
+def digest(file: Path, content: bytes) -> str:
+    """What agreeing is remembered under: SHA-256 over absolute path and content.
+
+    The path counts because an entry may start a program by a relative path.
+    """
+    return hashlib.sha256(str(file.absolute()).encode("utf-8", "surrogatepass") + b"\0" + content).hexdigest()
+
+
+def cautions(server: ServerConfig) -> list[str]:
+    """What an entry asks for that a person should know before agreeing to it, besides the server itself."""
+    auth, tls = server.auth, server.tls
+    found = ["accepts any certificate: whoever is in between can read and change everything"] if tls.insecure else []
+    if tls.ca:
+        found.append(f"accepts certificates of the authorities in {tls.ca}")
+    if tls.cert:
+        found.append(f"shows the client certificate in {tls.cert}")
+    if auth.kind not in ("", "none", "code"):
+        found.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
+    places = (("signs in at", auth.issuer), ("sends an identity token to", auth.idp_token_endpoint))
+    found += [f"{what} {where}" for what, where in places if where]
+    if auth.assume_pkce:
+        found.append("signs in without PKCE being promised")
+    secrets = sorted({name for name, _ in uses(server)})
+    return [*found, f"gets your kept secrets {', '.join(secrets)}"] if secrets else found
+
+
+class TrustStore:
+    """The agreed digests, kept in one JSON file that is read when it is first asked."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._known: dict[str, Any] | None = None
+
+    def agreed(self, digest: str) -> bool:
+        """Whether the person has agreed to exactly this."""
+        if self._known is None:
+            self._known = self._read()
+        return digest in self._known
+
+    def agree(self, digest: str, file: str = "") -> None:
+        """Remember that the person agreed; `file` is noted for people who read the store.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        known = {**self._read(), digest: {"file": file, "time": int(time.time())}}
+        text = json.dumps({"version": VERSION, "agreed": known}, indent=2) + "\n"
+        try:
+            write_atomically(self._file, text.encode())
+        except OSError as problem:
+            raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(self._file)) from None
+        self._known = known
+
+    def _read(self) -> dict[str, Any]:
+        # A damaged or newer store means asking again, which is always safe.
+        try:
+            stored = json.loads(self._file.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        good = isinstance(stored, dict) and stored.get("version") == VERSION and isinstance(stored.get("agreed"), dict)
+        return stored["agreed"] if good else {}
+
 
 PROJECT_FILE = ".mcp-studio.toml"
 LARGEST = 8 * 1024 * 1024
@@ -103,7 +170,7 @@ def _keeping(file: Path) -> Keeping:
     aside = _Loading()
     content = _content(file, aside)
     try:
-        values = toml.read((content or b"").decode("utf-8-sig"))
+        values = table.read((content or b"").decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
         values = {}
     return Table(values, "", "", []).inner("secrets").take_word("store", Settings().secrets, KEEPING)
@@ -147,7 +214,7 @@ def _parsed(file: Path, content: bytes, origin: Origin, done: _Loading) -> tuple
     try:
         text = content.decode("utf-8-sig")
         if file.suffix == ".toml" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*"))):
-            return _own(toml.read(text), source, done)
+            return _own(table.read(text), source, done)
         return done.settings, read_document(loads_lenient(text), source, done.problems)
     except UnicodeDecodeError:
         done.problems.append(Problem(source.file, "", "It is not UTF-8 text."))
@@ -170,3 +237,18 @@ def _own(values: Mapping[str, Any], source: Source, done: _Loading) -> tuple[Set
 def _add(done: _Loading, settings: Settings, servers: Mapping[str, ServerConfig]) -> None:
     done.settings = settings
     done.servers.update(servers)
+
+
+def expand_all(
+    servers: Mapping[str, ServerConfig], environ: Mapping[str, str], keyring: Lookup, problems: list[Problem]
+) -> dict[str, ServerConfig]:
+    """All entries with `${…}` replaced; those where that fails are left out with a problem noted."""
+    done: dict[str, ServerConfig] = {}
+    for name, server in servers.items():
+        file = server.source.file
+        try:
+            done[name] = expanded(server, environ, keyring, folder_of(file) if file else "")
+        except ConfigError as problem:
+            key = f"servers.{name}" + (f".{problem.key}" if problem.key else "")
+            problems.append(Problem(file, key, problem.message, problem.hint))
+    return done

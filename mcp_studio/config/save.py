@@ -2,16 +2,205 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple, cast
 
-from mcp_studio.atomic import write_atomically
-from mcp_studio.config import edit
+from mcp_studio.config.expand import texts, with_texts
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.nearest import nearest
 from mcp_studio.config.servers import to_table
+from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError
+from mcp_studio.paths import write_atomically
+from mcp_studio.redact import MARK, Redactor, is_secret_name
+
+Values = Mapping[str, Any]
+
+
+def add_table(text: str, name: str, values: Values) -> str:
+    """The text with a new `[servers.NAME]` table at its end."""
+    import tomlkit
+
+    added = tomlkit.dumps({"servers": {name: _table(values)}})
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    wanted = _with(text, name, dict(values))
+    return _proven(text + gap + added, wanted) or _rebuilt(text, wanted)
+
+
+def update_table(text: str, name: str, values: Values) -> str:
+    """The text with the table of an existing server saying `values`; lines that do so already are not touched."""
+    import tomlkit
+    from tomlkit.items import InlineTable, Table
+
+    if _servers(text)[name] == values:
+        return text
+    document = tomlkit.parse(text)
+    table: Any = document["servers"][name]  # type: ignore[index]
+    if isinstance(table, (Table, InlineTable)):  # else its parts are not together, and tomlkit stumbles over that
+        _update(table, values)
+    wanted = _with(text, name, dict(values))
+    return _proven(tomlkit.dumps(document), wanted) or add_table(remove_table(text, name), name, values)
+
+
+def rename_table(text: str, old: str, new: str) -> str:
+    """The text with a server's table and its inner tables under another name, replacing what had that name."""
+    import tomlkit
+
+    values = _servers(text)[old]
+    base = remove_table(text, new) if new in _servers(text) else text
+    wanted = _with(base, old, None)
+    wanted["servers"][new] = values
+    heading = _heading(old)
+    lines = base.splitlines(keepends=True)
+    name = tomlkit.key(new).as_string()
+    renamed = "".join(heading.sub(lambda found: found[1] + name + found[2], line) for line in lines)
+    return _proven(renamed, wanted) or _rebuilt(base, wanted)
+
+
+def remove_table(text: str, name: str) -> str:
+    """The text without a server's table; comments above the next table stay."""
+    heading = _heading(name)
+    kept: list[str] = []
+    inside = False
+    waiting: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if re.match(r"\s*\[[^\[]*\]\s*(#.*)?$", line):
+            inside = bool(heading.match(line))
+            kept += [] if inside else waiting
+            waiting = []
+        if not inside:
+            kept.append(line)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            waiting = []
+        else:
+            waiting.append(line)
+    wanted = _with(text, name, None)
+    return _proven("".join((*kept, *waiting)), wanted) or _rebuilt(text, wanted)
+
+
+def set_key(text: str, path: tuple[str, ...], value: object) -> str:
+    """The text with one key set; None removes it.
+
+    Raises:
+        TypeError: a key on the way is no table; its argument is that key.
+    """
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    inner: Any = document
+    for key in path[:-1]:
+        if key not in inner:
+            inner[key] = tomlkit.table()
+        if not isinstance(inner[key], Mapping):
+            raise TypeError(key)
+        inner = inner[key]
+    if value is None:
+        inner.pop(path[-1], None)
+    else:
+        inner[path[-1]] = value
+    return tomlkit.dumps(document)
+
+
+def _servers(text: str) -> dict[str, Any]:
+    return tomllib.loads(text).get("servers", {})
+
+
+def _with(text: str, name: str, values: Any) -> dict[str, Any]:
+    """What the whole file should say once a server is set, or removed (None)."""
+    whole = tomllib.loads(text)
+    servers = {key: item for key, item in whole.get("servers", {}).items() if key != name}
+    return {**whole, "servers": servers if values is None else {**servers, name: values}}
+
+
+def _proven(text: str, wanted: dict[str, Any]) -> str:
+    """The text where it says exactly what it should, else an empty string."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return ""
+    return text if {"servers": {}, **found} == wanted else ""
+
+
+def _rebuilt(text: str, wanted: dict[str, Any]) -> str:
+    import tomlkit
+    from tomlkit.items import InlineTable
+
+    document = tomlkit.parse(text)
+    if "servers" not in document:
+        document["servers"] = tomlkit.table(is_super_table=True)
+    servers: Any = document["servers"]
+    for name in [name for name in servers if name not in wanted["servers"]]:
+        del servers[name]
+    for name, values in wanted["servers"].items():
+        if name not in servers:
+            servers[name] = _item(values) if isinstance(servers, InlineTable) else _table(values)
+    return tomlkit.dumps(document)
+
+
+def _heading(name: str) -> re.Pattern[str]:
+    """The line that begins a server's table, or an inner table of it."""
+    spellings = [re.escape(f'"{name}"'), re.escape(f"'{name}'")]
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        spellings.append(re.escape(name))
+    return re.compile(rf"^(\s*\[\s*(?:servers|\"servers\"|'servers')\s*\.\s*)(?:{'|'.join(spellings)})(\s*[.\]])")
+
+
+def _table(values: Values) -> Any:
+    import tomlkit
+
+    table = tomlkit.table()
+    for key, value in values.items():
+        table[key] = _item(value)
+    return table
+
+
+def _item(value: Any) -> Any:
+    import tomlkit
+
+    if isinstance(value, Mapping):
+        inline = tomlkit.inline_table()
+        inline.update(value)
+        return inline
+    if isinstance(value, list):  # tables in it are inline too: as tables of their own they would follow what is below
+        array = tomlkit.array()
+        array.extend(map(_item, cast("list[Any]", value)))
+        return array
+    return value
+
+
+def _update(table: Any, values: Values) -> None:
+    now = table.unwrap()
+    below = _below(table)
+    for key in now:
+        if key not in values:
+            del table[key]
+    for key, value in values.items():
+        if now.get(key) == value:
+            continue
+        if isinstance(value, Mapping) and isinstance(now.get(key), Mapping):
+            _update(table[key], value)
+        else:
+            table[key] = _item(value)
+    if below:
+        table.value.body.extend(below)
+
+
+def _below(table: Any) -> list[Any]:
+    """Blank lines and comments at the end of a table, taken out of it: they stand above the next one."""
+    from tomlkit.items import AoT, Table
+
+    if not isinstance(table, Table):
+        return []  # inline, or in parts that are not together
+    body: list[Any] = table.value.body
+    last = max((place for place, (key, _) in enumerate(body) if key is not None), default=-1)
+    below = body[last + 1 :]
+    del body[last + 1 :]
+    inner = body[last][1] if body and not below else None
+    return below or _below(inner[-1] if isinstance(inner, AoT) else inner)
+
 
 _ATTEMPTS = 20
 
@@ -29,10 +218,10 @@ def put_server(file: Path, server: ServerConfig, *, old_name: str = "") -> None:
     def change(text: str) -> str:
         servers = tomllib.loads(text).get("servers", {})
         if old_name and old_name != server.name and old_name in servers:
-            text = edit.rename_table(text, old_name, server.name)
+            text = rename_table(text, old_name, server.name)
             servers = {server.name: servers[old_name]}
         known = isinstance(servers.get(server.name), dict)
-        return (edit.update_table if known else edit.add_table)(text, server.name, values)
+        return (update_table if known else add_table)(text, server.name, values)
 
     _rewrite(file, change)
 
@@ -48,7 +237,7 @@ def remove_server(file: Path, name: str) -> None:
         servers = tomllib.loads(text).get("servers", {})
         if name not in servers:
             raise ConfigError(f"There is no server `{name}`.", file=str(file), hint=nearest(name, servers))
-        return edit.remove_table(text, name)
+        return remove_table(text, name)
 
     _rewrite(file, change)
 
@@ -62,7 +251,7 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
 
     def change(text: str) -> str:
         try:
-            return edit.set_key(text, tuple(path), value)
+            return set_key(text, tuple(path), value)
         except TypeError as problem:
             raise ConfigError(f"`{problem}` is no table.", file=str(file), key=str(problem)) from None
 
@@ -109,3 +298,143 @@ def _changed(content: bytes, change: Callable[[str], str], file: Path) -> bytes:
     except (TOMLKitError, tomllib.TOMLDecodeError) as problem:
         hint = "Correct it by hand first."
         raise ConfigError(f"It cannot be changed: {problem}.", file=str(file), hint=hint) from None
+
+
+SCHEMED = re.compile(r"([A-Za-z][\w-]{0,30}) +(\S.*)", re.DOTALL)
+"""A credential after the name of its scheme, such as `Bearer abc` (RFC 9110 11.4)."""
+
+
+_SECRET_FLAG = re.compile(r"--?([A-Za-z][\w-]*)(=)?")
+
+
+_ARGUMENT = re.compile(r"(?:--?)?(?:header[= ])?([A-Za-z_][\w-]*)(?:=|: ?)(?!//)", re.IGNORECASE)
+
+
+_USERINFO = re.compile(r"://(?:[^/?#@:\s]*:)?([^/?#@\s]+)@")
+
+
+_PARAMETER = re.compile(r"[?&]([^=&#]+)=([^&#]+)")
+
+
+_INLINE = re.compile(r"-----BEGIN |eyJ[\w-]+\.")
+
+
+_LONGEST = 60
+
+
+class Offer(NamedTuple):
+    """One secret that stands in clear in an entry."""
+
+    key: str
+    """Where: `headers.Authorization`, `args[2]`."""
+    start: int
+    end: int
+    """What of the text there is the secret: `Bearer ` before it stays."""
+    value: str
+    """The secret itself."""
+    name: str
+    """A name to keep it under; the same for a secret that stands in several places."""
+
+    def __repr__(self) -> str:
+        """Without the secret: it may come into an error."""
+        return f"Offer({self.key!r}, {self.start}, {self.end}, name={self.name!r})"
+
+
+def offers(server: ServerConfig, taken: Iterable[str] = ()) -> tuple[Offer, ...]:
+    """The secrets that stand in clear in an entry, as it is written.
+
+    Args:
+        taken: names that are in use already: another is suggested.
+    """
+    entry = server.written or server
+    used = set(taken)
+    names: dict[str, str] = {}
+    found: list[Offer] = []
+    known = dict(texts(entry))
+    for key, span in _spans(entry):
+        value = known[key][span.start : span.end]
+        if value not in names:
+            names[value] = _free(_suggested(entry.name, key, span.word), used)
+            used.add(names[value])
+        found.append(Offer(key, span.start, span.end, value, names[value]))
+    return tuple(found)
+
+
+def placed(server: ServerConfig, chosen: Iterable[Offer]) -> ServerConfig:
+    """The entry with `${keyring:NAME}` where the chosen secrets stood; it has to be made startable again
+    (`config.expand.effective`). Offers may be given other names before (`offer._replace(name=…)`).
+
+    Raises:
+        KeyError: an offer is of another entry.
+    """
+    entry = server.written or server
+    now = dict(texts(entry))
+    for offer in sorted(chosen, key=lambda one: one.start, reverse=True):
+        text = now[offer.key]
+        now[offer.key] = f"{text[: offer.start]}${{keyring:{offer.name}}}{text[offer.end :]}"
+    before = dict(texts(entry))
+    changed = with_texts(entry, {key: text for key, text in now.items() if text != before[key]})
+    return replace(changed, written=None, secrets=())
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    word: str = ""
+    """What it is called there, where the key does not say it."""
+
+
+def _spans(entry: ServerConfig) -> Iterator[tuple[str, _Span]]:
+    """Key and place of each secret; a text that refers to something already is left alone."""
+    told = Redactor()
+    waiting = ""
+    for key, text in texts(entry):
+        kind, _, name = key.partition(".")
+        spans: list[_Span] = []
+        if key.startswith("args["):
+            flag = _SECRET_FLAG.match(text)
+            spans = [_Span(0, len(text), waiting)] if waiting and not flag else _in_argument(text)
+            waiting = flag[1] if flag and not flag[2] and is_secret_name(flag[1]) else ""
+        elif kind in ("env", "headers", "auth", "tls"):
+            spans = _named(kind, name, text)
+        if not spans and "://" in text:
+            spans = _in_url(text)
+        if not spans and told.text(text) == MARK:  # the shape of it is that of a token
+            spans = [_Span(0, len(text), "token" if kind.startswith("args[") else "")]
+        if "${" not in text:
+            yield from ((key, span) for span in spans if span.end > span.start)
+
+
+def _in_argument(text: str) -> list[_Span]:
+    """`--token=…`, `TOKEN=…` (a variable of a container), `Authorization: …` (a header that is passed on)."""
+    found = _ARGUMENT.match(text)
+    if not found or not is_secret_name(found[1]):
+        return []
+    schemed = SCHEMED.fullmatch(text, found.end()) if found[1].lower().endswith("authorization") else None
+    return [_Span(*schemed.span(2), found[1]) if schemed else _Span(found.end(), len(text), found[1])]
+
+
+def _named(kind: str, name: str, text: str) -> list[_Span]:
+    if kind == "auth" and name in ("key", "idp_id_token", "assertion"):  # else it is the file that one is in
+        return [_Span(0, len(text))] if _INLINE.match(text) else []
+    if not is_secret_name(name) or (kind == "auth" and not name.endswith("client_secret")):
+        return []
+    schemed = SCHEMED.fullmatch(text) if kind == "headers" and name.lower().endswith("authorization") else None
+    return [_Span(*schemed.span(2)) if schemed else _Span(0, len(text))]
+
+
+def _in_url(text: str) -> list[_Span]:
+    """Whoever signs in by the address, and parameters of telling names."""
+    found = [_Span(*one.span(1), "password") for one in _USERINFO.finditer(text)]
+    return found + [_Span(*one.span(2), one[1]) for one in _PARAMETER.finditer(text) if is_secret_name(one[1])]
+
+
+def _suggested(server: str, key: str, word: str) -> str:
+    """`github` and `headers.Authorization` make `github-authorization`."""
+    plain = re.sub(r"[^a-z0-9]+", "-", f"{server} {word or key.partition('.')[2] or key}".lower()).strip("-")
+    return plain[:_LONGEST].strip("-") or "secret"
+
+
+def _free(name: str, used: set[str]) -> str:
+    numbered = (f"{name}-{number}" for number in range(2, 10_000))
+    return next(free for free in (name, *numbered) if free not in used)

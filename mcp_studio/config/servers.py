@@ -2,19 +2,245 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from mcp_studio.config.auth import auth_table, read_auth
-from mcp_studio.config.bending import contradiction, read_object, read_roots, roots_table
-from mcp_studio.config.expand import Lookup, expanded, folder_of
-from mcp_studio.config.model import Auth, Era, Kind, Problem, ServerConfig, Source, Timeouts, Tls
-from mcp_studio.config.nearest import nearest
-from mcp_studio.config.table import Table
-from mcp_studio.config.tls import read_tls, tls_table
-from mcp_studio.errors import ConfigError
-from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
+from mcp_studio.config.model import Auth, AuthKind, Era, Kind, Problem, Root, ServerConfig, Source, Timeouts, Tls
+from mcp_studio.config.table import Table, kind_of, nearest, place_of
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS, era_of
+
+AUTH_KINDS: tuple[AuthKind, ...] = tuple(kind for kind in get_args(AuthKind) if kind)
+METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
+"""How a client shows itself at a token endpoint (RFC 7591 2; OpenID Connect Core 9)."""
+ALGORITHMS = ("ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA", "ES256K")
+"""How a private key signs (RFC 7518 3.1, RFC 8037, RFC 8812)."""
+HOSTS = ("127.0.0.1", "localhost")
+"""Where a browser is sent back to: this machine, by one of its two names (RFC 8252 7.3, 8.3)."""
+AUTH_FIELDS = tuple(item.name for item in fields(Auth))
+SECRET = ("client_secret", "idp_client_secret")
+"""Keys whose values are secrets."""
+FILED = ("key", "assertion", "idp_id_token")
+"""Keys whose values are secrets, or name the file that one is in."""
+NEEDED: dict[str, tuple[str, ...]] = {
+    "client_credentials": ("client_id", "client_secret"),
+    "private_key_jwt": ("client_id", "key"),
+    "enterprise": ("client_id", "idp_token_endpoint", "idp_client_id", "idp_id_token"),
+    "workload": ("assertion",),
+}
+"""What each grant without a person cannot do without."""
+_BARE_AUTH = Auth()
+_INLINE = r"-----BEGIN |eyJ[\w-]*\.[\w-]*\.[\w-]*\Z|\s*\{"
+_SCOPE = r"[!#-\[\]-~]+\Z"
+_HTTPS = r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{"
+_LOOPBACK = r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]*)?\Z"
+
+
+def read_auth(table: Table) -> Auth:
+    """The inner table `auth`, with problems noted where it is none that can be used."""
+    before = len(table.problems)
+    inner = table.inner("auth")
+    auth = Auth(
+        kind=inner.take_word("kind", "", AUTH_KINDS),
+        scopes=_scopes(inner),
+        method=inner.take_text("method", "", METHODS),
+        redirect_port=_port(inner),
+        redirect_host=inner.take_text("redirect_host", _BARE_AUTH.redirect_host, HOSTS),
+        algorithm=inner.take_text("algorithm", _BARE_AUTH.algorithm, ALGORITHMS),
+        dpop=inner.take_flag("dpop"),
+        assume_pkce=inner.take_flag("assume_pkce"),
+    )
+    texts = [key for key in AUTH_FIELDS if isinstance(getattr(_BARE_AUTH, key), str) and key not in _CHECKED]
+    auth = replace(auth, **{key: inner.take_text(key) for key in texts})
+    inner.refuse_rest()
+    if len(table.problems) == before:
+        for key, message, hint in _wrong(auth):
+            inner.problem(key, message, hint)
+    return auth
+
+
+_CHECKED = ("kind", "method", "redirect_host", "algorithm")
+
+
+def auth_table(auth: Auth) -> dict[str, Any]:
+    """As it is written, without what is the default anyway."""
+    given = {key: getattr(auth, key) for key in AUTH_FIELDS if getattr(auth, key) != getattr(_BARE_AUTH, key)}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+
+
+def file_of(value: str) -> str:
+    """The file that a `key`, `assertion` or `idp_id_token` is in; empty where the value is the thing itself."""
+    return "" if not value or re.match(_INLINE, value) else value
+
+
+def secrets_of(auth: Auth) -> list[str]:
+    """The values in it that are secrets."""
+    return [
+        *(value for key in SECRET if (value := getattr(auth, key))),
+        *(value for key in FILED if (value := getattr(auth, key)) and not file_of(value)),
+    ]
+
+
+def _wrong(auth: Auth) -> list[tuple[str, str, str]]:
+    """Key, sentence and hint of everything that does not go together."""
+    return [*_missing(auth), *_pointless(auth), *_addresses(auth)]
+
+
+def _missing(auth: Auth) -> list[tuple[str, str, str]]:
+    found = [
+        (key, f"is needed for the kind `{auth.kind}`.", "")
+        for key in NEEDED.get(auth.kind, ())
+        if not getattr(auth, key)
+    ]
+    if found:
+        return found
+    if auth.client_secret and not auth.client_id:
+        found.append(("client_id", "is missing: a client_secret belongs to one.", ""))
+    if auth.method.startswith("client_secret") and auth.client_id and not auth.client_secret:
+        found.append(("client_secret", f"is needed for the method `{auth.method}`.", ""))
+    if auth.method == "private_key_jwt" and not auth.key:
+        found.append(("key", "is needed for the method `private_key_jwt`.", ""))
+    return found
+
+
+def _pointless(auth: Auth) -> list[tuple[str, str, str]]:
+    """Keys that only another kind uses: whoever writes them means that kind."""
+    found: list[tuple[str, str, str]] = []
+    if auth.kind == "none":
+        return found
+    if auth.assertion and auth.kind != "workload":
+        found.append(("assertion", "is used by the kind `workload` alone.", 'Add kind = "workload".'))
+    if auth.key and "private_key_jwt" not in (auth.kind, auth.method):
+        found.append(("key", "is used by the kind or method `private_key_jwt` alone.", 'Add kind = "private_key_jwt".'))
+    if auth.kind != "enterprise":
+        given = [key for key in AUTH_FIELDS if key.startswith("idp_") and getattr(auth, key)]
+        found += [(key, "is used by the kind `enterprise` alone.", 'Add kind = "enterprise".') for key in given]
+    return found
+
+
+def _addresses(auth: Auth) -> list[tuple[str, str, str]]:
+    """Secrets and codes are sent over https; in clear text only within this machine."""
+    found: list[tuple[str, str, str]] = []
+    for key in ("issuer", "idp_token_endpoint"):
+        if (url := getattr(auth, key)) and not (re.match(_HTTPS, url) or re.match(_LOOPBACK, url)):
+            found.append(
+                (key, f"`{url}` is no https:// address.", "http:// is for this machine: 127.0.0.1, localhost.")
+            )
+    url = auth.client_metadata_url
+    if url and not is_metadata_url(url):
+        found.append(("client_metadata_url", f"`{url}` is no https:// address with a path.", ""))
+    if not auth.account.isprintable():
+        found.append(("account", "has characters in it that cannot be seen.", ""))
+    return found
+
+
+def is_metadata_url(url: str) -> bool:
+    """Whether it can be that of a client id metadata document: https, with a path."""
+    return url.startswith("${") or bool(re.match(r"https://[^\s/?#@]+/[^\s#]+\Z", url))
+
+
+def _scopes(table: Table) -> tuple[str, ...]:
+    """`scopes`: each is a word of its own (RFC 6749 3.3)."""
+    scopes = table.take_texts("scopes")
+    for number, scope in enumerate(scopes):
+        if not (re.match(_SCOPE, scope) or "${" in scope):
+            hint = "Write one scope per item." if " " in scope.strip() else ""
+            table.problem(f"scopes[{number}]", f"`{scope}` is no scope.", hint)
+    return tuple(dict.fromkeys(scopes))
+
+
+def _port(table: Table) -> int:
+    port = table.take_integer("redirect_port", 0, 0)
+    if port > 65_535:
+        table.problem("redirect_port", f"must be at most 65535, not {port}.")
+        return 0
+    return port
+
+
+TLS_FIELDS = tuple(item.name for item in fields(Tls))
+FILES = ("ca", "cert", "key")
+"""Keys that name files."""
+_BARE_TLS = Tls()
+
+
+def read_tls(table: Table) -> Tls:
+    """The inner table `tls`, with problems noted."""
+    before = len(table.problems)
+    inner = table.inner("tls")
+    tls = Tls(
+        **{key: inner.take_text(key) for key in (*FILES, "password")},
+        insecure=inner.take_flag("insecure"),
+    )
+    inner.refuse_rest()
+    for key in ("key", "password"):
+        if len(table.problems) == before and getattr(tls, key) and not tls.cert:
+            inner.problem(key, "is given without a client certificate.", "Add `cert`.")
+    return tls
+
+
+def tls_table(tls: Tls) -> dict[str, Any]:
+    """As it is written, without what is the default anyway."""
+    return {key: value for key in TLS_FIELDS if (value := getattr(tls, key)) != getattr(_BARE_TLS, key)}
+
+
+def read_object(table: Table, key: str) -> Json:
+    """A table that is sent as it is, or None where there is none; dates have no place in JSON."""
+    value = table.take(key)
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        table.problem(key, f"must be a table, not {kind_of(value)}.")
+        return None
+    if wrong := place_of(value, key, not_json):
+        table.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
+        return None
+    return value
+
+
+def contradiction(era: Era, version: str) -> str:
+    """A sentence on a version that is not of the era that is asked for; empty where they agree, or one is open."""
+    if era == "auto" or not version or era_of(version) == era:
+        return ""
+    return f"`{version}` belongs to the {era_of(version)} era, but `{era}` is asked for."
+
+
+def read_roots(table: Table) -> tuple[Root, ...]:
+    """`roots = ["~/project", {uri = "file:///srv", name = "Data"}]`."""
+    given = table.take("roots")
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        table.problem("roots", f"must be a list, not {kind_of(given)}.")
+        return ()
+    roots: list[Root] = []
+    for number, value in enumerate(given):
+        if isinstance(value, str) and value:
+            roots.append(Root(value))
+            continue
+        where = f"{table.where}.roots[{number}]" if table.where else f"roots[{number}]"
+        inner = Table(value, table.file, where, table.problems)
+        uri, name = inner.take_text("uri"), inner.take_text("name")
+        inner.refuse_rest()
+        if uri:
+            roots.append(Root(uri, name))
+        elif isinstance(value, dict):
+            inner.problem("uri", "is missing.")
+    return tuple(roots)
+
+
+def roots_table(roots: tuple[Root, ...]) -> list[Any]:
+    """Roots as they are written."""
+    return [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in roots]
+
+
+def not_json(value: object) -> bool:
+    """Whether a leaf is nothing that JSON has."""
+    return not (value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value)))
+
 
 ERAS: tuple[Era, ...] = get_args(Era)
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -97,21 +323,6 @@ def _no_address(url: str) -> str:
         return "" if urlsplit(url).port != 0 else "port 0"
     except ValueError as problem:
         return str(problem)
-
-
-def expand_all(
-    servers: Mapping[str, ServerConfig], environ: Mapping[str, str], keyring: Lookup, problems: list[Problem]
-) -> dict[str, ServerConfig]:
-    """All entries with `${…}` replaced; those where that fails are left out with a problem noted."""
-    done: dict[str, ServerConfig] = {}
-    for name, server in servers.items():
-        file = server.source.file
-        try:
-            done[name] = expanded(server, environ, keyring, folder_of(file) if file else "")
-        except ConfigError as problem:
-            key = f"servers.{name}" + (f".{problem.key}" if problem.key else "")
-            problems.append(Problem(file, key, problem.message, problem.hint))
-    return done
 
 
 def to_table(server: ServerConfig) -> dict[str, Any]:

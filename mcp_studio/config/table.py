@@ -3,11 +3,94 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from mcp_studio.config.model import Problem
-from mcp_studio.config.nearest import nearest
+from mcp_studio.jsontext import Json, loads
+
+_SHORT = 3_000
+"""Characters in which nothing can be that costs time."""
+_PARTS = 16
+"""Names in a dotted key; the time for reading one grows with their square."""
+_DIGITS = 3_000
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+
+
+def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """A document.
+
+    Raises:
+        tomllib.TOMLDecodeError: it is none, or asks for too much.
+        RecursionError: it is nested too deeply.
+    """
+    if len(text) > _SHORT:
+        _refuse(text)
+    try:
+        return tomllib.loads(text, parse_float=parse_float)
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as problem:  # a decimal number of more digits than Python reads
+        raise tomllib.TOMLDecodeError(str(problem)) from None
+
+
+def _refuse(text: str) -> None:
+    for found in _tokens()(text):
+        if found.lastgroup:
+            line = text.count("\n", 0, found.start()) + 1
+            raise tomllib.TOMLDecodeError(f"A {found.lastgroup} is too long (at line {line})")
+
+
+@lru_cache(1)
+def _tokens() -> Callable[[str], Any]:
+    return re.compile(
+        rf'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|#[^\n]*+|(?P<key>(?:{_PART}[ \t]*+\.[ \t]*+){{{_PARTS}}})'
+        rf"|(?P<number>\b0[xob][0-9A-Fa-f_]{{{_DIGITS},}}+)|{_PART}|[^\"'#A-Za-z0-9_-]++|.",
+        re.DOTALL,
+    ).finditer
+
+
+_JSONC_PARTS = re.compile(
+    r'("(?:[^"\\]|\\.)*(?:"|\Z))|(//[^\n]*|/\*.*?(?:\*/|\Z))|(,)(?=(?:\s|//[^\n]*\n|(?>/\*.*?\*/))*[}\]])', re.DOTALL
+)
+_FENCE = re.compile(r"```[^`\n]*+\n")
+
+
+def loads_lenient(text: str, *, exact: bool = False) -> Json:
+    """Read one JSON value; comments and commas before a closing bracket are ignored, line numbers stay right.
+
+    Args:
+        exact: as `jsontext.loads` has it.
+
+    Raises:
+        JsonProblem: it is not JSON even so.
+        LimitExceeded: it is nested too deeply.
+    """
+    return loads(_JSONC_PARTS.sub(_blank, text.removeprefix("\ufeff")), exact=exact)
+
+
+def unfenced(text: str) -> str:
+    """What stands between the fences of a block of Markdown; the text itself where it is no such block."""
+    # No search for the end: one that looks ahead at every place takes hours in a megabyte of blank lines.
+    begun = _FENCE.match(text)
+    closed = begun is not None and len(text) >= begun.end() + 3 and text.endswith("```")
+    return text[begun.end() : -3].rstrip() if begun and closed else text
+
+
+def _blank(part: re.Match[str]) -> str:
+    return part[1] or re.sub(r"[^\n]", " ", part[0])
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence that names the most similar known word, or an empty string."""
+    from difflib import get_close_matches
+
+    folded = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), folded, 1)
+    return f"Did you mean `{folded[found[0]]}`?" if found else ""
+
 
 W = TypeVar("W", bound=str)
 LONGEST = 1e9

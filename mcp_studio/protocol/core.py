@@ -2,24 +2,151 @@
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from typing import cast
 
 from mcp_studio.errors import ConnectionLost, ProtocolError, StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol import events as ev
-from mcp_studio.protocol.correlation import Correlation
-from mcp_studio.protocol.judging import judge
+from mcp_studio.protocol.events import Outgoing, RequestId, request_out
 from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
 from mcp_studio.protocol.negotiation import Era, Negotiation
-from mcp_studio.protocol.outgoing import Outgoing, RequestId, request_out
-from mcp_studio.protocol.progress import read_progress
+from mcp_studio.protocol.tasks import has
 from mcp_studio.protocol.versions import (
+    EXTENSION_TASKS,
     META_CAPABILITIES,
     META_CLIENT,
     META_LOG_LEVEL,
     META_VERSION,
+    RESULT_TYPES,
+    TASK_RESULT,
     era_of,
 )
+
+_REMEMBERED = 1_024
+
+
+class Correlation:
+    """Ids of requests: open, answered (the newest of them), and given up.
+
+    Ids are whole numbers that count from 1; an answer's id is matched tolerantly, and whatever is wrong with it named.
+    """
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._open: dict[RequestId, str] = {}
+        self._over: deque[RequestId] = deque(maxlen=_REMEMBERED)
+        self._dropped: set[RequestId] = set()
+        self._taken: set[int] = set()
+
+    def __contains__(self, identity: object) -> bool:
+        return identity in self._open
+
+    def method_of(self, identity: RequestId) -> str:
+        """The method of an open request, or an empty string."""
+        return self._open.get(identity, "")
+
+    def open(self, method: str) -> int:
+        """A new id for a request of this method."""
+        identity = self.spare()
+        self._open[identity] = method
+        return identity
+
+    def spare(self) -> int:
+        """A new id that no request of ours will have, for one that is written by hand."""
+        self._last += 1
+        while self._last in self._taken:
+            self._taken.discard(self._last)
+            self._last += 1
+        return self._last
+
+    def avoid(self, identity: RequestId) -> None:
+        """Somebody uses this id by hand: no later request of ours gets it."""
+        if isinstance(identity, int) and self._last < identity and len(self._taken) < _REMEMBERED:
+            self._taken.add(identity)
+
+    def settle(self, identity: RequestId) -> None:
+        """The request got its answer."""
+        del self._open[identity]
+        if len(self._over) == _REMEMBERED:
+            self._dropped.discard(self._over[0])
+        self._over.append(identity)
+
+    def drop(self, identity: RequestId) -> str:
+        """Nobody waits any more, and a late answer is no fault; the request's method, or an empty string."""
+        method = self._open.get(identity, "")
+        if method:
+            self.settle(identity)
+            self._dropped.add(identity)
+        return method
+
+    def match(self, identity: RequestId | None) -> tuple[RequestId | None, str]:
+        """The open request that an answer is for, and what is wrong with its id."""
+        if identity in self._open:
+            return identity, ""
+        if isinstance(identity, str) and identity.isdecimal() and len(identity) < 19 and int(identity) in self._open:
+            return int(identity), f'answered request {identity} with the id "{identity}": a string, not the number'
+        if identity in self._dropped:
+            self._dropped.discard(identity)
+            return None, ""
+        if identity in self._over:
+            return None, f"answered request {identity} twice"
+        return None, f"answered request {str(identity)[:40]!r}, which was never sent"
+
+
+_ROUNDS = ("tools/call", "prompts/get", "resources/read")
+"""What a server may ask input for before it answers (2026-07-28, multi-round requests)."""
+
+
+def judge(method: str, result: Json, *, modern: bool, declared: Json) -> tuple[str, ...]:
+    """What makes a result invalid, in words.
+
+    Specification 2026-07-28, basic: an unknown `resultType` is invalid. `task` is one only on `tools/call`, and only
+    where we have declared the extension.
+
+    Args:
+        declared: our capabilities.
+    """
+    if not isinstance(result, dict):
+        return ("The result is not an object.",)
+    kind = cast("dict[str, Json]", result).get("resultType") if modern else None
+    if kind == "input_required" and method not in _ROUNDS:
+        return (f"The server wants input for {method}, which it may want for {', '.join(_ROUNDS)} only.",)
+    if kind is None or kind in RESULT_TYPES:
+        return ()
+    if kind == TASK_RESULT and has(declared, "extensions", EXTENSION_TASKS):
+        wrong = f"The server made {method} a task, which only tools/call can become."
+        return () if method == "tools/call" else (wrong,)
+    return (f"The result has the unknown resultType {str(kind)[:40]!r}, which makes it invalid (2026-07-28).",)
+
+
+def read_progress(params: dict[str, Json]) -> tuple[float, float | None, str] | None:
+    """Progress, total and message; None where the progress is no usable number, which a total need not be."""
+    done, total, text = _number(params.get("progress")), _number(params.get("total")), params.get("message")
+    return None if done is None else (done, total, text if isinstance(text, str) else "")
+
+
+def progress_text(done: float, total: float | None) -> str:
+    """How far something is, as people read it: `17,861 of 1,000,000`; a total that is none is left out."""
+    return f"{_digits(done)} of {_digits(total)}" if total and total > 0 else _digits(done)
+
+
+def _digits(number: float) -> str:
+    if abs(number) >= 1e15 or 0 < abs(number) < 0.01:
+        return f"{number:.4g}"
+    return f"{number:,.2f}".rstrip("0").rstrip(".")
+
+
+def _number(value: Json) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        known = float(value)
+    except OverflowError:
+        return None
+    return known if math.isfinite(known) else None
+
 
 _OUTBOX = 2_000
 """Answers that may wait to be sent: a server that asks faster than it reads gets no more."""

@@ -2,12 +2,56 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json
-from mcp_studio.protocol.caching import Hint
-from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.protocol.versions import NAMED, Hint, begun
+
+RequestId = int | str
+"""The id of a request: JSON-RPC allows both kinds."""
+OutgoingKind = Literal["request", "notification", "response"]
+
+
+class Outgoing(NamedTuple):
+    """One frame that the protocol core wants sent.
+
+    `version`, `method`, `target` and `headers` are for HTTP: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name` and
+    `Mcp-Param-*` (specification 2026-07-28, basic/transports/streamable-http); stdio ignores them.
+    """
+
+    frame: bytes
+    kind: OutgoingKind
+    id: RequestId | None = None
+    method: str = ""
+    target: str = ""
+    """What `Mcp-Name` says: tool or prompt name, or resource URI."""
+    version: str = ""
+    """The protocol version this message is stamped with; empty before the handshake is done."""
+    modern: bool = False
+    """Whether it is a message of the stateless era."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """`Mcp-Param-*` headers, already encoded."""
+
+
+def request_out(
+    identity: RequestId,
+    method: str,
+    params: dict[str, Json],
+    version: str,
+    modern: bool,
+    headers: tuple[tuple[str, str], ...] = (),
+    traced: bool = False,
+) -> Outgoing:
+    """A request as it goes out, with what it is about; `traced` begins a trace where it is in none."""
+    if traced:
+        params = begun(params)
+    message: dict[str, Json] = {"jsonrpc": "2.0", "id": identity, "method": method}
+    if params:
+        message["params"] = params
+    subject = params.get(NAMED[method]) if method in NAMED else ""
+    return Outgoing(dumps(message), "request", identity, method, str(subject or ""), version, modern, headers)
 
 
 class Ready(NamedTuple):
@@ -111,3 +155,29 @@ Event = (
     Ready | NegotiationFailed | Discovered | Answered | Refused | Broken
     | Progressed | Notified | Asked | Withdrawn | Fault
 )  # fmt: skip
+
+NONE = object()
+"""No such member at all, where null is a value too."""
+
+
+def request(
+    method: str, params: Json = NONE, *, identity: Json = NONE, meta: Mapping[str, Json] | None = None
+) -> dict[str, Json]:
+    """A request, or without an `identity` a notification.
+
+    Args:
+        meta: added to the `_meta` of params that are an object or absent; what stands there already stays.
+    """
+    message: dict[str, Json] = {"jsonrpc": "2.0"}
+    if identity is not NONE:
+        message["id"] = identity
+    message["method"] = method
+    given: Json = {} if params is NONE else params
+    if meta and isinstance(given, dict):
+        body = cast("dict[str, Json]", given)
+        own = body.get("_meta", {})
+        if isinstance(own, dict):
+            given = {**body, "_meta": {**meta, **cast("dict[str, Json]", own)}}
+    if params is not NONE or given:
+        message["params"] = given
+    return message

@@ -7,9 +7,17 @@ from typing import Literal, cast
 
 from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, StudioError, Unreachable
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.protocol.caching import hint_of
-from mcp_studio.protocol.events import Answered, Broken, Discovered, Event, Fault, NegotiationFailed, Ready, Refused
-from mcp_studio.protocol.outgoing import RequestId
+from mcp_studio.protocol.events import (
+    Answered,
+    Broken,
+    Discovered,
+    Event,
+    Fault,
+    NegotiationFailed,
+    Ready,
+    Refused,
+    RequestId,
+)
 from mcp_studio.protocol.versions import (
     HANDSHAKE_VERSIONS,
     LATEST_HANDSHAKE,
@@ -18,6 +26,7 @@ from mcp_studio.protocol.versions import (
     MODERN_VERSIONS,
     UNSUPPORTED_VERSION,
     era_of,
+    hint_of,
 )
 
 Era = Literal["legacy", "auto", "modern"]

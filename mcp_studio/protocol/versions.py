@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import os
+import re
+from typing import Literal, NamedTuple
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions agreed on by `initialize`, oldest first."""
@@ -59,3 +64,130 @@ def at_least(version: str, minimum: str) -> bool:
     """Whether a version is known and not older than `minimum`."""
     # Versions are dates, so that they sort as texts.
     return version >= minimum and version in _KNOWN
+
+
+LONGEST = 24 * 3600.0
+"""Seconds; a result is kept no longer, whatever the server says."""
+
+
+class Hint(NamedTuple):
+    """What a server says about keeping a result."""
+
+    ttl: float
+    """Seconds for which it is fresh; 0 is stale at once."""
+    scope: str
+    """`public` or `private`: whether it may be given to others; anything else reads as `private`."""
+    problem: str = ""
+    """What is wrong with the hint, and how it is taken."""
+
+
+class Cached(NamedTuple):
+    """A result was answered without asking the server."""
+
+    age: float
+    """Seconds since it was read."""
+    hint: Hint
+
+
+def hint_of(result: Json) -> Hint | None:
+    """The hint of a result; None where the server says nothing.
+
+    A lifetime that is negative or no integer counts as 0, and one above a day as a day; an unknown scope as private.
+    """
+    known = mapping(result)
+    if "ttlMs" not in known and "cacheScope" not in known:
+        return None
+    ttl, first = _ttl(known)
+    scope, problems = known.get("cacheScope"), [first]
+    if scope not in ("public", "private"):
+        problems.append("cacheScope is neither public nor private and is taken as private")
+        scope = "private"
+    return Hint(ttl, str(scope), "; ".join(filter(None, problems)))
+
+
+def narrowest(hints: list[Hint | None]) -> Hint | None:
+    """The hint of a list that came in pages: as fresh as its page that ends first, private if one of them is."""
+    said = [hint for hint in hints if hint is not None]
+    if not said:
+        return None
+    ttl = 0.0 if len(said) < len(hints) else min(hint.ttl for hint in said)
+    scope = "private" if any(hint.scope == "private" for hint in said) else "public"
+    return Hint(ttl, scope, "; ".join(dict.fromkeys(hint.problem for hint in said if hint.problem)))
+
+
+def _ttl(known: dict[str, Json]) -> tuple[float, str]:
+    value = known.get("ttlMs")
+    if "ttlMs" not in known:
+        return 0.0, "ttlMs is missing and is taken as 0"
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value or value % 1:
+        return 0.0, "ttlMs is not an integer and is taken as 0"
+    if value < 0:
+        return 0.0, "ttlMs is negative and is taken as 0"
+    if value > LONGEST * 1000:
+        return LONGEST, "ttlMs is longer than a day and is taken as a day"
+    return value / 1000, ""
+
+
+KEYS = ("traceparent", "tracestate", "baggage")
+"""The members of `_meta` that it consists of; without prefix, unlike all others."""
+Params = dict[str, Json] | None
+_KEY = b'"traceparent"'
+_LARGE = 1 << 20
+_SHAPE = r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?\Z"
+
+
+class Context(NamedTuple):
+    """What a `traceparent` says."""
+
+    trace: str
+    """The id of the whole, 32 hexadecimal digits."""
+    span: str
+    """The id of whoever sends it, 16 digits."""
+    sampled: bool = True
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"00-{self.trace}-{self.span}-{'01' if self.sampled else '00'}"
+
+
+def fresh(trace: str = "") -> Context:
+    """A new span, of a trace that there is or of a new one."""
+    return Context(trace or os.urandom(16).hex(), os.urandom(8).hex())
+
+
+def read(text: Json) -> Context | None:
+    """What a `traceparent` says; None where it is none (W3C Trace Context, 3.2.2)."""
+    found = re.match(_SHAPE, text) if isinstance(text, str) else None
+    if found is None or found[1] == "ff" or (found[1] == "00" and found[5]):
+        return None
+    if not found[2].strip("0") or not found[3].strip("0"):
+        return None
+    return Context(found[2], found[3], bool(int(found[4], 16) & 1))
+
+
+def of_frame(frame: bytes) -> dict[str, Json]:
+    """The trace context in the `_meta` of a message, the members that are texts; empty where there is none."""
+    if not any(b'"%b"' % key.encode() in frame for key in KEYS) or len(frame) > _LARGE:
+        return {}
+    try:
+        message = mapping(loads(frame))
+    except (JsonProblem, LimitExceeded):
+        return {}
+    meta = mapping(mapping(message.get("params", message.get("result"))).get("_meta"))
+    return {key: meta[key] for key in KEYS if isinstance(meta.get(key), str)}
+
+
+def begun(params: dict[str, Json]) -> dict[str, Json]:
+    """The parameters of a request in a trace: the one that they name, else a new one."""
+    meta = mapping(params.get("_meta"))
+    return params if "traceparent" in meta else {**params, "_meta": {**meta, "traceparent": fresh().text}}
+
+
+def continued(params: Params, earlier: bytes) -> Params:
+    """The parameters of a request that goes on with an earlier one: in the same trace, where that was in one."""
+    context = read(of_frame(earlier).get("traceparent")) if _KEY in earlier else None
+    meta = mapping((params or {}).get("_meta"))
+    if context is None or "traceparent" in meta:
+        return params
+    return {**(params or {}), "_meta": {**meta, "traceparent": fresh(context.trace).text}}

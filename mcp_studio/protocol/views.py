@@ -5,9 +5,12 @@ A view never raises: a value of the wrong type reads as absent. All text is fore
 
 from __future__ import annotations
 
-from typing import cast
+import base64
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, cast
 
-from mcp_studio.jsontext import Json, mapping
+from mcp_studio.jsontext import Json, items_of, mapping
 
 
 def _text(raw: dict[str, Json], key: str) -> str:
@@ -145,3 +148,179 @@ class PromptView(View):
 
 
 AnyView = ToolView | ResourceView | TemplateView | PromptView
+
+_KEY = "x-mcp-header"
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_PLAIN = re.compile(r"[\x20-\x7e]*")
+_SENTINEL = re.compile(r"=\?base64\?.*\?=")
+_SINGLE = (
+    "items contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties not if then else "
+    "contentSchema"
+).split()
+_MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
+_NAMED = ("patternProperties", "dependentSchemas", "$defs", "definitions")
+_NODES = 20_000
+"""Sub-schemas looked at, at the most."""
+
+Path = tuple[str, ...]
+
+
+def encode_value(value: str) -> str:
+    """A header value: as it is where it survives a header, in the base64 form of the specification otherwise."""
+    if _PLAIN.fullmatch(value) and value == value.strip() and not _SENTINEL.fullmatch(value):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode('utf-8', 'surrogatepass')).decode()}?="
+
+
+def header_problem(schema: Json) -> str:
+    """Why the annotations of a tool's input schema are invalid, so that the tool must not be used; empty if fine."""
+    seen: set[str] = set()
+    for path, node in _annotated(schema):
+        name = node[_KEY]
+        where = ".".join(path) if path else "the schema"
+        if not path:
+            return f"{_KEY} stands where no argument can be found by name"
+        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+            return f"the {_KEY} of {where} is not a header name"
+        if node.get("type") not in ("string", "integer", "boolean"):
+            return f"{_KEY} is allowed on strings, integers and booleans only, not on {where}"
+        if name.lower() in seen:
+            return f"two arguments want the header {name}"
+        seen.add(name.lower())
+    return ""
+
+
+def mirrored(schema: Json) -> tuple[tuple[str, Path], ...]:
+    """The headers that a tool wants, each with the chain of property names of its argument, in their order."""
+    found = [(f"Mcp-Param-{node[_KEY]}", path) for path, node in _annotated(schema) if path]
+    return tuple(reversed(found))
+
+
+def param_headers(schema: Json, arguments: dict[str, Json]) -> tuple[tuple[str, str], ...]:
+    """The `Mcp-Param-*` headers of one call, for the annotated arguments that are present."""
+    found: list[tuple[str, str]] = []
+    for path, node in _annotated(schema):
+        name = node[_KEY]
+        value: Json = arguments
+        for step in path or ():
+            value = mapping(value).get(step)
+        if path and isinstance(name, str) and isinstance(value, (str, int, float)):
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            found.append((f"Mcp-Param-{name}", encode_value(text)))
+    return tuple(found)
+
+
+def _annotated(schema: Json) -> Iterator[tuple[Path | None, dict[str, Json]]]:
+    """Annotated sub-schemas with their chain of property names, None off that chain; never follows `$ref`."""
+    todo: list[tuple[Path | None, Json]] = [((), schema)]
+    for _ in range(_NODES):
+        if not todo:
+            return
+        path, node = todo.pop()
+        if not isinstance(node, dict):
+            continue
+        known = cast("dict[str, Json]", node)
+        if _KEY in known:
+            yield path or None, known
+        todo += _children(path, known)
+
+
+def _children(path: Path | None, node: dict[str, Json]) -> list[tuple[Path | None, Json]]:
+    found: list[tuple[Path | None, Json]] = []
+    properties = node.get("properties")
+    if isinstance(properties, dict):
+        for name, child in cast("dict[str, Json]", properties).items():
+            found.append(((*path, name) if path is not None else None, child))
+    found += [(None, node[key]) for key in _SINGLE if key in node]
+    for key in _MANY:
+        if isinstance(items := node.get(key), list):
+            found += [(None, item) for item in cast("list[Json]", items)]
+    for key in _NAMED:
+        if isinstance(named := node.get(key), dict):
+            found += [(None, item) for item in cast("dict[str, Json]", named).values()]
+    return found
+
+
+MIME = "text/html;profile=mcp-app"
+_MOST = 50
+_ORIGIN = r"(?:https?|wss?)://(?:\*\.)?[A-Za-z0-9.-]+(?::[0-9]{1,5}|:\*)?\Z"
+"""A text: compiled for the first page, not at every start."""
+
+
+class Reach(NamedTuple):
+    """What a page says that it needs."""
+
+    connect: tuple[str, ...] = ()
+    """Origins that it talks to."""
+    resources: tuple[str, ...] = ()
+    """Origins that scripts, styles, images and fonts come from."""
+    frames: tuple[str, ...] = ()
+    permissions: tuple[str, ...] = ()
+    """Camera, microphone and the like."""
+    refused: tuple[str, ...] = ()
+    """Declared, but no origin: left out, so that nothing can be smuggled into the policy."""
+
+
+def app_of(tool: dict[str, Json]) -> str:
+    """The `ui://` address of a tool's page, or an empty string; the older flat key counts, too."""
+    meta = mapping(tool.get("_meta"))
+    address = mapping(meta.get("ui")).get("resourceUri") or meta.get("ui/resourceUri")
+    return address if isinstance(address, str) and address.startswith("ui://") else ""
+
+
+def is_app(contents: dict[str, Json]) -> bool:
+    """Whether one item of a `resources/read` result is the page of an app."""
+    uri, mime = contents.get("uri"), contents.get("mimeType")
+    kind = mime.replace(" ", "").lower() if isinstance(mime, str) else ""
+    return isinstance(uri, str) and uri.startswith("ui://") and kind.startswith("text/html")
+
+
+def reach_of(contents: dict[str, Json]) -> Reach:
+    """What the page of an app may reach."""
+    ui = mapping(mapping(contents.get("_meta")).get("ui"))
+    csp = mapping(ui.get("csp"))
+    declared = {key: _words(csp.get(key)) for key in ("connectDomains", "resourceDomains", "frameDomains")}
+    good = {key: tuple(word for word in words if re.match(_ORIGIN, word)) for key, words in declared.items()}
+    bad = tuple(word for words in declared.values() for word in words if not re.match(_ORIGIN, word))
+    permissions = tuple(list(mapping(ui.get("permissions")))[:_MOST])
+    return Reach(good["connectDomains"], good["resourceDomains"], good["frameDomains"], permissions, bad)
+
+
+def policy(reach: Reach) -> str:
+    """The Content-Security-Policy that holds a page to what it declared."""
+    own = " ".join(reach.resources)
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'unsafe-inline' {own}".rstrip(),
+            f"style-src 'unsafe-inline' {own}".rstrip(),
+            f"img-src data: {own}".rstrip(),
+            f"font-src data: {own}".rstrip(),
+            f"media-src data: {own}".rstrip(),
+            f"connect-src {' '.join(reach.connect) or chr(39) + 'none' + chr(39)}",
+            f"frame-src {' '.join(reach.frames) or chr(39) + 'none' + chr(39)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "object-src 'none'",
+        )
+    )
+
+
+def held_page(html: str, reach: Reach) -> str:
+    """The page with its policy in front of everything that it contains: the first policy that a browser reads holds."""
+    return f'<!doctype html><meta http-equiv="Content-Security-Policy" content="{policy(reach)}">\n{html}'
+
+
+def reach_lines(reach: Reach) -> list[str]:
+    """What the page may reach, for people, a line each."""
+    rows = (
+        ("connects to", reach.connect), ("loads from", reach.resources), ("frames", reach.frames),
+        ("asks for", reach.permissions), ("left out, no origin", reach.refused),
+    )  # fmt: skip
+    found = [f"{what}: {', '.join(words)}" for what, words in rows if words]
+    return found or ["reaches nothing outside itself"]
+
+
+def _words(value: Json) -> Iterable[str]:
+    items = items_of(value)
+    return [item for item in items[:_MOST] if isinstance(item, str)]

@@ -2,19 +2,248 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
 
-from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, Form, List, Map, Object, Text, Union
-from mcp_studio.schema.formats import wrong_format
-from mcp_studio.schema.own import SIMPLE, own, severity
-from mcp_studio.schema.own import equal as equal
-from mcp_studio.schema.own import is_type as is_type
+from mcp_studio.jsontext import ExactFloat, Json, items_of, mapping
+from mcp_studio.schema import kinds
+from mcp_studio.schema.ecma import Match, matcher
+from mcp_studio.schema.field import (
+    NONE_CHOSEN,
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    Form,
+    JsonField,
+    List,
+    Map,
+    Number,
+    Object,
+    Scalar,
+    SchemaProblem,
+    Severity,
+    Text,
+    Union,
+    field_at,
+    inner,
+    json_types,
+    settled,
+)
+from mcp_studio.schema.kinds import (
+    NO_KIND,
+    NOT_ALLOWED,
+    REQUIRED,
+    TOO_MANY,
+    TWICE,
+    Schema,
+    amount,
+    count,
+    limit,
+    not_among,
+    spell,
+    types,
+    wrong_format,
+    wrong_type,
+)
 from mcp_studio.schema.place import Path, found, pointer
-from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.schema.walk import NONE_CHOSEN, field_at, inner, settled
-from mcp_studio.schema.wording import NOT_ALLOWED, REQUIRED
+from mcp_studio.schema.resolve import Resolver
+
+Said = tuple[str, Severity]
+"""A message and how bad it is."""
+
+
+def own(field: Field, value: Json, *, strict: bool = False) -> Iterable[Said]:
+    """What is wrong with a value at its own place: type, bounds, options, counts, format; nothing of what is inside it.
+
+    A union is to be settled before; one that is not says that the value is of none of its kinds.
+    """
+    if value is None and field.nullable:
+        return ()
+    check = SIMPLE.get(type(field)) or _OWN.get(type(field))
+    messages = check(field, value) if check else ()
+    said: list[Said] = [(message, severity(field, value)) for message in messages]
+    if isinstance(field, Text) and isinstance(value, str) and (message := wrong_format(field.format, value)):
+        said.append((message, "error" if strict else "warning"))
+    return said
+
+
+def severity(field: Field, value: Json) -> Severity:
+    """How bad a wrong value is: a schema that only speaks of objects, say, without asking for one, allows the rest."""
+    return "warning" if field.implied and not any(is_type(kind, value) for kind in json_types(field)) else "error"
+
+
+def equal(one: Json, two: Json) -> bool:
+    """Equality of JSON Schema: 1 is 1.0, but true is not 1."""
+    if isinstance(one, bool) or isinstance(two, bool):
+        return one is two
+    if not isinstance(one, (list, dict)) and not isinstance(two, (list, dict)):
+        return one == two
+    return _same(one, two, _DEEPEST_VALUE)
+
+
+def _same(one: Json, two: Json, depth: int) -> bool:
+    """Equality of lists and objects; too deep ones are compared as they are written."""
+    if depth < 0:
+        return spell(one) == spell(two)
+    if isinstance(one, dict) and isinstance(two, dict):
+        first, second = cast("dict[str, Json]", one), cast("dict[str, Json]", two)
+        return first.keys() == second.keys() and all(_equal(first[key], second[key], depth) for key in first)
+    if isinstance(one, list) and isinstance(two, list):
+        items, others = cast("list[Json]", one), cast("list[Json]", two)
+        return len(items) == len(others) and all(_equal(a, b, depth) for a, b in zip(items, others, strict=True))
+    return False
+
+
+def _equal(one: Json, two: Json, depth: int) -> bool:
+    held = isinstance(one, (list, dict)) or isinstance(two, (list, dict))
+    return _same(one, two, depth - 1) if held else equal(one, two)
+
+
+_DEEPEST_VALUE = 50
+
+
+def is_type(kind: str, value: Json) -> bool:
+    """Whether a value is of a JSON Schema type; 2.0 is an integer."""
+    if kind in ("integer", "number"):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return False
+        return kind == "number" or isinstance(value, int) or value.is_integer() or _long(value)
+    names = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
+    return isinstance(value, names[kind])
+
+
+def _long(value: float) -> bool:
+    # An integer of absurd length is kept as written, and reads as infinity.
+    return isinstance(value, ExactFloat) and value.text.lstrip("-").isdecimal()
+
+
+def _text(field: Text, value: Json) -> Iterable[str]:
+    if not isinstance(value, str):
+        return (wrong_type("string", value),)
+    if field.min_length is not None and len(value) < field.min_length:
+        return (limit("minLength", field.min_length, value),)
+    if field.max_length is not None and len(value) > field.max_length:
+        return (limit("maxLength", field.max_length, value),)
+    return ()
+
+
+def _number(field: Number, value: Json) -> Iterable[str]:
+    if not is_type("integer" if field.integer else "number", value):
+        return (wrong_type("integer" if field.integer else "number", value),)
+    low, high, step = field.minimum, field.maximum, field.multiple_of
+    said: list[str] = []
+    if low is not None and (value <= low if field.above_minimum else value < low):
+        said.append(limit("exclusiveMinimum" if field.above_minimum else "minimum", low, value))
+    if high is not None and (value >= high if field.below_maximum else value > high):
+        said.append(limit("exclusiveMaximum" if field.below_maximum else "maximum", high, value))
+    # Fractions are left to the whole check, which counts in decimals.
+    if isinstance(step, int) and isinstance(value, int) and step and value % step:
+        said.append(limit("multipleOf", step, value))
+    return said
+
+
+def _flag(field: Flag, value: Json) -> Iterable[str]:
+    return () if isinstance(value, bool) else (wrong_type("boolean", value),)
+
+
+def _choice(field: Choice, value: Json) -> Iterable[str]:
+    if isinstance(value, str):  # the usual case, and there may be many options in many rows
+        for option in field.options:
+            if option.value == value:
+                return ()
+    elif any(equal(option.value, value) for option in field.options):
+        return ()
+    return (not_among([option.value for option in field.options], value),)
+
+
+def _const(field: Const, value: Json) -> Iterable[str]:
+    return () if equal(field.value, value) else (not_among([field.value], value),)
+
+
+def _json(field: JsonField, value: Json) -> Iterable[str]:
+    kinds = field.types
+    return () if not kinds or any(is_type(kind, value) for kind in kinds) else (wrong_type(list(kinds), value),)
+
+
+def _scalar(field: Scalar, value: Json) -> Iterable[str]:
+    """A value that is right for one of the parts is right; else what the parts of its kind say."""
+    if wrong := tuple(_json(field, value)):
+        return wrong
+    said = [tuple(SIMPLE[type(part)](part, value)) for part in field.parts if type(part) in SIMPLE]
+    if not said or not all(said):
+        return ()
+    fitting = [
+        messages
+        for part, messages in zip(field.parts, said, strict=False)
+        if isinstance(part, (Choice, Const)) or is_type(_KIND[type(part)], value)
+    ]
+    return fitting[0] if len(fitting) == 1 else (NO_KIND,)
+
+
+def _choices(field: Choices, value: Json) -> Iterable[str]:
+    if not isinstance(value, list):
+        return (wrong_type("array", value),)
+    for item in cast("list[Json]", value):
+        if not any(equal(option.value, item) for option in field.options):
+            return (not_among([option.value for option in field.options], item),)
+    return _counts(cast("list[Json]", value), "Items", field.min_items, field.max_items)
+
+
+def _list(field: List, value: Json) -> Iterable[str]:
+    if not isinstance(value, list):
+        return (wrong_type("array", value),)
+    items = cast("list[Json]", value)
+    said = list(_counts(items, "Items", field.min_items, field.max_items))
+    if not said and field.items() is None and len(items) > len(field.first()):
+        said.append(TOO_MANY)
+    if field.unique and len({_key(item) for item in items}) < len(items):
+        said.append(TWICE)
+    return said
+
+
+def _key(value: Json) -> object:
+    """Two values have the same key only if they are the same."""
+    if isinstance(value, (bool, list, dict)):
+        return (spell(value),)
+    return value
+
+
+def _entries(field: Object | Map, value: Json) -> Iterable[str]:
+    if not isinstance(value, dict):
+        return (wrong_type("object", value),)
+    return _counts(cast("dict[str, Json]", value), "Properties", field.min_entries, field.max_entries)
+
+
+def _counts(value: list[Json] | dict[str, Json], what: str, low: int | None, high: int | None) -> Iterable[str]:
+    if low is not None and len(value) < low:
+        return (limit(f"min{what}", low, value),)
+    if high is not None and len(value) > high:
+        return (limit(f"max{what}", high, value),)
+    return ()
+
+
+def _union(field: Union, value: Json) -> Iterable[str]:
+    kinds = field.types
+    if kinds and not any(is_type(kind, value) for kind in kinds):
+        return (wrong_type(list(kinds), value),)
+    return (NO_KIND,)
+
+
+_Check = Callable[[Any, Json], Iterable[str]]
+SIMPLE: dict[type[Field], _Check] = {
+    Text: _text,
+    Number: _number,
+    Flag: _flag,
+    Choice: _choice,
+    Const: _const,
+    JsonField: _json,
+    Scalar: _scalar,
+}
+"""Kinds of fields with nothing inside."""
+_OWN: dict[type[Field], _Check] = {Choices: _choices, List: _list, Object: _entries, Map: _entries, Union: _union}
+_KIND: dict[type[Field], str] = {Text: "string", Number: "number", Flag: "boolean"}
 
 _MOST = 100_000
 """Places of a value that are looked at; further ones are left to the whole check."""
@@ -116,3 +345,176 @@ def wrong_members(field: Field, value: Json) -> Iterable[tuple[str, str]]:
         for key in cast("dict[str, Json]", value):
             if key not in names and (message := free.wrong_key(key)):
                 yield key, message if message == NOT_ALLOWED else f"is a name that {message}"
+
+
+def key_rule(names: Json, patterns: list[tuple[str, Match]], closed: bool) -> Callable[[str], str]:
+    """Why a key is not allowed, as a sentence; empty when it is, or when that is not known here.
+
+    The words are those of the check of the whole schema, so that nothing is told twice.
+
+    Args:
+        names: the schema of `propertyNames`, made flat.
+        patterns: those of `patternProperties`.
+        closed: keys that no pattern fits are not allowed.
+    """
+    named = names if isinstance(names, dict) else {}
+    pattern = named.get("pattern")
+    wanted = matcher(pattern) if isinstance(pattern, str) else None
+    listed = named.get("enum")
+
+    def wrong(key: str) -> str:
+        if wanted and wanted(key) is False:
+            return f"must match the pattern {pattern}, got {kinds.got(key)}"
+        if isinstance(listed, list) and key not in listed:
+            return kinds.not_among(listed, key)
+        low, high = named.get("minLength"), named.get("maxLength")
+        if isinstance(low, int) and len(key) < low:
+            return kinds.limit("minLength", low, key)
+        if isinstance(high, int) and len(key) > high:
+            return kinds.limit("maxLength", high, key)
+        return kinds.NOT_ALLOWED if closed and all(fits(key) is False for _, fits in patterns) else ""
+
+    return wrong
+
+
+_STEPS = 1_000
+"""Sub-schemas and values that are looked at for one question."""
+_DEPTH = 16
+_MOST_CHECKED = 200
+"""Items and properties that are looked at in one value."""
+_FIT_KINDS, _MISSING, _OTHER = 8, 2, 3
+"""How much it tells against a value that it is of another type, lacks a property, is wrong otherwise."""
+
+
+class Judge:
+    """Answers one question about one value; `loose` counts properties that the schema does not speak of."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+        self._steps = _STEPS
+        self._known: dict[tuple[int, int], int] = {}
+        self.loose = 0
+
+    def wrong(self, schema: Json, value: Json, depth: int = 0) -> int:
+        """How much tells against the value; 0 when nothing does."""
+        self._steps -= 1
+        if schema is False:
+            return _OTHER
+        if not isinstance(schema, dict) or self._steps < 0 or depth > _DEPTH:
+            return 0
+        flat = self._resolver.flat(cast("Schema", schema))
+        kinds = types(flat)
+        if kinds and not any(is_type(kind, value) for kind in kinds):
+            return _FIT_KINDS
+        found = _values(flat, value)
+        if isinstance(value, str):
+            found += _text_fits(flat, value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            found += _number_fits(flat, value)
+        elif isinstance(value, list):
+            found += self._list(flat, cast("list[Json]", value), depth)
+        elif isinstance(value, dict):
+            found += self._object(flat, cast("dict[str, Json]", value), depth)
+        if _PARTS.isdisjoint(flat):
+            return found
+        # The same schema may be in a condition and in what follows from it, again and again.
+        key = (id(flat), id(value))
+        if key not in self._known:
+            self._known[key] = self._parts(flat, value, depth)
+        return found + self._known[key]
+
+    def _parts(self, schema: Schema, value: Json, depth: int) -> int:
+        found = sum(self.wrong(part, value, depth + 1) for part in items_of(schema.get("allOf")))
+        if branches := items_of(schema.get("anyOf")):
+            found += min(self.wrong(branch, value, depth + 1) for branch in branches)
+        if branches := items_of(schema.get("oneOf")):
+            each = [self.wrong(branch, value, depth + 1) for branch in branches]
+            found += min(each) or (_OTHER if each.count(0) > 1 else 0)
+        if "not" in schema and not self.wrong(schema["not"], value, depth + 1):
+            found += _OTHER
+        if "if" in schema:
+            way = "else" if self.wrong(schema["if"], value, depth + 1) else "then"
+            found += self.wrong(schema.get(way, True), value, depth + 1)
+        return found
+
+    def _list(self, schema: Schema, value: list[Json], depth: int) -> int:
+        found = _counts_fit(schema, "Items", len(value))
+        starts, rest = items_of(schema.get("prefixItems")), schema.get("items", True)
+        for index, item in enumerate(value[:_MOST_CHECKED]):
+            found += self.wrong(starts[index] if index < len(starts) else rest, item, depth + 1)
+        if "contains" in schema:
+            held = sum(not self.wrong(schema["contains"], item, depth + 1) for item in value[:_MOST_CHECKED])
+            least, most = count(schema, "minContains"), count(schema, "maxContains")
+            if held < (1 if least is None else least) or (most is not None and held > most):
+                found += _OTHER
+        return found
+
+    def _object(self, schema: Schema, value: dict[str, Json], depth: int) -> int:
+        found = _counts_fit(schema, "Properties", len(value))
+        found += sum(_MISSING for name in _names(schema.get("required")) if name not in value)
+        known, patterns = mapping(schema.get("properties")), mapping(schema.get("patternProperties"))
+        fits = [(matcher(pattern), part) for pattern, part in list(patterns.items())[:_MOST_CHECKED]]
+        extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
+        for name, item in list(value.items())[:_MOST_CHECKED]:
+            fitting = [part for match, part in fits if match(name)]
+            if name in known:
+                fitting.append(known[name])
+            elif not fitting:
+                self.loose += 1
+                fitting.append(True if extra is None else extra)
+            found += sum(self.wrong(part, item, depth + 1) for part in fitting)
+            if "propertyNames" in schema:
+                found += self.wrong(schema["propertyNames"], name, depth + 1)
+        for name, names in mapping(schema.get("dependentRequired")).items():
+            if name in value:
+                found += sum(_MISSING for other in _names(names) if other not in value)
+        for name, dependent in mapping(schema.get("dependentSchemas")).items():
+            if name in value:
+                found += self.wrong(dependent, value, depth + 1)
+        return found
+
+
+_PARTS = frozenset(("allOf", "anyOf", "oneOf", "not", "if"))
+
+
+def _values(schema: Schema, value: Json) -> int:
+    if "const" in schema and not equal(schema["const"], value):
+        return _OTHER
+    listed = schema.get("enum")
+    if isinstance(listed, list) and not any(equal(one, value) for one in cast("list[Json]", listed)):
+        return _OTHER
+    return 0
+
+
+def _text_fits(schema: Schema, value: str) -> int:
+    found = _counts_fit(schema, "Length", len(value))
+    if isinstance(pattern := schema.get("pattern"), str) and matcher(pattern)(value) is False:
+        found += 1
+    return found
+
+
+def _number_fits(schema: Schema, value: float) -> int:
+    step = schema.get("multipleOf")
+    found = int(isinstance(step, int) and isinstance(value, int) and step > 0 and value % step != 0)
+    for key, wrong in _BOUNDS:
+        edge = amount(schema.get(key))
+        if edge is not None and wrong(value, edge):
+            found += 1
+    return found
+
+
+_BOUNDS: tuple[tuple[str, Callable[[Any, Any], bool]], ...] = (
+    ("minimum", lambda value, edge: value < edge),
+    ("maximum", lambda value, edge: value > edge),
+    ("exclusiveMinimum", lambda value, edge: value <= edge),
+    ("exclusiveMaximum", lambda value, edge: value >= edge),
+)
+
+
+def _counts_fit(schema: Schema, what: str, size: int) -> int:
+    low, high = count(schema, f"min{what}"), count(schema, f"max{what}")
+    return int((low is not None and size < low) or (high is not None and size > high))
+
+
+def _names(value: Json) -> list[str]:
+    return [name for name in items_of(value)[:_MOST_CHECKED] if isinstance(name, str)]

@@ -2,16 +2,470 @@
 
 from __future__ import annotations
 
-from mcp_studio.jsontext import Json
-from mcp_studio.schema.building import Builder
-from mcp_studio.schema.composites import MAX_FIELDS as MAX_FIELDS
-from mcp_studio.schema.composites import object_field
-from mcp_studio.schema.field import Field, Form, JsonField, Object, Text
-from mcp_studio.schema.kinds import REMARK, Schema, required_names, says_more, types
-from mcp_studio.schema.scalars import common, looks_secret
-from mcp_studio.schema.starting import defaults as defaults
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.record import record
+from mcp_studio.redact import is_secret_name
+from mcp_studio.schema.check import Judge, is_type, key_rule
+from mcp_studio.schema.ecma import Match, matcher
+from mcp_studio.schema.field import (
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    Form,
+    JsonField,
+    Lazy,
+    List,
+    Map,
+    Number,
+    Object,
+    Option,
+    Text,
+    Union,
+    Variant,
+)
+from mcp_studio.schema.kinds import (
+    REMARK,
+    Schema,
+    amount,
+    count,
+    impossible,
+    kinds_of,
+    noun,
+    required_names,
+    says_more,
+    types,
+)
+from mcp_studio.schema.resolve import Resolver
+from mcp_studio.schema.unions import label, many_options, options, shape, span, union
 from mcp_studio.schema.uritemplate import TemplateError, variables
-from mcp_studio.schema.wording import noun
+
+MAX_CONDITIONS = 40
+"""Conditions of one place that the form follows."""
+KEYS = frozenset(("if", "dependentSchemas", "dependentRequired"))
+_IF = ("if", "then", "else")
+_TOO_MANY_CONDITIONS = "There are too many conditions for the form to follow."
+
+
+@record(frozen=True)
+class Condition:
+    """What holds besides, when a value is so and when it is not."""
+
+    test: Json
+    """A schema; a name where it is whether there is such a property."""
+    then: Json
+    other: Json
+    label: str
+
+
+def conditional(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | None:
+    """The field of a schema with conditions: a union that follows the value; None when it has none."""
+    if KEYS.isdisjoint(schema) and "allOf" not in schema:
+        return None
+    found: list[Condition] = []
+    rest = _taken(schema, found)
+    if not found:
+        return None
+    if len(found) > MAX_CONDITIONS:
+        rest = {**rest, REMARK: _TOO_MANY_CONDITIONS}
+    return _split(builder, base, rest, found[:MAX_CONDITIONS])
+
+
+def _split(builder: Builder, base: dict[str, Any], rest: Schema, conditions: list[Condition]) -> Field:
+    """The field that follows the first condition, and the others in each of its variants."""
+    if not conditions:
+        return builder.drawn(base["name"], rest, base["required"])
+    first, others = conditions[0], conditions[1:]
+
+    def way(besides: Json) -> Callable[[], Field]:
+        def make() -> Field:
+            builder.resolver.fresh()
+            merged = builder.resolver.merge(rest, builder.resolver.flat(besides))
+            return _split(builder, base, merged, others)
+
+        return make
+
+    kinds = kinds_of(rest)
+
+    def choose(value: Json) -> int:
+        if value is None and kinds == frozenset(("object",)):  # absent: as if nothing were in it yet
+            value = {}
+        if isinstance(first.test, str):
+            return 0 if isinstance(value, dict) and first.test in value else 1
+        return 1 if Judge(builder.resolver).wrong(first.test, value) else 0
+
+    variants = (Variant(first.label, Lazy(way(first.then))), Variant("otherwise", Lazy(way(first.other))))
+    return Union(
+        **base,
+        hint=shape(rest, builder.resolver),
+        variants=variants,
+        by_value=True,
+        choose=choose,
+        types=tuple(sorted(kinds - {"null"})),
+    )
+
+
+def _taken(schema: Schema, found: list[Condition]) -> Schema:
+    """The schema without its conditions, which are added to those found."""
+    listed = items_of(schema.get("allOf"))
+    for part in listed:
+        if isinstance(part, dict) and not KEYS.isdisjoint(cast("Schema", part)):
+            parts = [_taken(cast("Schema", one), found) if isinstance(one, dict) else one for one in listed]
+            left = [one for one in parts if one != {}]
+            schema = {key: item for key, item in schema.items() if key != "allOf"}
+            schema = {**schema, "allOf": left} if left else schema
+            break
+    if KEYS.isdisjoint(schema):
+        return schema
+    if "if" in schema and ("then" in schema or "else" in schema):
+        found.append(Condition(schema["if"], schema.get("then", True), schema.get("else", True), "if"))
+    for name, inner in mapping(schema.get("dependentSchemas")).items():
+        found.append(Condition(name, inner, True, f"with {name}"))
+    for name, names in mapping(schema.get("dependentRequired")).items():
+        if isinstance(names, list) and names:
+            found.append(Condition(name, {"required": names}, True, f"with {name}"))
+    return {key: item for key, item in schema.items() if key not in KEYS and key not in _IF}
+
+
+_SECRET = re.compile(
+    r"passw(or)?d|passphrase|secret|credential|private_?key|api_?key|access_?key|(?<!page)(?<!next)(?<!page_)(?<!next_)token$",
+    re.I,
+)
+_LONG = frozenset(("content", "contents", "body", "code", "script", "sql", "markdown", "html"))
+_EXAMPLES = 20
+_PATTERN = 40
+"""Characters of a pattern that is told in the hint."""
+
+
+def common(name: str, schema: Schema, required: bool) -> dict[str, Any]:
+    """What every kind of field has, by its attributes."""
+    found: dict[str, Any] = {
+        "name": name,
+        "title": words(schema.get("title")),
+        "description": words(schema.get("description")),
+        "required": required,
+    }
+    if "default" in schema:
+        found["has_default"], found["default"] = True, schema["default"]
+    listed = schema.get("examples")
+    if isinstance(listed, list):
+        found["examples"] = tuple(listed[:_EXAMPLES])
+    elif "example" in schema:  # OpenAPI
+        found["examples"] = (schema["example"],)
+    if schema.get("deprecated") is True:
+        found["deprecated"] = True
+    if schema.get("readOnly") is True:
+        found["read_only"] = True
+    return found
+
+
+def words(value: Json) -> str:
+    """The value where it is text."""
+    return value if isinstance(value, str) else ""
+
+
+def looks_secret(name: str) -> bool:
+    """Whether what stands under this name is masked on screen."""
+    return _SECRET.search(name) is not None or is_secret_name(name)
+
+
+def text(common: dict[str, Any], schema: Schema) -> Text:
+    """A field of text."""
+    name: str = common["name"]
+    low, high = count(schema, "minLength"), count(schema, "maxLength")
+    form = schema.get("format")
+    form = form if isinstance(form, str) and len(form) < 40 else ""
+    media = schema.get("contentMediaType")
+    pattern = words(schema.get("pattern"))
+    said = f"matching {pattern}" if 0 < len(pattern) <= _PATTERN else ""
+    hint = ", ".join(part for part in (form, span(low or None, high, unit="characters"), said) if part)
+    return Text(
+        **common,
+        format=form,
+        pattern=pattern,
+        min_length=low,
+        max_length=high,
+        secret=form == "password" or schema.get("writeOnly") is True or looks_secret(name),
+        multiline=form in ("multiline", "textarea", "markdown")
+        or isinstance(media, str)
+        or (not form and name.lower() in _LONG and "pattern" not in schema and (high is None or high > 200)),
+        hint=hint,
+    )
+
+
+def number(common: dict[str, Any], schema: Schema, *, integer: bool) -> Number:
+    """A field of a number."""
+    low, above = _bound(schema, "minimum", "exclusiveMinimum", max)
+    high, below = _bound(schema, "maximum", "exclusiveMaximum", min)
+    step = amount(schema.get("multipleOf"))
+    step = step if step is not None and step > 0 else None
+    kind = "integer" if integer else "number"
+    parts = [f"{kind} {span(low, high, above=above, below=below)}".strip()]
+    if step is not None and not (integer and step == 1):
+        parts.append(f"a multiple of {step}")
+    return Number(
+        **common,
+        integer=integer,
+        minimum=low,
+        maximum=high,
+        above_minimum=above,
+        below_maximum=below,
+        multiple_of=step,
+        hint=", ".join(parts),
+    )
+
+
+def flag(common: dict[str, Any]) -> Flag:
+    """A field of true or false."""
+    return Flag(**common, hint="true or false")
+
+
+def _bound(
+    schema: Schema, key: str, exclusive: str, tighter: Callable[[Any, Any], Any]
+) -> tuple[float | int | None, bool]:
+    """One bound and whether it is excluded; older drafts say the latter with a boolean."""
+    limit, excluded = amount(schema.get(key)), schema.get(exclusive)
+    if isinstance(excluded, bool):
+        return limit, excluded and limit is not None
+    strict = amount(excluded)
+    if strict is None:
+        return limit, False
+    return (strict, True) if limit is None or tighter(strict, limit) == strict else (limit, False)
+
+
+MAX_FIELDS = 300
+"""Fields drawn for one object; further properties are edited as JSON."""
+_PATTERNS = 100
+"""Patterns of keys that are looked at."""
+_NAMES = 50
+"""Names out of which an object's keys are chosen that are drawn each with a field of its own."""
+_KEYS = 20_000
+"""Keys of a map whose fields are kept."""
+
+
+def object_or_map(builder: Builder, base: dict[str, Any], schema: Schema) -> Field:
+    """An object where the schema names properties, or no others are allowed; else a map."""
+    known = schema.get("properties")
+    extra = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
+    closed = extra is False
+    names = builder.resolver.flat(schema.get("propertyNames")).get("enum")
+    if not known and isinstance(names, list) and len(cast("list[Json]", names)) <= _NAMES and not closed:
+        listed = {name: extra for name in cast("list[Json]", names) if isinstance(name, str)}
+        return object_field(builder, base, {**schema, "properties": listed, "additionalProperties": False})
+    if known or required_names(schema) or (closed and "patternProperties" not in schema):
+        return object_field(builder, base, schema)
+    return map_field(builder, base, schema)
+
+
+def object_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Object:
+    """The field of an object with known properties."""
+    known = schema.get("properties")
+    known = known if isinstance(known, dict) else {}
+    names = required_names(schema)
+    free = map_field(builder, common("", {}, False), schema)
+
+    def fields() -> tuple[Field, ...]:
+        builder.resolver.fresh()
+        allowed = [name for name in known if name in names or not _forbidden(known[name])]
+        drawn = [builder.field(name, known[name], name in names) for name in allowed[:MAX_FIELDS]]
+        unknown = sorted(names - known.keys())[: MAX_FIELDS - len(drawn)]
+        return (*drawn, *(_named(free.of(name), name, required=True) for name in unknown))
+
+    low, high = count(schema, "minProperties"), count(schema, "maxProperties")
+    return Object(
+        **base,
+        hint=_entries(builder, schema, low, high),
+        fields=Lazy(fields),
+        rest=free if says_more(schema) else None,
+        more=max(0, len(known.keys() | names) - MAX_FIELDS),
+        min_entries=low,
+        max_entries=high,
+    )
+
+
+def _forbidden(schema: Json) -> bool:
+    """Whether a property with this schema cannot be there at all."""
+    return schema is False or (isinstance(schema, dict) and len(cast("Schema", schema)) == 1 and impossible(schema))
+
+
+def _entries(builder: Builder, schema: Schema, low: int | None, high: int | None) -> str:
+    parts = (shape(schema, builder.resolver), span(low or None, high, unit="entries"))
+    return ", ".join(part for part in parts if part)
+
+
+def map_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Map:
+    """The field of an object with free keys."""
+    listed = schema.get("patternProperties")
+    patterns: list[tuple[str, Match, Json]] = []
+    for pattern, inner in list((listed if isinstance(listed, dict) else {}).items())[:_PATTERNS]:
+        patterns.append((pattern, matcher(pattern), inner))
+    rest = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
+    made: dict[str, Field] = {}
+
+    def of(key: str) -> Field:
+        if key not in made:
+            if len(made) > _KEYS:
+                made.clear()
+            builder.resolver.fresh()
+            found = [(fits(key), inner) for _, fits, inner in patterns]
+            fitting = [inner for fit, inner in found if fit] or [inner for fit, inner in found if fit is None][:1]
+            if rest is False and patterns and not fitting:
+                fitting = [patterns[0][2]]  # the key is wrong, and will be one that fits
+            inner: Json = rest if not fitting else True
+            for one in fitting:
+                inner = builder.resolver.both(inner, one)
+            made[key] = _named(builder.field("", inner if inner is not False else True), key)
+        return made[key]
+
+    names = builder.resolver.flat(schema.get("propertyNames"))
+    rule = key_rule(names, [(pattern, fits) for pattern, fits, _ in patterns], rest is False)
+    low, high = count(schema, "minProperties"), count(schema, "maxProperties")
+    hint = _entries(builder, schema, low, high)
+    wanted = [pattern for pattern, _, _ in patterns] if rest is False else []
+    wanted = [names["pattern"]] if isinstance(names.get("pattern"), str) else wanted
+    if wanted:
+        hint = f"{hint}, names matching {' or '.join(wanted[:3])}"
+    return Map(**base, of=of, wrong_key=rule, min_entries=low, max_entries=high, hint=hint)
+
+
+def list_field(builder: Builder, base: dict[str, Any], schema: Schema) -> List:
+    """The field of a list."""
+    places, others = schema.get("prefixItems"), schema.get("items")
+    if others is None and "contains" not in schema:
+        others = schema.get("unevaluatedItems")
+    starts: list[Json] = places[:MAX_FIELDS] if isinstance(places, list) else []
+    if isinstance(places, list) and len(cast("list[Json]", places)) > MAX_FIELDS:
+        others = True
+        base["remark"] = "It describes too many items one by one: the further ones are not checked here."
+    low, high = count(schema, "minItems"), count(schema, "maxItems")
+
+    def first() -> tuple[Field, ...]:
+        builder.resolver.fresh()
+        return tuple(builder.field("", place) for place in starts)
+
+    def items() -> Field | None:
+        if others is False or (high is not None and 0 < high <= len(starts)):
+            return None
+        builder.resolver.fresh()
+        return builder.field("", True if others is None else others)
+
+    unique = schema.get("uniqueItems") is True
+    hint = [shape(schema, builder.resolver), span(low or None, high, unit="items"), "no two alike" if unique else ""]
+    hint.append(_contains(builder, schema))
+    return List(
+        **base,
+        hint=", ".join(part for part in hint if part),
+        first=Lazy(first),
+        items=Lazy(items),
+        min_items=low,
+        max_items=high,
+        unique=unique,
+    )
+
+
+def _contains(builder: Builder, schema: Schema) -> str:
+    """Items of one kind that there must be, in words."""
+    if "contains" not in schema:
+        return ""
+    low, high = count(schema, "minContains"), count(schema, "maxContains")
+    often = span(1 if low is None else low, high)
+    return f"{often} of {shape(builder.resolver.flat(schema['contains']), builder.resolver)}"
+
+
+def _named(field: Field, name: str, *, required: bool = False) -> Field:
+    """The same field at another key."""
+    kind = type(field)
+    copy = object.__new__(kind)
+    copy.__setstate__(field.__getstate__())  # pyright: ignore
+    object.__setattr__(copy, "name", name)
+    object.__setattr__(copy, "required", required)
+    if isinstance(copy, Text) and looks_secret(name):
+        object.__setattr__(copy, "secret", True)
+    return copy
+
+
+_CONTRADICTS = "The schema lists values that are not of the type it asks for."
+_TOO_MANY = "There are too many values to choose from: they are not listed."
+
+
+class Builder:
+    """Makes the fields of one root schema; the same sub-schema gives the same field."""
+
+    def __init__(self, root: Json) -> None:
+        self.resolver = Resolver(root)
+        self._made: dict[tuple[int, str, bool], tuple[Json, Field]] = {}
+
+    def field(self, name: str, schema: Json, required: bool = False) -> Field:
+        """The field of a place with this schema."""
+        key = (id(schema), name, required)
+        known = self._made.get(key)
+        if known is None:
+            flat = self.resolver.flat(schema)
+            # The schema is kept, so that no other one ever has its id.
+            known = self._made[key] = (schema, self.drawn(name, flat, required))
+        return known[1]
+
+    def drawn(self, name: str, flat: Schema, required: bool) -> Field:
+        """The field of a schema whose references are followed."""
+        plain, nullable = self.resolver.without_null(flat)
+        base: dict[str, Any] = {**common(name, plain, required), "nullable": nullable, "schema": flat}
+        if REMARK in plain or REMARK in flat:
+            base["remark"] = plain.get(REMARK) or flat[REMARK]
+            base["schema"] = {key: item for key, item in flat.items() if key is not REMARK}
+        if impossible(plain):
+            base["remark"] = base.get("remark") or "The schema allows no value here."
+            plain = {key: item for key, item in plain.items() if key != "not"}
+        if "const" in plain:
+            base["nullable"] = plain["const"] is None or (nullable and "const" not in flat)
+            return Const(**base, value=plain["const"], hint=label(plain["const"]))
+        if found := options(plain, self.resolver):
+            return self._choice(base, plain, found, nullable and not flat.keys() & {"enum", "const"})
+        if found := many_options(plain, self.resolver):
+            base["implied"] = not types(plain)
+            low, high = count(plain, "minItems"), count(plain, "maxItems")
+            hint = f"any of {len(found)}" + (f", {words}" if (words := span(low or None, high)) else "")
+            return Choices(**base, options=found, min_items=low, max_items=high, hint=hint)
+        return conditional(self, base, plain) or union(self, base, plain) or self.plain(base, plain)
+
+    def plain(self, base: dict[str, Any], schema: Schema) -> Field:
+        """The field of a schema that is neither a choice nor a union."""
+        kinds = set(types(schema) or kinds_of(schema)) or {""}
+        if "enum" in schema:
+            base.setdefault("remark", _TOO_MANY)
+        elif not types(schema):
+            base["implied"] = True
+        if kinds == {"string"}:
+            return text(base, schema)
+        if kinds <= {"integer", "number"}:
+            return number(base, schema, integer=kinds == {"integer"})
+        if kinds == {"boolean"}:
+            return flag(base)
+        if kinds == {"object"}:
+            return object_or_map(self, base, schema)
+        if kinds == {"array"}:
+            return list_field(self, base, schema)
+        return JsonField(**base, hint=shape(schema, self.resolver), types=tuple(kind for kind in kinds if kind))
+
+    def _choice(self, base: dict[str, Any], plain: Schema, found: tuple[Option, ...], add_null: bool) -> Field:
+        kinds = types(plain)
+        if kinds and not any(is_type(kind, option.value) for kind in kinds for option in found):
+            base.setdefault("remark", _CONTRADICTS)
+            if kinds == ("array",):
+                return Choices(**base, options=found, hint=f"any of {len(found)}")
+        elif kinds:
+            found = tuple(
+                option for option in found if any(is_type(kind, option.value) for kind in kinds) or option.value is None
+            )
+        if add_null and all(option.value is not None for option in found):
+            found = (*found, Option(None, "null"))
+        base["nullable"] = any(option.value is None for option in found)
+        return Choice(**base, options=found, hint=f"one of {len(found)}")
+
 
 _MORE = frozenset("anyOf oneOf allOf not const enum if dependentSchemas dependentRequired items prefixItems".split())
 

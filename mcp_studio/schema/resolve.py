@@ -7,13 +7,337 @@ says so under `kinds.REMARK`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import cast
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+from urllib.parse import unquote, urldefrag, urljoin
 
-from mcp_studio.jsontext import Json
-from mcp_studio.schema import merging
-from mcp_studio.schema.kinds import REMARK, Schema, impossible, normal, only_null, types
-from mcp_studio.schema.refs import MISSING, VARIES, Document
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.schema.kinds import (
+    FORBIDDEN,
+    REMARK,
+    Schema,
+    amount,
+    impossible,
+    listed,
+    normal,
+    only_null,
+    spell,
+    types,
+)
+from mcp_studio.schema.place import NoPlace, get, path_of
+
+_NODES = 50_000
+"""Sub-schemas that are looked through for names."""
+_LONGEST = 2_000
+MISSING: Any = object()
+"""What a reference names that names nothing here."""
+VARIES: Any = object()
+"""What a dynamic reference names that names one thing or another, by the way that leads to it."""
+_DATA = frozenset(("const", "enum", "default", "examples", "example", "required", "type"))
+_MAPS = frozenset(
+    ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies", "dependentRequired")
+)
+
+
+class Document:
+    """One schema and the names in it; they are collected with the first reference."""
+
+    def __init__(self, root: Json) -> None:
+        self._root = root
+        self._names: _Names | None = None
+
+    def target(self, reference: str, holder: Json) -> Json:
+        """What a reference in the schema `holder` names; `MISSING` where that is nothing in this document."""
+        if len(reference) > _LONGEST:
+            return MISSING
+        names = self._known()
+        url, fragment = urldefrag(_joined(names.base(holder), reference))
+        resource = names.resources.get(url, MISSING)
+        if not fragment or resource is MISSING:
+            return resource
+        fragment = unquote(fragment)
+        return _walked(resource, fragment) if fragment.startswith("/") else names.anchors.get((url, fragment), MISSING)
+
+    def dynamic(self, reference: str, holder: Json) -> Json:
+        """What a `$dynamicRef` names: the outermost of the anchors of that name, in the order they are reached."""
+        start = self.target(reference, holder)
+        name = reference.rpartition("#")[2]
+        names = self._known()
+        if not isinstance(start, dict) or cast("dict[str, Json]", start).get("$dynamicAnchor") != name:
+            return start
+        found = [target for (_, known), target in names.dynamic.items() if known == name]
+        if len(found) < 2:
+            return start
+        if (root := names.base(self._root), name) in names.dynamic:
+            return names.dynamic[root, name]
+        if len(found) > 2:
+            return VARIES
+        return next((names.dynamic[url, name] for url in self._reached(names) if (url, name) in names.dynamic), start)
+
+    def _known(self) -> _Names:
+        if self._names is None:
+            self._names = _Names(self._root)
+        return self._names
+
+    def _reached(self, names: _Names) -> Iterator[str]:
+        """The bases of the schemas in the order in which one comes into them from the top."""
+        todo: list[Json] = [self._root]
+        seen: set[int] = set()
+        while todo and len(seen) < _NODES:
+            node = todo.pop(0)
+            if not isinstance(node, dict) or id(cast("object", node)) in seen:
+                continue
+            seen.add(id(cast("object", node)))
+            yield names.base(node)
+            schema = cast("dict[str, Json]", node)
+            for key in ("$ref", "$dynamicRef"):
+                if isinstance(reference := schema.get(key), str):
+                    todo.append(self.target(reference, schema))
+            todo += [inner for _, inner in _inside(schema, definitions=False)]
+
+
+class _Names:
+    """The bases, resources and anchors of a document."""
+
+    def __init__(self, root: Json) -> None:
+        self.resources: dict[str, Json] = {"": root}
+        self.anchors: dict[tuple[str, str], Json] = {}
+        self.dynamic: dict[tuple[str, str], Json] = {}
+        self._bases: dict[int, str] = {}
+        self._root_base = ""
+        todo: list[tuple[Json, str]] = [(root, "")]
+        seen = 0
+        while todo and seen < _NODES:
+            node, base = todo.pop()
+            seen += 1
+            if isinstance(node, dict):
+                schema = cast("dict[str, Json]", node)
+                base = self._enter(schema, base)
+                todo += [(inner, base) for _, inner in _inside(schema)]
+
+    def base(self, holder: Json) -> str:
+        """The base of references in a schema."""
+        return self._bases.get(id(holder), self._root_base)
+
+    def _enter(self, schema: dict[str, Json], base: str) -> str:
+        name = schema.get("$id", schema.get("id"))
+        if isinstance(name, str) and len(name) < _LONGEST and ("$id" in schema or "#" in name or "/" in name):
+            url, fragment = urldefrag(_joined(base, name))
+            if fragment:  # until draft 7
+                self.anchors.setdefault((base, fragment), schema)
+            else:
+                base = url
+                self.resources.setdefault(base, schema)
+                if not self._bases:
+                    self._root_base = base
+        self._bases[id(schema)] = base
+        for key in ("$anchor", "$dynamicAnchor"):
+            if isinstance(anchor := schema.get(key), str):
+                self.anchors.setdefault((base, anchor), schema)
+                if key == "$dynamicAnchor":
+                    self.dynamic.setdefault((base, anchor), schema)
+        return base
+
+
+def _inside(schema: dict[str, Json], *, definitions: bool = True) -> Iterator[tuple[str, Json]]:
+    """The sub-schemas of a schema."""
+    for key, inner in schema.items():
+        if key in _DATA or (not definitions and key in ("$defs", "definitions")):
+            continue
+        if isinstance(inner, dict) and key in _MAPS:
+            yield from cast("dict[str, Json]", inner).items()
+        elif isinstance(inner, dict):
+            yield key, inner
+        elif isinstance(inner, list):
+            yield from ((key, item) for item in cast("list[Json]", inner))
+
+
+def _joined(base: str, reference: str) -> str:
+    try:
+        return urljoin(base, reference) if base else reference
+    except ValueError:
+        return reference
+
+
+def _walked(place: Json, path: str) -> Json:
+    try:
+        return get(place, path_of(path, place))
+    except NoPlace:
+        return MISSING
+
+
+Joiner = Callable[[Json, Json], Json]
+"""Makes the schema of what two schemas allow both."""
+CONTRADICTION: Schema = {"not": {}}
+"""No value at all."""
+_OTHERWISE: Schema = {REMARK: FORBIDDEN}
+
+
+def merge_schemas(first: Schema, second: Schema, both: Joiner) -> Schema:
+    """The schema of values that both allow; titles and the like are those of the first where it has them."""
+    if first is second or not second:
+        return first
+    if not first:
+        return second
+    merged = {**second, **first}
+    for key in _NAMES:
+        if key not in first:
+            merged.pop(key, None)
+    left: list[Json] = [*items_of(first.get("allOf")), *items_of(second.get("allOf"))]
+    for key in first.keys() & second.keys():
+        one, two = first[key], second[key]
+        if key in _SAME or one is two:
+            continue
+        rule = _multiple if key == "multipleOf" and isinstance(one, int) and isinstance(two, int) else _RULES.get(key)
+        if rule:
+            merged[key] = rule(one, two, both)
+        elif key in _APART and spell(one) != spell(two):
+            left.append({key: two})
+    if "additionalProperties" in second and "unevaluatedProperties" in first:
+        merged.pop("unevaluatedProperties")
+    _types(merged, first, second)
+    _values(merged, first, second)
+    _objects(merged, first, second, both)
+    _lists(merged, first, second, both)
+    for group in _GROUPS:
+        other = {key: second[key] for key in group if key in second}
+        if group[0] in first and other and any(first.get(key) is not item for key, item in other.items()):
+            merged = {key: item for key, item in merged.items() if key not in group or key in first}
+            left.append(other)
+    if left:
+        merged["allOf"] = left
+    return merged
+
+
+_NAMES = ("$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$schema", "$comment", "$vocabulary")
+_SAME = frozenset((*_NAMES, "title", "description", "default", "examples", "example", "allOf", "type", "enum", "const"))
+_APART = frozenset(("pattern", "format", "not", "anyOf", "oneOf", "multipleOf"))
+"""Of these only one can be in a schema: a second one that differs becomes a part of its own."""
+_GROUPS = (("if", "then", "else"), ("contains", "minContains", "maxContains"))
+
+
+def _types(merged: Schema, first: Schema, second: Schema) -> None:
+    """The types that both name; an integer is a number."""
+    one, two = types(first), types(second)
+    if not one or not two:
+        if one or two:
+            merged["type"] = (first if one else second)["type"]
+        return
+    shared = [kind for kind in one if kind in two or (kind == "integer" and "number" in two)]
+    shared += [kind for kind in two if kind == "integer" and "number" in one and kind not in shared]
+    if shared:
+        merged["type"] = shared[0] if len(shared) == 1 else shared
+    else:
+        merged.update(CONTRADICTION)
+
+
+def _values(merged: Schema, first: Schema, second: Schema) -> None:
+    """The values that both list, by `enum` or `const`."""
+    one, two = listed(first), listed(second)
+    if one is None or two is None:
+        return
+    allowed = {spell(value) for value in two}
+    shared = [value for value in one if spell(value) in allowed]
+    if not shared:
+        merged.update(CONTRADICTION)
+    elif "const" not in merged:
+        merged["enum"] = shared
+        if len(shared) < len(one):
+            merged.pop("enumNames", None)
+
+
+def _objects(merged: Schema, first: Schema, second: Schema, both: Joiner) -> None:
+    """Properties of both; what one says of all further ones holds for those that only the other names."""
+    one, two = mapping(first.get("properties")), mapping(second.get("properties"))
+    if one and two:
+        known: Schema = {}
+        for name in dict.fromkeys((*one, *two)):
+            mine, theirs = one.get(name, True), two.get(name, True)
+            known[name] = both(mine, theirs)
+        merged["properties"] = known
+    elif two and "properties" in first:
+        merged["properties"] = two
+    for mine, other in ((one, second), (two, first)):
+        extra, others = other.get("additionalProperties"), mapping(other.get("properties"))
+        extra = _OTHERWISE if extra is False else extra
+        if isinstance(extra, dict) and extra and mine and "patternProperties" not in other:
+            known = dict(mapping(merged.get("properties")))
+            known.update({name: both(known[name], extra) for name in mine if name not in others})
+            merged["properties"] = known
+
+
+def _lists(merged: Schema, first: Schema, second: Schema, both: Joiner) -> None:
+    """The first items by both; what one says of the items after its first ones holds for those of the other."""
+    one, two = first.get("prefixItems"), second.get("prefixItems")
+    if not isinstance(one, list) and not isinstance(two, list):
+        return
+    starts, others = (cast("list[Json]", one if isinstance(one, list) else []) for one in (one, two))
+    places: list[Json] = []
+    for index in range(max(len(starts), len(others))):
+        mine = starts[index] if index < len(starts) else first.get("items", True)
+        theirs = others[index] if index < len(others) else second.get("items", True)
+        places.append(both(mine, theirs))
+    merged["prefixItems"] = places
+
+
+# Keywords of which both say something
+
+
+def _most(one: Json, two: Json, both: Joiner) -> Json:
+    return max((one, two), key=lambda value: -math.inf if amount(value) is None else value)
+
+
+def _least(one: Json, two: Json, both: Joiner) -> Json:
+    return min((one, two), key=lambda value: math.inf if amount(value) is None else value)
+
+
+def _multiple(one: Json, two: Json, both: Joiner) -> Json:
+    return math.lcm(one, two) or one
+
+
+def _either(one: Json, two: Json, both: Joiner) -> Json:
+    return one is True or two is True
+
+
+def _united(one: Json, two: Json, both: Joiner) -> Json:
+    if not isinstance(one, list) or not isinstance(two, list):
+        return one if isinstance(one, list) else two
+    names = cast("list[Json]", [*one, *two])
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
+def _each(one: Json, two: Json, both: Joiner) -> Json:
+    """Schemas, or names, by property or pattern."""
+    mine, theirs = mapping(one), mapping(two)
+    merged: dict[str, Json] = {**mine, **theirs}
+    for key in mine.keys() & theirs.keys():
+        lists = isinstance(mine[key], list) or isinstance(theirs[key], list)
+        merged[key] = _united(mine[key], theirs[key], both) if lists else both(mine[key], theirs[key])
+    return merged
+
+
+def _joined_bounds(one: Json, two: Json, both: Joiner) -> Json:
+    return both(one, two)
+
+
+def _inner(one: Json, two: Json, both: Joiner) -> Json:
+    """What the inner schema has looked at, nothing is left of for the outer one."""
+    return two
+
+
+_Rule = Callable[[Any, Any, Joiner], Json]
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), _most),
+    **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties"), _least),
+    "exclusiveMinimum": _most,
+    "exclusiveMaximum": _least,
+    **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly"), _either),
+    "required": _united,
+    **dict.fromkeys(("dependentRequired", "dependentSchemas", "patternProperties"), _each),
+    **dict.fromkeys(("items", "propertyNames", "additionalProperties"), _joined_bounds),
+    **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), _inner),
+}
 
 STEPS = 20_000
 """References, parts and branches looked at for one part of a form; merging large ones counts more."""
@@ -62,7 +386,7 @@ class Resolver:
         What cannot be said without `allOf` stays in it, in parts that are simple.
         """
         if not isinstance(schema, dict):
-            return merging.CONTRADICTION if schema is False else {}
+            return CONTRADICTION if schema is False else {}
         plain = cast("Schema", schema)
         if _SPECIAL.isdisjoint(plain) and not isinstance(plain.get("items"), list):
             return plain
@@ -83,7 +407,7 @@ class Resolver:
         for key in ("properties", "required", "enum"):
             for one in (first, second):
                 self._steps -= len(one[key]) // 16 if isinstance(one.get(key), (dict, list)) else 0
-        return merging.merge(first, second, self.both)
+        return merge_schemas(first, second, self.both)
 
     def both(self, one: Json, two: Json) -> Json:
         """The schema of what two sub-schemas allow both; the same two give the same one."""

@@ -5,20 +5,219 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, Lazy, Scalar, Union, Variant
-from mcp_studio.schema.fits import Judge
-from mcp_studio.schema.kinds import REMARK, Schema, kinds_of, listed, required_names, types
-from mcp_studio.schema.labels import Way, discriminator, labels
-from mcp_studio.schema.own import equal, is_type
-from mcp_studio.schema.shape import shape
+from mcp_studio.jsontext import Json, depth
+from mcp_studio.record import record
+from mcp_studio.schema.check import Judge, equal, is_type
+from mcp_studio.schema.field import Field, Lazy, Option, Scalar, Union, Variant
+from mcp_studio.schema.kinds import REMARK, TYPE_WORDS, Schema, implied, kinds_of, listed, required_names, spell, types
+from mcp_studio.schema.resolve import Resolver
 
 if TYPE_CHECKING:
-    from mcp_studio.schema.building import Builder
+    from mcp_studio.schema.form import Builder
+
+MAX_OPTIONS = 1_000
+"""Options drawn for one field; with more, the value is typed."""
+_DEPTH = 8
+
+
+def options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
+    """The values that a schema picks from, each once; empty when it is no choice."""
+    if "const" in schema:
+        return _distinct([Option(schema["const"], _title(schema.get("title"), schema["const"]))])
+    listed = schema.get("enum")
+    if isinstance(listed, list) and 0 < len(listed) <= MAX_OPTIONS:
+        # enumNames: how titles were written before 2025-11-25 (client/elicitation).
+        names = schema.get("enumNames")
+        titles = names if isinstance(names, list) and len(names) == len(listed) else [None] * len(listed)
+        return _distinct([Option(value, _title(title, value)) for value, title in zip(listed, titles, strict=True)])
+    return _titled(schema, resolver)
+
+
+def many_options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
+    """The values that the items of an array are picked from; empty when it is no such array."""
+    items = schema.get("items")
+    if types(schema) not in ((), ("array",)) or not isinstance(items, dict):
+        return ()
+    flat = resolver.flat(items)
+    return () if "const" in flat else options(flat, resolver)
+
+
+def _titled(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
+    for key in ("oneOf", "anyOf"):
+        branches = schema.get(key)
+        if not isinstance(branches, list) or not 0 < len(branches) <= MAX_OPTIONS:
+            continue
+        found: list[Option] = []
+        for branch in resolver.branches(schema, key):
+            listed = [branch["const"]] if "const" in branch else branch.get("enum")
+            if not isinstance(listed, list) or not listed or len(listed) > MAX_OPTIONS:
+                return ()
+            title = branch.get("title") if len(listed) == 1 else None
+            found += [Option(value, _title(title, value)) for value in listed]
+        if len(found) <= MAX_OPTIONS:
+            return _distinct(found)
+    return ()
+
+
+def _distinct(found: list[Option]) -> tuple[Option, ...]:
+    if any(depth(option.value, _DEPTH) > _DEPTH for option in found):
+        return ()
+    distinct: dict[str, Option] = {}
+    for option in found:
+        distinct.setdefault(spell(option.value), option)
+    return tuple(distinct.values())
+
+
+def _title(title: Json, value: Json) -> str:
+    return title if isinstance(title, str) and title else label(value)
+
+
+def label(value: Json) -> str:
+    """A value as an option shows it: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else spell(value)
+
+
+_WIDTH = 60
+
+
+def shape(schema: Schema, resolver: Resolver, depth: int = 2) -> str:
+    """The shape of values in at most 60 characters; `any JSON` when the schema does not say."""
+    return _cut(_shape_of_node(schema, resolver, depth) or "any JSON")
+
+
+def _shape_of_node(schema: Schema, resolver: Resolver, depth: int) -> str:
+    if depth < 0:
+        return "…"
+    for key in ("anyOf", "oneOf"):
+        branches = [_shape_of_node(branch, resolver, depth - 1) for branch in list(resolver.branches(schema, key))[:6]]
+        if branches:
+            return " | ".join(dict.fromkeys(branch or "any" for branch in branches))
+    if isinstance(schema.get("enum"), list):
+        return " | ".join(_literal(value) for value in schema["enum"][:6])
+    kinds = types(schema) or tuple(kind for kind in (implied(schema),) if kind)
+    return " | ".join(_kind(kind, schema, resolver, depth) for kind in kinds)
+
+
+def _kind(kind: str, schema: Schema, resolver: Resolver, depth: int) -> str:
+    if kind == "object":
+        return _object(schema, resolver, depth)
+    if kind != "array":
+        return kind
+    places = schema.get("prefixItems", schema.get("items"))
+    if isinstance(places, list):
+        inner = [_shape_of_node(resolver.flat(place), resolver, depth - 1) or "any" for place in places[:6]]
+        return "[" + ", ".join(inner) + (", …]" if len(places) > 6 else "]")
+    inner = _shape_of_node(resolver.flat(places), resolver, depth - 1) if isinstance(places, dict) else ""
+    return (f"({inner})[]" if " | " in inner else f"{inner}[]") if inner else "list"
+
+
+def _object(schema: Schema, resolver: Resolver, depth: int) -> str:
+    names = schema.get("properties")
+    if isinstance(names, dict) and names:
+        return "object {" + ", ".join(list(names)[:8]) + (", …}" if len(names) > 8 else "}")
+    free = schema.get("additionalProperties")
+    inner = _shape_of_node(resolver.flat(free), resolver, depth - 1) if isinstance(free, dict) else ""
+    return f"object {{name: {inner}}}" if inner else "object"
+
+
+def _literal(value: Json) -> str:
+    return value if isinstance(value, str) else spell(value, 20)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+
+
+def span(low: Any, high: Any, *, above: bool = False, below: bool = False, unit: str = "") -> str:
+    """A range in words: `1 to 50`, `at least 1`, `more than 0`, `at most 80 characters`; empty when there is none."""
+    plain = not above and not below
+    same = low == high
+    low, high = (None if edge is None else spell(edge, 20) for edge in (low, high))
+    if low is not None and high is not None and plain:
+        words = f"{low} to {high}" if not same else f"exactly {low}"
+    else:
+        parts = ([f"{'more than' if above else 'at least'} {low}"] if low is not None else []) + (
+            [f"{'less than' if below else 'at most'} {high}"] if high is not None else []
+        )
+        words = ", ".join(parts)
+    if unit and words and words.split()[-1] == "1":
+        unit = unit.removesuffix("s")
+    return f"{words} {unit}" if words and unit else words
+
+
+_LONGEST = 60
+
+
+@record(frozen=True)
+class Way:
+    """One alternative."""
+
+    schema: Schema
+    """With what is said besides the alternatives, references followed."""
+    name: str
+    """The last name of the reference that it was, or nothing."""
+    key: str
+    """What OpenAPI's `discriminator` maps to it, or nothing."""
+
+
+def discriminator(schema: Schema, ways: list[Way]) -> tuple[str, list[Json]] | None:
+    """The property that has another constant in each alternative, and these; None where there is none."""
+    said = schema.get("discriminator")
+    stated = cast("Schema", said).get("propertyName") if isinstance(said, dict) else said
+    constants = [_constants(way.schema) for way in ways]
+    if isinstance(stated, str):
+        values = [one.get(stated, way.key or way.name) for one, way in zip(constants, ways, strict=True)]
+        if len({spell(value) for value in values}) == len(ways):
+            return stated, values
+    for name in constants[0]:
+        if all(name in one for one in constants) and len({spell(one[name]) for one in constants}) == len(ways):
+            return name, [one[name] for one in constants]
+    return None
+
+
+def labels(resolver: Resolver, ways: list[Way], known: tuple[str, list[Json]] | None) -> list[str]:
+    """What each alternative is called: its title, its constant, its reference's name, else the shape of its values."""
+    found: list[str] = []
+    for index, way in enumerate(ways):
+        title = way.schema.get("title")
+        constant = label(known[1][index]) if known else ""
+        found.append(title if isinstance(title, str) and title else constant or way.name or _shape(resolver, way))
+    twice = {one for one in found if found.count(one) > 1}
+    for index, one in enumerate(found):
+        if one in twice:
+            shaped = label(known[1][index]) if known else _shape(resolver, ways[index])
+            found[index] = shaped if one == shaped else f"{one}: {shaped}"
+    return [f"{one} {found[:index].count(one) + 1}" if found.count(one) > 1 else one for index, one in enumerate(found)]
+
+
+def _shape(resolver: Resolver, way: Way) -> str:
+    schema = way.schema
+    if "const" in schema:
+        return label(schema["const"])[:_LONGEST]
+    kinds = types(schema)
+    if len(kinds) == 1 and "enum" not in schema and kinds[0] in TYPE_WORDS:
+        form = schema.get("format")
+        return f"{TYPE_WORDS[kinds[0]]} ({form})" if isinstance(form, str) and form else TYPE_WORDS[kinds[0]]
+    return shape(schema, resolver)
+
+
+def _constants(branch: Schema) -> dict[str, Json]:
+    """The properties that can only have one value."""
+    known = branch.get("properties")
+    found: dict[str, Json] = {}
+    for name, inner in cast("Schema", known).items() if isinstance(known, dict) else ():
+        if isinstance(inner, dict):
+            one = cast("Schema", inner)
+            listed = one.get("enum")
+            if "const" in one:
+                found[name] = one["const"]
+            elif isinstance(listed, list) and len(cast("list[Json]", listed)) == 1:
+                found[name] = listed[0]
+    return found
+
 
 MAX_VARIANTS = 100
 """Variants drawn for one union; a value of more is edited as JSON."""
-_DEPTH = 8
 _SIMPLE = frozenset(("string", "integer", "number", "boolean"))
 _ORDER = ("string", "integer", "number", "boolean")
 _OF_THE_WHOLE = frozenset(("title", "description", "default", "examples", "example", "deprecated", "readOnly"))

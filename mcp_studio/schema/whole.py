@@ -2,17 +2,95 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Iterator
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from decimal import Context, Decimal, InvalidOperation, setcontext
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
-from mcp_studio.jsontext import Json
-from mcp_studio.schema import wording
-from mcp_studio.schema.alternatives import meant, needed, of_no_kind, plain, told_apart
+from mcp_studio.jsontext import ExactFloat, Json
+from mcp_studio.schema import kinds as wording
 from mcp_studio.schema.ecma import Patterns, translate
 from mcp_studio.schema.place import pointer
+
+
+def meant(context: list[Any]) -> list[Any]:
+    """The errors of the alternative that was meant; empty when none or several could have been."""
+    branches: dict[Any, list[Any]] = {}
+    for error in context:
+        branches.setdefault(error.schema_path[0], []).append(error)
+    weights = sorted((sum(map(_weight, errors)), index) for index, errors in branches.items())
+    least = weights[0][0]
+    if least >= _OTHER_TYPE or (len(weights) > 1 and weights[1][0] == least):
+        return []
+    return branches[weights[0][1]]
+
+
+_OTHER_TYPE = 1_000
+
+
+def _weight(error: Any) -> int:
+    """How much an error tells against its alternative: most the wrong type, much another constant in a property."""
+    if error.validator in ("type", "const", "enum"):
+        return _OTHER_TYPE if not error.relative_path else 100 if error.validator != "type" else 10
+    return 1
+
+
+def told_apart(error: Any) -> tuple[list[Any], str] | None:
+    """Where the property that tells the alternatives apart has the constant of none: its place, and which there are."""
+    wanted: dict[tuple[Any, ...], dict[Any, list[Any]]] = {}
+    value: Any = None
+    for inner in error.context:
+        if inner.validator in ("const", "enum") and inner.relative_path:
+            values = [inner.validator_value] if inner.validator == "const" else inner.validator_value
+            wanted.setdefault(tuple(inner.relative_path), {})[inner.schema_path[0]] = values
+    for path, by_branch in wanted.items():
+        if len(by_branch) == len(error.validator_value) > 1:
+            value = error.instance
+            for part in path:
+                value = value[part]
+            options = [option for values in by_branch.values() for option in values]
+            return list(path), wording.not_among(plain(options), plain(value))
+    return None
+
+
+def of_no_kind(error: Any) -> str:
+    """Why a value is none of the alternatives: its type, or what it lacks."""
+    value = plain(error.instance)
+    kinds = [problem.validator_value for problem in error.context if problem.validator == "type"]
+    if len(kinds) == len(error.context) == len(error.validator_value) and not any(
+        problem.relative_path for problem in error.context
+    ):
+        return wording.wrong_type(
+            [name for kind in kinds for name in (kind if isinstance(kind, list) else [kind])], value
+        )
+    return f"{wording.NO_KIND}, got {wording.got(value)}"
+
+
+def needed(error: Any) -> str:
+    """What a value must have one of, where the alternatives ask for nothing but properties; else empty."""
+    branches: list[Any] = error.validator_value
+    if not all(isinstance(branch, dict) and "required" in branch and branch.keys() <= _ONLY for branch in branches):
+        return ""
+    if not all(problem.validator == "required" for problem in error.context):
+        return ""
+    return f"needs {', or '.join(' and '.join(map(str, branch['required'])) for branch in branches[:8])}"
+
+
+_ONLY = frozenset(("required", "title", "description", "$comment"))
+
+
+def plain(value: Any) -> Json:
+    """Decimals as numbers that know how they were written."""
+    if isinstance(value, Decimal):
+        return ExactFloat(str(value))
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
 
 MOST = 100
 """Problems reported for one value."""
@@ -210,3 +288,78 @@ def _described(name: str, schema: dict[str, Any]) -> bool:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _MESSAGE else text[: _MESSAGE - 1] + "…"
+
+
+OUT_OF_MEMORY = 86
+"""Exit status of a process that met its memory bound."""
+_STACK = 64 * 1024 * 1024
+
+
+def main(seconds: float, memory: int) -> None:
+    """Serve until standard input ends; each check is ended by the kernel after `seconds`, and `memory` bounds all."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    output = os.fdopen(os.dup(1), "wb")
+    _bound(memory)
+    # Schemas that refer to themselves go deep: deeper than the main thread's stack is sure to hold.
+    sys.setrecursionlimit(10_000)
+    sys.set_int_max_str_digits(0)
+    threading.stack_size(_STACK)
+    worker = threading.Thread(target=_guarded, args=(lambda: _serve(sys.stdin.buffer, output, seconds),))
+    worker.start()
+    worker.join()
+
+
+def _bound(memory: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    for limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
+        try:
+            resource.setrlimit(limit, (most, most))
+        except (ValueError, OSError):
+            continue
+
+
+def _guarded(serve: Callable[[], None]) -> None:
+    try:
+        serve()
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    except BrokenPipeError:
+        os._exit(0)
+
+
+def _serve(source: BinaryIO, output: BinaryIO, seconds: float) -> None:
+    Checked(True).findings(None)  # what it imports is paid before the first check is timed
+    _say(output, "ready")
+    last: tuple[bytes, Checked | None] = (b"", None)
+    while line := source.readline():
+        count, schema_size, value_size = json.loads(line)
+        schema, value = source.read(schema_size), source.read(value_size)
+        if len(value) < value_size:
+            return
+        _alarm(seconds)
+        checked = last[1] if last[0] == schema else None
+        if checked is None:
+            checked = Checked(loads(schema))
+            last = (schema, checked)
+        found = checked.findings(loads(value))
+        _alarm(0)
+        _say(output, [count, found])
+
+
+def loads(data: bytes) -> Any:
+    """JSON with every number exact: int and Decimal."""
+    return json.loads(data, parse_float=number)
+
+
+def _alarm(seconds: float) -> None:
+    # Not a handler: Python code cannot run while a regular expression does. The default action ends the process.
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _say(output: BinaryIO, answer: object) -> None:
+    output.write(json.dumps(answer).encode() + b"\n")
+    output.flush()

@@ -13,11 +13,11 @@ from typing import Any
 
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT, MB, Limits
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import SchemaProblem
 
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from mcp_studio.schema.checkproc import main; main(float(sys.argv[2]), int(sys.argv[3]))"
+    "from mcp_studio.schema.whole import main; main(float(sys.argv[2]), int(sys.argv[3]))"
 )
 _HERE = str(Path(__file__).resolve().parents[2])
 _LARGEST = 8 * MB

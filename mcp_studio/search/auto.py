@@ -12,10 +12,10 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.cjk import is_dense
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.search.method import BY_MEANING, Answer, Query, Scored, SearchProblem
 from mcp_studio.search.plugins import order
+from mcp_studio.search.tokens import is_dense
 
 NAME = "auto"
 LEXICAL = ("substring", "bm25")

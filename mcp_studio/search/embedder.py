@@ -11,15 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.document import Document
-from mcp_studio.search.fields import fields
-from mcp_studio.search.matrix import packed
-from mcp_studio.search.method import SearchProblem
-from mcp_studio.search.model import Model, Vector, identity
-from mcp_studio.search.texts import TOKENS, Said, texts_of
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.search.fields import TOKENS, Said, fields, texts_of
+from mcp_studio.search.method import Document, SearchProblem
 from mcp_studio.search.threads import Lane
-from mcp_studio.search.vectors import FILE, Kept, VectorCache, key_of
+from mcp_studio.search.vectors import FILE, Kept, Model, Vector, VectorCache, identity, key_of, packed
 
 _LOOKED_UP = 64
 """Documents whose vectors are looked up in one step."""

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.session.manager import ConnectionManager
 
 if TYPE_CHECKING:
-    from mcp_studio.search.found import Found
     from mcp_studio.search.index import SearchIndex
+    from mcp_studio.search.method import Found
     from mcp_studio.search.usage import Usage
 
 

@@ -10,11 +10,30 @@ from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.search import grades
-from mcp_studio.search.grades import ELSEWHERE, INSIDE, MOST_WORDS, TITLED, Graded, Pool, everything, graded, in_order
-from mcp_studio.search.literal import in_name
+from mcp_studio.search.grades import (
+    ELSEWHERE,
+    END,
+    INSIDE,
+    LETTERS,
+    LONGEST_NAME,
+    MOST_WORDS,
+    PART,
+    TITLE,
+    TITLED,
+    Graded,
+    Pool,
+    encoded,
+    everything,
+    fold,
+    graded,
+    in_order,
+    of_name,
+    parts,
+    parts_of,
+)
 from mcp_studio.search.method import LONGEST
-from mcp_studio.search.names import END, LETTERS, LONGEST_NAME, PART, TITLE, encoded, fold, of_name, parts, parts_of
-from mcp_studio.search.stems import stem
+from mcp_studio.search.tokens import stem
+from mcp_studio.search.why import in_name
 
 _LONGEST_TEXT = 500
 """Characters of a description that are looked at."""

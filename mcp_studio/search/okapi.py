@@ -13,14 +13,12 @@ from typing import cast
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Cjk
-from mcp_studio.search.cjk import MISSING, dictionary, is_dense
-from mcp_studio.search.document import Document
 from mcp_studio.search.fields import fields
-from mcp_studio.search.method import LONGEST, Answer, Query, Scored
-from mcp_studio.search.slots import Scores, Slots
-from mcp_studio.search.tokens import words
+from mcp_studio.search.method import LONGEST, Answer, Document, Query, Scored
+from mcp_studio.search.threads import Scores, Slots
+from mcp_studio.search.tokens import MISSING, dictionary, is_dense, words
 
 MOST_WORDS = 40
 """Words of a question that are looked up; each costs a walk over the documents that have it."""

@@ -11,7 +11,7 @@ from itertools import islice
 from math import isfinite
 from typing import Any, NamedTuple, TypeVar
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.safetext import safe
 from mcp_studio.search.method import ENTRY_POINTS, Answer, Method, Query, Reason, Scored, SearchProblem
 

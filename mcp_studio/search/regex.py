@@ -8,14 +8,12 @@ from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.patterns import Pattern, PatternError, TooSlow
-from mcp_studio.search.document import Document
 from mcp_studio.search.fields import Fields, fields
-from mcp_studio.search.method import EVERYWHERE, Answer, Query, Reason, Scope, Scored, SearchProblem
+from mcp_studio.search.method import EVERYWHERE, Answer, Document, Query, Reason, Scope, Scored, SearchProblem
 from mcp_studio.search.method import LONGEST as LONGEST_QUESTION
-from mcp_studio.search.stretch import LONGEST as LONGEST_STRETCH
-from mcp_studio.search.stretch import stretch
+from mcp_studio.search.why import LONGEST_STRETCH, stretch
 
 LONGEST = 200
 """Characters of a pattern."""

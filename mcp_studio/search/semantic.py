@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import weakref
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,15 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.document import Document
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.search.embedder import Embedder, mean
-from mcp_studio.search.matrix import Matrix
-from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Query, Scored, SearchProblem
-from mcp_studio.search.model import Model, Vector
-from mcp_studio.search.slots import Slots
-from mcp_studio.search.texts import Said, own_letters, questions_of, translated, understood
-from mcp_studio.search.vectors import Kept, VectorCache
+from mcp_studio.search.fields import LONGEST_NAME, Said, own_letters, questions_of, translated, understood
+from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Document, Query, Scored, SearchProblem
+from mcp_studio.search.plugins import order
+from mcp_studio.search.question import done, wanted
+from mcp_studio.search.threads import Slots
+from mcp_studio.search.vectors import Kept, Matrix, Model, Vector, VectorCache
 from mcp_studio.signal import Signal
 
 FOREIGN = "the model for meaning was made of English, and knows little of these letters."
@@ -223,3 +224,92 @@ def _weakly(method: weakref.WeakMethod[Any]) -> Callable[..., None]:
             found(*given)
 
     return call
+
+
+MEANING = 0.435
+"""What the meaning counts of 1."""
+LEAD = 0.13
+"""What being the first by words counts of 1; being the second half of that, the third a third of it."""
+OTHERWISE = 0.25
+"""The share that is lost by a tool whose name says that it does something else than is asked for."""
+STEEP = 0.25
+"""What is less near than the nearest by so much counts a third of it."""
+POOL = 200
+"""So many of the best by words, and of the nearest, are looked at."""
+
+
+class Hybrid:
+    """A `Method`: words, and what is near in meaning. Both are methods themselves, and have what there is by that.
+
+    Args:
+        words: finds by words.
+        meaning: finds by meaning.
+    """
+
+    def __init__(self, words: Callable[[Query], Answer], meaning: Semantic) -> None:
+        self._words = words
+        self._meaning = meaning
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Both have them."""
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Both will be told."""
+
+    def search(self, query: Query) -> Answer:
+        """Answer a question, by words alone where the model is not loaded yet or cannot be; the note says so.
+
+        Raises:
+            SearchProblem: it cannot be asked by words.
+        """
+        return self.mixed(query, self._words(query._replace(limit=max(POOL, query.limit))))
+
+    def mixed(self, query: Query, found: Answer) -> Answer:
+        """An answer by words with the meaning mixed in."""
+        meaning = self._meaning
+        if not translated(query.text) and not understood(query.text):
+            return _by_words(query, found, f"Searched by words alone: {FOREIGN}")
+        try:
+            model = meaning.ready()
+            near = model and meaning.near(query, model, POOL, [hit.ref for hit in found.hits])
+        except SearchProblem:
+            near = None  # its sentence is the note
+        if near is None:
+            return _by_words(query, found, meaning.note() or "Searched by words alone: the model is being loaded.")
+        hits = mix(found.hits, meaning.strange(near) if translated(query.text) else near, query.text)
+        total = max(found.total, len(hits))
+        return Answer(hits[: query.limit], total, _notes(found.note, meaning.note()))
+
+
+def mix(words: Sequence[Scored], near: Near, asked: str = "") -> list[Scored]:
+    """Both orders as one.
+
+    By words, what is best counts 1 and the rest in proportion, and the first places something more; by meaning, what is
+    nearest counts 1 and the rest less the farther it is. What has no vector is taken to be as near as its words are
+    good: it is ranked by them alone.
+    """
+    reasons = {hit.ref: hit.reasons for hit in words}
+    best = max((hit.score for hit in words), default=0.0)
+    by_words = {hit.ref: hit.score / best if best > 0 else 0.0 for hit in words}
+    places = sorted(-word for word in by_words.values())
+    cosines = {**near.known, **dict(near.best)}
+    top = max(cosines.values(), default=0.0)
+    deeds = wanted(asked[:LONGEST])
+    found: list[Scored] = []
+    for ref in {*by_words, *cosines}:
+        word = by_words.get(ref, 0.0)
+        meant = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
+        lead = 1 / (1 + bisect_left(places, -word)) if word else 0.0
+        score = (1 - MEANING - LEAD) * word + LEAD * lead + MEANING * meant
+        if deeds and ref.kind == "tool" and (does := done(ref.name[:LONGEST_NAME])) and not does & deeds:
+            score *= 1 - OTHERWISE
+        found.append(Scored(ref, score, reasons.get(ref, BY_MEANING)))
+    return sorted(found, key=order)
+
+
+def _by_words(query: Query, found: Answer, note: str) -> Answer:
+    return Answer(found.hits[: query.limit], found.total, _notes(found.note, note))
+
+
+def _notes(*notes: str) -> str:
+    return " ".join(note for note in notes if note)

@@ -6,13 +6,65 @@ as looking its words up.
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
-from collections.abc import Collection
-from functools import lru_cache
+import warnings
+from collections.abc import Callable, Collection
+from functools import cache, lru_cache
+from operator import add
 from typing import NamedTuple
 
-from mcp_studio.search import cjk
+DENSE = (
+    "\u0900-\u0dff\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"  # India, Thai, Lao, Burmese, Korean, Khmer
+    "\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff"  # kana, bopomofo, Chinese
+    "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"  # Korean, compatibility, narrow kana, rare Chinese
+)
+"""The characters of these scripts, as the inside of a regular expression's brackets."""
+_DENSE = re.compile(f"[{DENSE}]")
+FIRST = "\u0900"
+"""No character of these scripts comes before it."""
+
+
+Segment = Callable[[str], list[str]]
+"""Takes a stretch without spaces apart into words."""
+MISSING = "Chinese was searched by characters; for its words: pip install 'mcp-studio[cjk]'."
+
+
+@cache
+def dictionary() -> Segment | None:
+    """What finds the words of a stretch by the dictionary of the extra `cjk`; None where that is not installed.
+
+    Slow the first time, by about a second.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of its own code
+        try:
+            import jieba
+        except ImportError:
+            return None
+        jieba.setLogLevel(logging.CRITICAL)
+        tokenizer = jieba.Tokenizer()
+        # By itself it would keep its index in a folder that everybody on the machine can write to, and read it there.
+        tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+        tokenizer.initialized = True
+    return lambda run: list(tokenizer.cut(run))
+
+
+def grams(run: str, segment: Segment | None = None) -> list[str]:
+    """The characters of a stretch without spaces, the pairs of neighbours, and the longer words of a dictionary."""
+    if any(char >= "\uff00" for char in run):
+        run = unicodedata.normalize("NFKC", run)
+    found = [*run, *map(add, run, run[1:])]
+    if segment is not None:
+        found += [word for word in segment(run) if len(word) > 2]
+    return found
+
+
+def is_dense(char: str) -> bool:
+    """Whether a character is of one of these scripts."""
+    return char >= FIRST and bool(_DENSE.match(char))
+
 
 LONGEST_CHUNK = 100
 """Characters of one identifier that are taken apart; random data has longer ones."""
@@ -21,9 +73,9 @@ LONGEST_MATCHED = 20_000
 LONGEST_JOINED = 24
 """Letters of an identifier that is found as one word too, its signs left out."""
 
-_WORD = f"[^\\W{cjk.DENSE}]"
+_WORD = f"[^\\W{DENSE}]"
 CHUNK = re.compile(
-    f"[{cjk.DENSE}]+|[A-Za-z](?:#|\\+\\+)(?!\\w)|{_WORD}+(?:['’\\-]{_WORD}+)*|[\u2600-\u27bf\U0001f300-\U0001faff]"
+    f"[{DENSE}]+|[A-Za-z](?:#|\\+\\+)(?!\\w)|{_WORD}+(?:['’\\-]{_WORD}+)*|[\u2600-\u27bf\U0001f300-\U0001faff]"
 )
 """Finds the chunks of a text: words, identifiers, stretches without spaces, single pictures."""
 _PART = re.compile(
@@ -56,7 +108,7 @@ class Part(NamedTuple):
     """As it is compared."""
 
 
-def words(text: str, segment: cjk.Segment | None = None) -> list[str]:
+def words(text: str, segment: Segment | None = None) -> list[str]:
     """The words of a text in their order, each as it is compared; an identifier's parts, then all of it as one.
 
     Args:
@@ -70,8 +122,8 @@ def words(text: str, segment: cjk.Segment | None = None) -> list[str]:
     for chunk in CHUNK.findall(text):
         if chunk.isascii() and chunk.isalpha() and chunk.islower():
             found.append(chunk)
-        elif chunk[0] >= cjk.FIRST and cjk.is_dense(chunk[0]):
-            extend(cjk.grams(chunk, segment))
+        elif chunk[0] >= FIRST and is_dense(chunk[0]):
+            extend(grams(chunk, segment))
         else:
             extend(chunk_words(chunk))
     return found
@@ -120,7 +172,7 @@ def matching(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for match in CHUNK.finditer(text, 0, LONGEST_MATCHED):
         start = match.start()
-        for part in _pairs(match[0]) if cjk.is_dense(match[0][0]) else parts(match[0]):
+        for part in _pairs(match[0]) if is_dense(match[0][0]) else parts(match[0]):
             if part.word in wanted:
                 found.append((start + part.start, start + part.end))
     return _merged(found)
@@ -138,3 +190,138 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             found.append((start, end))
     return found
+
+
+_VOWEL = re.compile(r"[aeiouy]")
+_ODD = {
+    "children": "child",
+    "people": "person",
+    "men": "man",
+    "women": "woman",
+    "indices": "index",
+    "indexes": "index",
+    "matrices": "matrix",
+    "vertices": "vertex",
+    "appendices": "appendix",
+    "criteria": "criterion",
+    "media": "media",
+    "data": "data",
+    "analyses": "analysi",
+    "analysis": "analysi",
+    "analyze": "analysi",
+    "analyse": "analysi",
+    "analyzed": "analysi",
+    "analyzing": "analysi",
+    "analyzer": "analysi",
+    "analyser": "analysi",
+    "analytics": "analysi",
+    "sent": "send",
+    "wrote": "write",
+    "written": "write",
+    "found": "find",
+    "built": "build",
+    "bought": "buy",
+    "ran": "run",
+    "paid": "pay",
+    "tries": "try",
+    "tried": "try",
+    "uses": "use",
+    "used": "use",
+    "using": "use",
+    "conversion": "convert",
+    "conversions": "convert",
+    "installation": "install",
+    "news": "news",
+    "status": "status",
+    "statuses": "status",
+    "series": "series",
+    "aws": "aws",
+    "dns": "dns",
+    "sms": "sms",
+}
+_ENDINGS = (
+    ("ifications", "ifi"),
+    ("ification", "ifi"),
+    ("izations", "iz"),
+    ("ization", "iz"),
+    ("isation", "iz"),
+    ("ational", "at"),
+    ("fulness", "ful"),
+    ("iveness", "iv"),
+    ("ations", "at"),
+    ("ation", "at"),
+    ("ators", "at"),
+    ("ator", "at"),
+    ("ating", "at"),
+    ("ated", "at"),
+    ("ates", "at"),
+    ("ate", "at"),
+    ("ements", "e"),
+    ("ement", "e"),
+    ("ments", "ment"),
+    ("izing", "iz"),
+    ("ising", "iz"),
+    ("ized", "iz"),
+    ("ised", "iz"),
+    ("izes", "iz"),
+    ("izer", "iz"),
+    ("ize", "iz"),
+    ("ise", "iz"),
+    ("ings", ""),
+    ("ing", ""),
+    ("ied", "i"),
+    ("ies", "i"),
+    ("ers", ""),
+    ("ed", ""),
+    ("er", ""),
+    ("or", ""),
+    ("ions", ""),
+    ("ion", ""),
+    ("ly", ""),
+    ("es", ""),
+    ("s", ""),
+)
+_RUSSIAN = re.compile(
+    "(?<=[а-я]{3})(?:ами|ями|ого|его|ому|ему|ыми|ими|ах|ях|ых|их|ов|ев|ей|ой|ый|ий|ая|яя|ое|ее|ые|ие|ам|ям|ом|ем|ую|юю|ть|[аяыиуюеоьй])$"
+)
+_LONGEST = 30
+"""Letters of a word that has a stem; none is kept that is longer."""
+_SHORTEST = 3
+"""Letters that have to remain."""
+
+
+def stem(word: str) -> str:
+    """The part of a lower-case word that its forms share; the word itself where there is nothing to take away."""
+    return _stem(word) if len(word) <= _LONGEST else word
+
+
+@lru_cache(maxsize=2_000)
+def _stem(word: str) -> str:
+    if word in _ODD:
+        return _ODD[word]
+    if len(word) <= _SHORTEST or not word.isalpha():
+        return word
+    if not word.isascii():
+        return _RUSSIAN.sub("", word)
+    if word.endswith(("ss", "us", "is")):
+        return word
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending):
+            rest = word[: -len(ending)] + instead
+            if ending.startswith("ement") and len(rest) < 5:
+                continue
+            if len(rest) >= _SHORTEST and _VOWEL.search(rest):
+                return _tidy(rest)
+            if ending == "s":
+                return word[:-1]
+    return _tidy(word)
+
+
+def _tidy(rest: str) -> str:
+    if len(rest) > _SHORTEST and rest[-1] == rest[-2] and rest[-1] not in "aeiouls":
+        rest = rest[:-1]
+    if len(rest) > _SHORTEST and rest[-1] == "e":
+        rest = rest[:-1]
+    if len(rest) >= _SHORTEST and rest[-1] == "y" and rest[-2] not in "aeiou":
+        rest = rest[:-1] + "i"
+    return rest

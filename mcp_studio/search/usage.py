@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from mcp_studio.atomic import write_atomically
-from mcp_studio.catalog.ref import KINDS, Ref
+from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.paths import write_atomically
 
 MOST = 1_000
 """Entries that are kept; those used last stay."""

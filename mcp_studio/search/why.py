@@ -6,20 +6,180 @@ was looked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import re
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from mcp_studio.search import cjk, glossary
-from mcp_studio.search.document import Document
-from mcp_studio.search.method import LONGEST, Query, Reason
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.search import question as glossary
+from mcp_studio.search import tokens
+from mcp_studio.search.fields import LONGEST_TEXT, Fields, fields
+from mcp_studio.search.grades import LONGEST_NAME, MOST_WORDS, NAME, addresses, decoded, fold, parts, words_of
+from mcp_studio.search.method import LONGEST, SIMILAR, Document, Query, Reason
 from mcp_studio.search.question import LONGEST_SPLIT, Asked, analyse
-from mcp_studio.search.reading import BEGINNING, Reading, own_words, read
-from mcp_studio.search.stems import stem
-from mcp_studio.search.stretch import LONGEST as LONGEST_STRETCH
-from mcp_studio.search.stretch import stretch
-from mcp_studio.search.tokens import matching, words
+from mcp_studio.search.tokens import CHUNK, chunk_words, matching, stem, words
+
+LONGEST_STRETCH = 120
+"""Characters of a stretch, without the marks that say that there is more."""
+_LOOKED_AT = 4_000
+_SPACE = re.compile(r"\s+")
+
+
+def spot(text: str, folded: str) -> tuple[int, int] | None:
+    """Where a folded word stands in a text first: begin and end."""
+    if not folded:
+        return None
+    lowered = text.lower()
+    if len(lowered) == len(text) and (at := lowered.find(folded)) >= 0:
+        return at, at + len(folded)
+    if text.isascii():
+        return None
+    return _spot_folded(text[:_LOOKED_AT], folded)
+
+
+def _spot_folded(text: str, folded: str) -> tuple[int, int] | None:
+    """The same where folding changes lengths."""
+    places: list[int] = []
+    letters: list[str] = []
+    for place, char in enumerate(text):
+        plain = fold(char) or " "
+        letters.append(plain)
+        places.extend([place] * len(plain))
+    at = "".join(letters).find(folded)
+    return None if at < 0 else (places[at], places[at + len(folded) - 1] + 1)
+
+
+def stretch(text: str, start: int = 0, end: int = 0, most: int = LONGEST_STRETCH) -> str:
+    """What stands round a piece of a text, on one line, cut between words where there are some.
+
+    Args:
+        start: where the piece begins.
+        end: where it ends; of a long piece only the beginning is sure to be there.
+        most: characters, without the `…` on each side that has more.
+    """
+    end = min(max(end, start), start + most)
+    room = most - (end - start)
+    left = max(0, start - room // 3)
+    right = min(len(text), left + most)
+    left = max(0, min(left, right - most))
+    if left and (space := _SPACE.search(text, left, start)):
+        left = space.end()
+    if right < len(text) and (at := max(text.rfind(" ", end, right), text.rfind("\n", end, right))) > end:
+        right = at
+    middle = _SPACE.sub(" ", text[left:right]).strip()
+    return f"{'…' if left else ''}{middle}{'…' if right < len(text) else ''}"
+
+
+LOOKED_AT = 1_500
+"""Characters of a text in which pieces are looked for."""
+KEPT = 256
+"""Documents that are kept as they were read: what is on the screen, and what was before it."""
+_MOST_PARAMETERS = 25
+BEGINNING = 400
+"""Characters of what a document, and a question, begins with that count by themselves."""
+
+
+Place = tuple[int, int]
+"""Where a chunk stands: in which text, and at which character. There are many: a plain tuple takes a fifth."""
+
+
+class Word(NamedTuple):
+    """A word of a document."""
+
+    stem: str
+    """Empty where it has none: it is a single letter, or of a script without spaces."""
+    chunks: list[str]
+    """The chunks that it stands in, or is made of."""
+
+
+class Reading(NamedTuple):
+    """A document that was read."""
+
+    texts: tuple[tuple[str, str], ...]
+    """Each text with its field, in the order in which they count."""
+    chunks: dict[str, list[Place]]
+    words: dict[str, Word]
+    beginning: str
+    """Its name, title and server, and the beginning of what it says of itself."""
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """The words of that; hardly ever asked for."""
+        return frozenset(words(self.beginning))
+
+
+class Readings:
+    """Documents as they were read, those that were asked for last. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._kept: dict[Ref, tuple[Document, Reading]] = {}
+
+    def of(self, document: Document) -> Reading:
+        """A document as it was read before, or is read now."""
+        with self._turn:
+            known = self._kept.pop(document.ref, None)
+        if known is None or known[0].raw is not document.raw or known[0].tags != document.tags:
+            known = document, read(document)
+        with self._turn:
+            self._kept[document.ref] = known
+            if len(self._kept) > KEPT:
+                del self._kept[next(iter(self._kept))]
+        return known[1]
+
+    def forget(self, refs: Iterable[Ref]) -> None:
+        """Let go of what is there no more."""
+        with self._turn:
+            for ref in refs:
+                self._kept.pop(ref, None)
+
+
+def own_words(chunk: str) -> tuple[str, ...]:
+    """The words of a chunk, whatever script it is in."""
+    return tuple(tokens.grams(chunk)) if tokens.is_dense(chunk[0]) else chunk_words(chunk)
+
+
+def read(document: Document, whole: bool = False) -> Reading:
+    """Read a document.
+
+    Args:
+        whole: everything that is searched, to the last value of a parameter; slow where there is much.
+    """
+    given = fields(document)
+    texts = tuple((field, text) for field, text in _texts(given, whole) if text)
+    end = LONGEST_TEXT if whole else LOOKED_AT
+    chunks: dict[str, list[Place]] = {}
+    for number, (_, text) in enumerate(texts):
+        for match in CHUNK.finditer(text, 0, end):
+            chunks.setdefault(match[0], []).append((number, match.start()))
+    known: dict[str, Word] = {}
+    for chunk in chunks:
+        for word in own_words(chunk):
+            if word not in known:
+                known[word] = Word(stem(word) if len(word) > 1 else "", [])
+            known[word].chunks.append(chunk)
+    return Reading(texts, chunks, known, f"{given.name} {given.title} {given.server} {given.head}"[:BEGINNING])
+
+
+def _texts(given: Fields, whole: bool) -> Iterator[tuple[str, str]]:
+    yield "name", given.name
+    yield "title", given.title
+    yield "server", given.server
+    yield "uri", given.uri
+    for tag in given.tags:
+        yield "tag", tag
+    yield "description", given.description
+    parameters = given.parameters if whole else given.parameters[:_MOST_PARAMETERS]
+    for parameter in parameters:
+        yield "parameter", parameter.name
+    for parameter in parameters:
+        yield "parameter", parameter.description
+    for parameter in parameters if whole else ():
+        yield "parameter", ", ".join(parameter.values)
+
 
 MOST = 3
 """Fields that are named."""
@@ -79,7 +239,7 @@ class Looked:
         for group, asked in enumerate(analyse(text, _Words(known))):
             for word, instead in _forms(asked, text, frozenset(own)):
                 self._exact.setdefault(word, []).append((group, instead))
-                if not cjk.is_dense(word[0]):
+                if not tokens.is_dense(word[0]):
                     self._stems.setdefault(stem(word), []).append((group, instead))
         for one in (one for word in own for one in (word, *_halves(word))) if loose else ():
             self._exact.setdefault(one, []).append((-1, ""))
@@ -134,7 +294,7 @@ class Looked:
     def _pieces_of(self, chunk: str) -> list[_Piece]:
         own = tuple(dict.fromkeys(own_words(chunk)))
         hits = [word for word in own if self.of(word)[0]]
-        if len(hits) > 1 and not cjk.is_dense(chunk[0]) and hits[-1] == own[-1]:
+        if len(hits) > 1 and not tokens.is_dense(chunk[0]) and hits[-1] == own[-1]:
             hits.pop()  # all of the identifier as one word; its parts tell more
         found: list[_Piece] = []
         places = matching(chunk, hits) if hits else []
@@ -197,7 +357,7 @@ def _looked(text: str, typing: bool, loose: bool = False) -> Looked:
 
 def _halves(word: str) -> Iterator[str]:
     """What a word may begin or end with: it is taken for two where hardly any entry has it."""
-    for at in range(2, min(len(word), LONGEST_SPLIT) - 1) if not cjk.is_dense(word[0]) else ():
+    for at in range(2, min(len(word), LONGEST_SPLIT) - 1) if not tokens.is_dense(word[0]) else ():
         yield from (word[:at], word[at:])
 
 
@@ -242,3 +402,82 @@ def _first(pieces: list[_Piece]) -> _Piece:
         return len({group for one in pieces if piece.start <= one.start < end for group in one.groups})
 
     return max(pieces, key=near)
+
+
+"""Fields that are named."""
+
+
+def literal_reasons(document: Document, query: Query, why: Reason) -> tuple[Reason, ...]:
+    """Where what was found by its letters has them: why it was found, in full."""
+    if why.text == SIMILAR:
+        return _similar(_name(document), why.words)
+    return _strict(document, words_of(query.text[:LONGEST])[:MOST_WORDS])
+
+
+def _behind_server(ref: Ref, word: str) -> str | None:
+    """What stands behind the server's name where a word begins the address; None where it does not."""
+    begins = [begins for server, begins in addresses(word) if server == ref.server.lower()]
+    return decoded(begins[0].removeprefix(NAME)) if begins else None
+
+
+def _strict(document: Document, words: Sequence[str]) -> tuple[Reason, ...]:
+    """Where each word stands first, by field; the name before the rest."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    read: Fields | None = None
+    name = _name(document)
+    for word in words:
+        folded = fold(word)
+        pieces = in_name(name, word, folded)
+        if pieces:
+            _keep(found, "name", "", pieces)
+            continue
+        if (rest := _behind_server(document.ref, word)) is not None:
+            if place := spot(name, rest):
+                _keep(found, "name", "", (name[slice(*place)],))
+            _keep(found, "server", document.ref.server, (document.ref.server,))
+            continue
+        read = read or fields(document)
+        for field, text in _literal_texts(read):
+            if place := spot(text, folded):
+                shown = stretch(text, *place) if field in ("description", "uri") else text
+                _keep(found, field, shown, (text[slice(*place)],))
+                break
+    return tuple(Reason(field, tuple(dict.fromkeys(pieces)), text) for field, (text, pieces) in found.items())[:MOST]
+
+
+def _similar(name: str, terms: Sequence[str]) -> tuple[Reason, ...]:
+    """The same for a name that is only similar: `terms` are the folded parts of it that are meant; none is all."""
+    places = [spot(name, term) for term in terms]
+    pieces = tuple(name[slice(*place)] for place in places if place)
+    return (Reason("name", pieces or (name,), SIMILAR),)
+
+
+def _name(document: Document) -> str:
+    ref = document.ref
+    return ref.name[:LONGEST_NAME] if ref.kind in ("tool", "prompt") else fields(document).name
+
+
+def in_name(name: str, word: str, folded: str) -> tuple[str, ...]:
+    """The pieces of a name that a word stands for: itself, its parts in other spelling, or parts by their initials."""
+    if place := spot(name, folded):
+        return (name[slice(*place)],)
+    its_parts = parts(word)
+    if len(its_parts) > 1:
+        places = [spot(name, part) for part in its_parts]
+        if all(places):
+            return tuple(name[slice(*place)] for place in places if place)
+    named = [part for part in parts(name) if part.isascii()]
+    if len(folded) > 1 and "".join(part[0] for part in named).startswith(folded):
+        return tuple(name[slice(*place)] for part in named[: len(folded)] if (place := spot(name, part)))
+    return ()
+
+
+def _literal_texts(read: Fields) -> list[tuple[str, str]]:
+    found = [("title", read.title), ("server", read.server), ("uri", read.uri)]
+    found += [("tag", tag) for tag in read.tags]
+    found += [("parameter", one.name) for one in read.parameters]
+    return [*found, ("description", read.description)]
+
+
+def _keep(found: dict[str, tuple[str, list[str]]], field: str, text: str, pieces: Sequence[str]) -> None:
+    found.setdefault(field, (text, []))[1].extend(pieces)

@@ -10,13 +10,11 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.versions import LATEST_MODERN
-from mcp_studio.session.connection import Connection
-from mcp_studio.session.deadline import limit_of
-from mcp_studio.session.exchange import RawExchange
-from mcp_studio.session.inflight import InFlight
+from mcp_studio.session.connection import Connection, limit_of
+from mcp_studio.session.raw import RawExchange
+from mcp_studio.session.state import InFlight
 from mcp_studio.trace.server_tap import ServerTap
-from mcp_studio.transport.base import Opened, Transport
-from mcp_studio.transport.tasks import Tasks
+from mcp_studio.transport.base import Opened, Tasks, Transport
 
 
 class Bare:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Literal, NamedTuple, TypeVar
 
 from mcp_studio.config.model import Kind, Timeouts
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
@@ -12,16 +14,258 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
-from mcp_studio.protocol.message import parse
-from mcp_studio.protocol.outgoing import Outgoing, RequestId
-from mcp_studio.protocol.skim import Node
-from mcp_studio.session.deadline import Deadline, limit_of
-from mcp_studio.session.inflight import InFlight
+from mcp_studio.protocol.events import Answered, Outgoing, Progressed, Ready, Refused, RequestId
+from mcp_studio.protocol.message import Node, parse
+from mcp_studio.record import record
 from mcp_studio.session.raw import ByHand
-from mcp_studio.session.request import DeadlinePassed, OnProgress, Opening, Reply, Spawn, fail, wait
-from mcp_studio.session.waiting import Waiting
+from mcp_studio.session.state import InFlight, Running, Spawn
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
+
+
+class Limit(NamedTuple):
+    """So many seconds, and the option or key that says so."""
+
+    seconds: float
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s ({self.name})"
+
+
+def limit_of(key: Literal["connect", "idle", "total"], default: float, name: str, *timeouts: Timeouts) -> Limit:
+    """What the first of these says, else the default, which the key `name` sets."""
+    for one in timeouts:
+        if (seconds := getattr(one, key)) is not None:
+            return Limit(seconds, one.option or f"timeouts.{key}")
+    return Limit(default, name)
+
+
+class Deadline:
+    """An idle limit that `extend` renews, within a total limit; both pause together.
+
+    Args:
+        idle: without a sign of life.
+        total: in all, pauses not counted.
+        longest: seconds in all, pauses counted; None is without end.
+    """
+
+    def __init__(self, idle: Limit | float, total: Limit | float, longest: float | None = None) -> None:
+        self._now = asyncio.get_running_loop().time
+        self._idle = idle if isinstance(idle, Limit) else Limit(idle, "timeouts.idle")
+        self._total = total if isinstance(total, Limit) else Limit(total, "timeouts.total")
+        self._end = self._now() + self._total.seconds
+        self._last = None if longest is None else self._now() + max(longest, self._total.seconds)
+        self._longest = longest
+        self._paused_at: float | None = None
+        self._pauses = 0
+        self.begin()
+
+    def begin(self) -> asyncio.Timeout:
+        """The scope of what it is for, or of the next of several requests that share the total limit."""
+        if self._paused_at is not None:  # whoever would end the pause knows only of the request before
+            self._end += self._now() - self._paused_at
+            self._paused_at, self._pauses = None, 0
+        self.scope = asyncio.timeout_at(min(self._now() + self._idle.seconds, self._end, self._last or self._end))
+        return self.scope
+
+    def extend(self) -> None:
+        """Something came: the idle limit starts anew."""
+        if self._paused_at is None and not self.scope.expired():
+            when = min(self._now() + self._idle.seconds, self._end)
+            self.scope.reschedule(when if self._last is None else min(when, self._last))
+
+    def pause(self) -> None:
+        """A person is being asked; pauses nest."""
+        self._pauses += 1
+        if self._pauses == 1 and not self.scope.expired():
+            self._paused_at = self._now()
+            self.scope.reschedule(self._last)
+
+    def resume(self) -> None:
+        """The person has answered; without a pause of its own nothing happens."""
+        if self._pauses == 0:
+            return
+        self._pauses -= 1
+        if self._pauses == 0 and self._paused_at is not None:
+            self._end += self._now() - self._paused_at
+            self._paused_at = None
+            self.extend()
+
+    @property
+    def paused(self) -> bool:
+        """A person is being asked."""
+        return self._pauses > 0
+
+    @property
+    def limit(self) -> str:
+        """Which limit passed, in words."""
+        if self.paused:
+            return f"{self._longest:g} s with all that a person was asked (limits.call_longest)"
+        if self._now() >= self._end:
+            return f"{self._total.seconds:g} s in all ({self._total.name})"
+        return f"{self._idle.seconds:g} s without a sign of life ({self._idle.name})"
+
+
+T = TypeVar("T")
+OnProgress = Callable[[float, float | None, str], None]
+"""Told progress, total and message of a request."""
+
+
+class Opening(NamedTuple):
+    """A connection that is ready, and how long its phases took in milliseconds."""
+
+    opened: Opened
+    ready: Ready
+    started_ms: float
+    negotiated_ms: float
+
+
+class DeadlinePassed(StudioError):
+    """A request got no answer in time; `limit` says which limit, and how far it had got, in words."""
+
+    def __init__(self, method: str, limit: str, standing: str = "") -> None:
+        self.limit = "; ".join(filter(None, (limit, standing)))
+        super().__init__(f"No answer to {method} within {self.limit}.")
+
+
+class Reply(NamedTuple):
+    """How a request was answered, and how large the frame was."""
+
+    event: Answered | Refused
+    size: int
+    request_id: RequestId
+
+
+@record()
+class Waiter:
+    """Who waits for one answer."""
+
+    answer: asyncio.Future[Reply]
+    deadline: Deadline
+    on_progress: OnProgress | None
+    shown: Running
+    """As it stands among all running requests."""
+
+
+async def wait(future: asyncio.Future[T], seconds: float) -> None:
+    """Wait so long at most for a future, which stays as it is."""
+    await asyncio.wait((future,), timeout=seconds)
+
+
+def fail(future: asyncio.Future[T], error: StudioError) -> None:
+    """Settle a future that perhaps nobody waits for any more: its error is never complained about by the loop."""
+    if not future.done():
+        future.set_exception(error)
+        future.exception()
+
+
+class Waiting:
+    """Who waits for what.
+
+    Args:
+        inflight: shows them among those of all servers.
+        stop: gives a request up, for whoever cancels it there.
+    """
+
+    def __init__(self, inflight: InFlight, server: str, core: ClientCore, stop: Callable[[RequestId], None]) -> None:
+        self._inflight = inflight
+        self._server = server
+        self._core = core
+        self._stop = stop
+        self._waiters: dict[RequestId, Waiter] = {}
+        self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
+        self._pauses = 0
+
+    @property
+    def calls(self) -> set[RequestId]:
+        """The open requests that want to hear of progress: calls."""
+        return {identity for identity, waiter in self._waiters.items() if waiter.on_progress is not None}
+
+    def add(self, out: Outgoing, deadline: Deadline, on_progress: OnProgress | None) -> Waiter:
+        """A request is about to be sent."""
+        identity = out.id if out.id is not None else 0
+        call = on_progress is not None
+        shown = Running(self._server, out.method, out.target, identity, lambda: self._cancel(identity), call)
+        waiter = Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress, shown)
+        self._waiters[identity] = waiter
+        self._inflight.add(shown)
+        return waiter
+
+    def begin(self, deadline: Deadline) -> None:
+        """A deadline has started; it stands still at once where a person is being asked."""
+        if self._pauses:
+            deadline.pause()
+
+    def remove(self, identity: RequestId) -> None:
+        """A request is answered, or nobody waits any more."""
+        if waiter := self._waiters.pop(identity, None):
+            self._inflight.remove(waiter.shown)
+
+    @contextmanager
+    def lasting(self, identity: RequestId, on_progress: OnProgress, deadline: Deadline) -> Generator[None]:
+        """Go on after the answer with its progress and its deadline, as a task of 2025-11-25 makes it."""
+        self._lasting[identity] = on_progress, deadline
+        self._core.lasting.add(identity)
+        try:
+            yield
+        finally:
+            del self._lasting[identity]
+            self._core.lasting.discard(identity)
+
+    def pause(self) -> None:
+        """A person is being asked by this server: no deadline runs, also of requests that follow; pauses nest."""
+        self._pauses += 1
+        if self._pauses == 1:
+            for waiter in self._waiters.values():
+                waiter.deadline.pause()
+                waiter.shown.paused = True
+            for _, deadline in self._lasting.values():
+                deadline.pause()
+
+    def resume(self) -> None:
+        """The person has answered."""
+        self._pauses -= 1
+        if self._pauses == 0:
+            for waiter in self._waiters.values():
+                waiter.deadline.resume()
+                waiter.shown.paused = False
+            for _, deadline in self._lasting.values():
+                deadline.resume()
+
+    def answered(self, event: Answered | Refused, size: int) -> None:
+        """An answer came; `size` is that of its frame."""
+        if (waiter := self._waiters.get(event.id)) and not waiter.answer.done():
+            waiter.answer.set_result(Reply(event, size, event.id))
+
+    def progressed(self, event: Progressed) -> None:
+        """Progress came: the idle limit starts anew."""
+        waiter = self._waiters.get(event.id)
+        if waiter is None:
+            if told := self._lasting.get(event.id):
+                told[0](event.progress, event.total, event.message)
+            return
+        waiter.deadline.extend()
+        shown = waiter.shown
+        shown.done, shown.total, shown.message = event.progress, event.total, event.message
+        shown.progressed = time.monotonic()
+        if waiter.on_progress is not None:
+            waiter.on_progress(event.progress, event.total, event.message)
+
+    def fail(self, identity: RequestId, error: StudioError) -> None:
+        """There will be no usable answer to a request."""
+        if waiter := self._waiters.get(identity):
+            fail(waiter.answer, error)
+
+    def fail_all(self, error: Callable[[], StudioError]) -> None:
+        """There will be no answers any more; each waiter gets an error of its own."""
+        for waiter in self._waiters.values():
+            fail(waiter.answer, error())
+
+    def _cancel(self, identity: RequestId) -> None:
+        if identity in self._waiters:
+            self._stop(identity)
+
 
 __all__ = ["Connection", "DeadlinePassed", "OnProgress", "Opening", "Reply"]
 

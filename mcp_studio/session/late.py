@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.events import Outgoing
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts
@@ -18,46 +18,46 @@ if TYPE_CHECKING:
     from mcp_studio.errors import StudioError
     from mcp_studio.paths import Paths
     from mcp_studio.redact import Redactor
-    from mcp_studio.session.client_tasks import ClientTasks
     from mcp_studio.session.connection import Connection
-    from mcp_studio.session.request import Spawn
+    from mcp_studio.session.server_requests import ClientTasks
+    from mcp_studio.session.state import Spawn
     from mcp_studio.trace.postmortem import Mortem
     from mcp_studio.trace.server_tap import ServerTap
 
 
 def filled(schema: Json, given: Json) -> tuple[Json, str]:
     """See `forms.filled`."""
-    from mcp_studio.session import forms
+    from mcp_studio.session import rules
 
-    return forms.filled(schema, given)
+    return rules.filled(schema, given)
 
 
 def secrets(schema: Json) -> frozenset[str]:
     """See `forms.secrets`."""
-    from mcp_studio.session import forms
+    from mcp_studio.session import rules
 
-    return forms.secrets(schema)
+    return rules.secrets(schema)
 
 
 def fingerprint(schema: Json) -> str:
     """See `config.answers.fingerprint`."""
-    from mcp_studio.config import answers
+    from mcp_studio.config import settings as answers
 
     return answers.fingerprint(schema)
 
 
 def client_tasks(connection: Connection, declared: Callable[[], Json], most: int, spawn: Spawn) -> ClientTasks:
     """The tasks of ours that a connection has."""
-    from mcp_studio.session.client_tasks import ClientTasks
+    from mcp_studio.session.server_requests import ClientTasks
 
     return ClientTasks(connection, declared, most, spawn)
 
 
 def modern_headers(out: Outgoing) -> list[tuple[str, str]]:
     """See `transport.http_headers.modern_headers`."""
-    from mcp_studio.transport import http_headers
+    from mcp_studio.transport import http_wire
 
-    return http_headers.modern_headers(out)
+    return http_wire.modern_headers(out)
 
 
 def ended(known: list[Mortem], tap: ServerTap, error: StudioError | None, *, first: int, ready: bool) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 from weakref import WeakSet
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.catalog.refresh import Refresher
 from mcp_studio.catalog.remembered import Memories, Memory
 from mcp_studio.config.model import ServerConfig, Settings
@@ -17,19 +18,66 @@ from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox
-from mcp_studio.session.inflight import InFlight
-from mcp_studio.session.news import News
-from mcp_studio.session.owner import Seat
-from mcp_studio.session.request import Spawn
+from mcp_studio.session.logs import LogLevels, LogStore
 from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.signer import Clock
-from mcp_studio.session.state import Status
+from mcp_studio.session.state import InFlight, Seat, Spawn, Status
+from mcp_studio.session.subscriptions import Subscriptions
 from mcp_studio.session.supervisor import Supervisor
 from mcp_studio.signal import Signal
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
+
+
+class News:
+    """Subscriptions, log messages and their levels, of all servers.
+
+    Args:
+        redact: takes secrets out of a text.
+        on_missed: told a server whose lists may have changed while nobody listened.
+    """
+
+    def __init__(self, limits: Limits, redact: Callable[[str], str], on_missed: Callable[[str], None]) -> None:
+        self.subscriptions = Subscriptions(limits, on_missed)
+        self.logs = LogStore(limits, redact)
+        self.levels = LogLevels()
+
+    def begin(self, seat: Seat) -> None:
+        """A connection is ready."""
+        if (connection := seat.connection) is not None:
+            self.levels.begin(seat, connection)
+            self.subscriptions.begin(seat, connection)
+
+    async def serve(self, seat: Seat, beside: Coroutine[Any, Any, None]) -> None:
+        """Tell a connected server what is wanted of it, until cancelled; `beside` runs at the same time."""
+        async with asyncio.TaskGroup() as tasks:
+            if (connection := seat.connection) is not None:
+                tasks.create_task(self.levels.serve(seat, connection))
+                tasks.create_task(self.subscriptions.serve(seat))
+            tasks.create_task(beside)
+
+    def take(self, seat: Seat, method: str, params: dict[str, Json]) -> None:
+        """Take a notification."""
+        if method == "notifications/message":
+            entry = seat.tap.newest
+            request = seat.tap.carrier(entry) if seat.status.modern and entry is not None else ""
+            if entry is None:
+                self.logs.add(seat.config.name, params)
+            else:
+                self.logs.add(
+                    seat.config.name, params, request=request, entry=entry.number, size=entry.size, plain=seat.tap.plain
+                )
+        else:
+            self.subscriptions.on_notification(seat.config.name, method, params)
+
+    def forget(self, server: str) -> None:
+        """A server is gone."""
+        self.subscriptions.forget(server)
+        self.logs.forget(server)
+        self.levels.forget(server)
+
 
 MakeTransport = Callable[[ServerConfig, Limits, ServerTap, Clock | None, str], Transport]
 

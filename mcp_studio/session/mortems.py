@@ -7,11 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from mcp_studio.errors import StudioError, Unreachable
-from mcp_studio.protocol.outgoing import Outgoing
-from mcp_studio.trace.ending import ENDED_NOTE, Ending, read
-from mcp_studio.trace.message import UNTIMED
-from mcp_studio.trace.postmortem import Mortem, examine, of_failure
-from mcp_studio.trace.recording import Recording
+from mcp_studio.protocol.events import Outgoing
+from mcp_studio.trace.message import UNTIMED, Recording
+from mcp_studio.trace.postmortem import ENDED_NOTE, Ending, Mortem, examine, of_failure, read
 
 if TYPE_CHECKING:
     from mcp_studio.trace.server_tap import ServerTap

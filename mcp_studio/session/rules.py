@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.config.model import AnswerRule
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.field import defaults, errors, is_secret
+from mcp_studio.schema.form import build
 from mcp_studio.session import late
 from mcp_studio.session.inbox import OURS, Answer, InputRequest
 from mcp_studio.signal import Signal
@@ -139,3 +142,19 @@ def _content(rule: AnswerRule, request: InputRequest) -> tuple[Json, str]:
 def _literal(name: str) -> str:
     """A pattern that fits this name alone."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+
+
+def filled(schema: Json, given: Json) -> tuple[Json, str]:
+    """A value over the defaults of a form, without fields that the form does not have, and what is wrong with it."""
+    form = build(schema, strict=True)
+    content = given
+    if given is None or isinstance(given, dict):
+        names = {field.name for field in form.fields}
+        content = {**defaults(form), **{name: value for name, value in (given or {}).items() if name in names}}
+    wrong = errors(quick(form, content))
+    return content, wrong[0].said if wrong else ""
+
+
+def secrets(schema: Json) -> frozenset[str]:
+    """The names of the fields that look like passwords or tokens."""
+    return frozenset(field.name for field in build(schema).fields if is_secret(field))

@@ -6,14 +6,284 @@ Values of megabytes take seconds: `compare` has bytes compared in a thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, cast
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, cast
 
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.errors import LimitExceeded, UsageError
+from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.redact import MARK
-from mcp_studio.trace.diff_align import align
-from mcp_studio.trace.diff_ignore import At, Ignore, Step
+from mcp_studio.safetext import SafeText, safe
+
+KEYS = ("id", "name", "uri", "uriTemplate", "key")
+"""Members by which items are told apart, where all items of both arrays have one, each another."""
+_CELLS = 250_000
+"""Pairs of items that are compared in one stretch; in a longer one items are taken by their place."""
+
+
+class Alignment(NamedTuple):
+    """Indices of items of both arrays."""
+
+    pairs: tuple[tuple[int, int], ...]
+    """What belongs together, in the order of the second array."""
+    moved: frozenset[int]
+    """Items of the second array, out of `pairs`, that have gone past others."""
+    removed: tuple[int, ...]
+    added: tuple[int, ...]
+
+
+def align(before: Sequence[Json], after: Sequence[Json], mark: Callable[[Json], int]) -> Alignment:
+    """Put the items of two arrays together, in a time that is about linear.
+
+    Args:
+        mark: the same for items that are the same.
+    """
+    known = _by_key(before, after)
+    same = [] if known is not None else _same([mark(item) for item in before], [mark(item) for item in after])
+    pairs = known if known is not None else same
+    moved = _out_of_order(pairs)
+    if known is None:
+        pairs = [*pairs, *_by_place(pairs, moved, len(before), len(after))]
+        pairs.sort(key=lambda pair: pair[1])
+    old, new = {one for one, _ in pairs}, {one for _, one in pairs}
+    return Alignment(
+        tuple(pairs), moved,
+        tuple(index for index in range(len(before)) if index not in old),
+        tuple(index for index in range(len(after)) if index not in new),
+    )  # fmt: skip
+
+
+def _by_key(before: Sequence[Json], after: Sequence[Json]) -> list[tuple[int, int]] | None:
+    """By what names the items; None where nothing does."""
+    for key in KEYS:
+        old, new = _named(before, key), _named(after, key)
+        if old and new and old.keys() & new.keys():
+            return [(old[name], index) for name, index in new.items() if name in old]
+    return None
+
+
+def _named(items: Sequence[Json], key: str) -> dict[tuple[type, str | int], int]:
+    """Names of items and where they stand; nothing where one has none, or two have the same."""
+    found: dict[tuple[type, str | int], int] = {}
+    for index, item in enumerate(items):
+        name = cast("dict[str, Json]", item).get(key) if isinstance(item, dict) else None
+        if not isinstance(name, (str, int)):
+            return {}
+        found[type(name), name] = index
+    return found if len(found) == len(items) else {}
+
+
+def _same(old: list[int], new: list[int]) -> list[tuple[int, int]]:
+    """Items that are the same, in order where that can be, then those that have moved."""
+    kept = _in_order(old, new)
+    left: dict[int, list[int]] = {}
+    taken, used = {one for one, _ in kept}, {one for _, one in kept}
+    for index in range(len(old) - 1, -1, -1):
+        if index not in taken:
+            left.setdefault(old[index], []).append(index)
+    for index, one in enumerate(new):
+        if index not in used and (waiting := left.get(one)):
+            kept.append((waiting.pop(), index))
+    kept.sort(key=lambda pair: pair[1])
+    return kept
+
+
+def _in_order(old: list[int], new: list[int]) -> list[tuple[int, int]]:
+    begin, end = 0, 0
+    while begin < min(len(old), len(new)) and old[begin] == new[begin]:
+        begin += 1
+    while end < min(len(old), len(new)) - begin and old[-1 - end] == new[-1 - end]:
+        end += 1
+    kept = [(index, index) for index in range(begin)]
+    anchors = _anchors(old, new, begin, end)
+    last = (begin - 1, begin - 1)
+    for one in (*anchors, (len(old) - end, len(new) - end)):
+        kept += _common(old, new, (last[0] + 1, one[0]), (last[1] + 1, one[1]))
+        last = one
+        if one[0] < len(old) - end:
+            kept.append(one)
+    return [*kept, *((len(old) - index, len(new) - index) for index in range(end, 0, -1))]
+
+
+def _anchors(old: list[int], new: list[int], begin: int, end: int) -> list[tuple[int, int]]:
+    """Items that occur once in either array, as many of them as are in the same order."""
+    first, second = old[begin : len(old) - end], new[begin : len(new) - end]
+    once, other = Counter(first), Counter(second)
+    where = {one: index for index, one in enumerate(first, begin) if once[one] == 1}
+    pairs = [(where[one], index) for index, one in enumerate(second, begin) if other[one] == 1 and one in where]
+    chosen = set(_rising([one for one, _ in pairs]))
+    return [pair for index, pair in enumerate(pairs) if index in chosen]
+
+
+def _common(old: list[int], new: list[int], one: tuple[int, int], two: tuple[int, int]) -> list[tuple[int, int]]:
+    """The longest common subsequence of two stretches; nothing where they are too long for that."""
+    (a, b), (c, d) = one, two
+    if a >= b or c >= d or (b - a) * (d - c) > _CELLS:
+        return []
+    rows = [[0] * (d - c + 1)]
+    for index in range(b - 1, a - 1, -1):
+        below, row = rows[-1], [0] * (d - c + 1)
+        for place in range(d - 1, c - 1, -1):
+            here = place - c
+            row[here] = below[here + 1] + 1 if old[index] == new[place] else max(below[here], row[here + 1])
+        rows.append(row)
+    rows.reverse()
+    found: list[tuple[int, int]] = []
+    i = j = 0
+    while i < b - a and j < d - c:
+        if old[a + i] == new[c + j]:
+            found.append((a + i, c + j))
+            i, j = i + 1, j + 1
+        elif rows[i + 1][j] >= rows[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _by_place(pairs: list[tuple[int, int]], moved: frozenset[int], old: int, new: int) -> list[tuple[int, int]]:
+    """Of what is left between two items that stayed, the first with the first, the second with the second."""
+    used_old, used_new = {one for one, _ in pairs}, {one for _, one in pairs}
+    found: list[tuple[int, int]] = []
+    last = (-1, -1)
+    for one in (*(pair for pair in pairs if pair[1] not in moved), (old, new)):
+        first = (index for index in range(last[0] + 1, one[0]) if index not in used_old)
+        second = (index for index in range(last[1] + 1, one[1]) if index not in used_new)
+        found.extend(zip(first, second, strict=False))
+        last = one
+    return found
+
+
+def _out_of_order(pairs: list[tuple[int, int]]) -> frozenset[int]:
+    """Those of the second array that break the order of the first."""
+    kept = set(_rising([one for one, _ in pairs]))
+    return frozenset(pair[1] for index, pair in enumerate(pairs) if index not in kept)
+
+
+def _rising(values: list[int]) -> list[int]:
+    """The places of the longest rising subsequence of different numbers."""
+    tails: list[int] = []
+    places: list[int] = []
+    before: list[int] = []
+    for index, value in enumerate(values):
+        slot = bisect_left(tails, value)
+        before.append(places[slot - 1] if slot else -1)
+        if slot == len(tails):
+            tails.append(value)
+            places.append(index)
+        else:
+            tails[slot], places[slot] = value, index
+    found: list[int] = []
+    place = places[-1] if places else -1
+    while place >= 0:
+        found.append(place)
+        place = before[place]
+    return found[::-1]
+
+
+At = tuple[Any, Any] | None
+"""A place as a chain: the place above it, and the last step; None is the whole value."""
+Step = str | int
+USUAL_PATHS = (
+    "_meta", "requestId", "request_id", "etag", "traceparent", "tracestate", "uuid", "*timestamp*", "*Timestamp*",
+    "*_at", "createdAt", "updatedAt", "modifiedAt", "startedAt", "endedAt", "finishedAt", "expiresAt", "lastUpdatedAt",
+    "lastModified", "last_modified", "uptime", "duration", "duration_ms", "durationMs", "elapsed", "elapsed_ms",
+    "elapsedMs", "took", "took_ms", "tookMs", "latency", "latency_ms", "latencyMs",
+)  # fmt: skip
+"""Members that are ignored unless everything is to count. Times and UUIDs inside of texts are too."""
+_CHANGING = re.compile(
+    r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}"
+    r"(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?: ?(?:Z|[+-][0-9]{2}:?[0-9]{2}))?"
+    r"|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
+)
+_LONGEST = 4_000_000
+"""Characters of a text in which times and ids are looked for."""
+_STEP = re.compile(r'\[(\*|[0-9]+)\]|\["([^"]*)"\]|\.?([^.\[\]]+)')
+_NAMES = 20_000
+
+
+class _Pattern(NamedTuple):
+    steps: tuple[re.Pattern[str] | int | None, ...]
+    """From the last to the first; a number is an index, None any index."""
+    whole: bool
+    """It begins at the top of the value."""
+
+
+class Ignore:
+    """A list of patterns; a place that one of them matches is ignored, with all that is below it.
+
+    A pattern is a path such as `created_at`, `content[*].text` or `structuredContent.items[0].id` and matches wherever
+    a place ends like it; with `$.` before it, only from the top of the value. `*` stands for any characters of a name,
+    as a whole step for any name or index, and `[*]` for any index; `["a.b"]` is a name with a dot in it.
+
+    Args:
+        patterns: what is ignored besides.
+        usual: ignore `USUAL` too, and times and UUIDs inside of texts.
+
+    Raises:
+        UsageError: a pattern cannot be read.
+    """
+
+    def __init__(self, patterns: Iterable[str] = (), *, usual: bool = True) -> None:
+        self.usual = usual
+        self.patterns = tuple(patterns)
+        self._patterns = [_read(text) for text in (*self.patterns, *(USUAL_PATHS if usual else ()))]
+        self._ends: dict[Step, tuple[_Pattern, ...]] = {}
+
+    def hides(self, above: At, step: Step) -> bool:
+        """Whether the place `step` below `above` is ignored."""
+        found = self._ends.get(step)
+        if found is None:
+            found = tuple(one for one in self._patterns if _fits(one.steps[0], step))
+            if len(self._ends) < _NAMES:
+                self._ends[step] = found
+        return bool(found) and any(_ends_like(one, above) for one in found)
+
+    def plain(self, text: str) -> str:
+        """A text without what changes each time."""
+        if not self.usual or not 16 <= len(text) <= _LONGEST:
+            return text
+        return _CHANGING.sub("…", text)
+
+
+def _read(text: str) -> _Pattern:
+    whole = text.startswith("$")
+    rest = text[1:] if whole else text.removeprefix("*.")
+    steps: list[re.Pattern[str] | int | None] = []
+    place = 0
+    while place < len(rest):
+        found = _STEP.match(rest, place)
+        if found is None:
+            break
+        index, quoted, name = found.groups()
+        if index is not None:
+            steps.append(None if index == "*" else int(index))
+        else:
+            steps.append(re.compile(re.escape(quoted) if quoted is not None else re.escape(name).replace(r"\*", ".*")))
+        place = found.end()
+    if not steps or place < len(rest):
+        raise UsageError(
+            f"`{text}` is no pattern of what to ignore.", hint="Such as created_at, content[*].text or $.items[0].id"
+        )
+    return _Pattern(tuple(reversed(steps)), whole)
+
+
+def _fits(wanted: re.Pattern[str] | int | None, step: Step) -> bool:
+    if isinstance(step, int):
+        return wanted is None or wanted == step or (isinstance(wanted, re.Pattern) and wanted.pattern == ".*")
+    return isinstance(wanted, re.Pattern) and wanted.fullmatch(step) is not None
+
+
+def _ends_like(pattern: _Pattern, above: At) -> bool:
+    """Whether all but the last step of a pattern, which is known to fit, fit too."""
+    for wanted in pattern.steps[1:]:
+        if above is None or not _fits(wanted, above[1]):
+            return False
+        above = above[0]
+    return above is None or not pattern.whole
+
 
 DifferenceKind = Literal["added", "removed", "changed", "type", "moved", "more"]
 MOST = 1_000
@@ -237,3 +507,91 @@ def path_of(at: At) -> Path:
         at, step = at[0], at[1]
         steps.append(step)
     return tuple(reversed(steps))
+
+
+SIGNS: dict[DifferenceKind, str] = {
+    "added": "+", "removed": "-", "changed": "~", "type": "!", "moved": ">", "more": "…",
+}  # fmt: skip
+_PLAIN = re.compile(r"[\w$@/:-]+")
+_LEAD = 20
+"""Characters that two long texts have in common and that are shown before they differ."""
+
+
+class Shown(NamedTuple):
+    """One difference, ready to be drawn."""
+
+    sign: str
+    """One of `SIGNS`."""
+    place: SafeText
+    """Such as `content[0].text`; empty for the whole value."""
+    before: SafeText
+    after: SafeText
+    """Empty where there is nothing on that side."""
+
+    @property
+    def line(self) -> str:
+        """All of it on one line."""
+        sides = " → ".join(part for part in (self.before, self.after) if part)
+        return f"{self.sign} {self.place or '(the whole value)'}: {sides}"
+
+
+def shown(one: Difference, width: int = 60) -> Shown:
+    """A difference with its values cut to about a number of characters each, beginning near where texts differ."""
+    sign, place = SIGNS[one.kind], safe(path_text(one.path), 200)
+    if one.kind == "more":
+        return Shown(sign, safe("and more"), safe("the rest is not compared"), safe(""))
+    if one.kind == "moved":
+        return Shown(sign, place, safe(f"was {path_text(one.was)}", 200), safe(""))
+    old, new = one.before, one.after
+    if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > width:
+        begin = _common_prefix(old, new)
+        old, new = _from(old, begin), _from(new, begin)
+    before = safe(value_text(old, width)) if one.kind != "added" else safe("")
+    return Shown(sign, place, before, safe(value_text(new, width)) if one.kind != "removed" else safe(""))
+
+
+def path_text(path: Path) -> str:
+    """A path as patterns of `diff_ignore.Ignore` are written."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN.fullmatch(step):
+            text += f".{step}" if text else step
+        else:
+            text += f'["{step}"]'
+    return text
+
+
+def value_text(value: Json, width: int) -> str:
+    """A value on a line; of a large one its size."""
+    if isinstance(value, (dict, list)):
+        many = len(value)
+        small = many <= 5 and not any(isinstance(item, (dict, list)) for item in _items(value))
+        if small and len(text := printable(value, indent=None)) <= width:
+            return text
+        shape, what = ("{…}", "member") if isinstance(value, dict) else ("[…]", "item")
+        return f"{shape} {many} {what}{'' if many == 1 else 's'}"
+    if isinstance(value, str) and len(value) > width:
+        return f"{printable(value[:width], indent=None)[:-1]}… {len(value) - width:,} more"
+    return printable(value, indent=None)
+
+
+def _items(value: Json) -> list[Json]:
+    return list(value.values()) if isinstance(value, dict) else value
+
+
+def _common_prefix(old: str, new: str) -> int:
+    """How many characters two texts begin with in common, by halves: texts may be of many megabytes."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old.startswith(new[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _from(text: str, begin: int) -> str:
+    return text if begin <= _LEAD else f"…{text[begin - _LEAD :]}"

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_studio.trace.lint.finding import Spot
+from mcp_studio.trace.lint.rules import Spot
 from mcp_studio.trace.message import WireMessage
 
 if TYPE_CHECKING:
-    from mcp_studio.trace.disk.file import SessionFile
-    from mcp_studio.trace.disk.reader import DiskReader
+    from mcp_studio.trace.disk.session import DiskReader
+    from mcp_studio.trace.disk.writer import SessionFile
 
 
 def check_typed(entries: Sequence[tuple[WireMessage, str]]) -> list[list[Spot]]:
@@ -24,7 +24,7 @@ def check_typed(entries: Sequence[tuple[WireMessage, str]]) -> list[list[Spot]]:
 
 def session_file(folder: Path, meta: Mapping[str, object], most_bytes: int, max_age: float) -> SessionFile:
     """A new session's file, see `disk.file.SessionFile`."""
-    from mcp_studio.trace.disk.file import SessionFile
+    from mcp_studio.trace.disk.writer import SessionFile
 
     return SessionFile(folder, meta, most_bytes, max_age)
 
@@ -38,6 +38,6 @@ def disk_errors() -> type[Exception]:
 
 def disk_reader(session: Path) -> DiskReader:
     """Reads the bodies of a session on disk, see `disk.reader.DiskReader`."""
-    from mcp_studio.trace.disk.reader import DiskReader
+    from mcp_studio.trace.disk.session import DiskReader
 
     return DiskReader(session)

@@ -2,27 +2,289 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.limits import DEFAULT, Limits
-from mcp_studio.protocol.message import Failure, Notification, Parsed, Request, Response, parse, tool_failed
-from mcp_studio.protocol.outgoing import Outgoing, RequestId
-from mcp_studio.protocol.trace_context import Params, continued
-from mcp_studio.protocol.versions import NAMED
+from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.message import Failure, Message, Notification, Parsed, Request, Response, parse, tool_failed
+from mcp_studio.protocol.versions import NAMED, URL_ELICITATION_REQUIRED, Params, continued
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
-from mcp_studio.trace.by_hand import clean_id, mark
-from mcp_studio.trace.http_tap import HttpTap
-from mcp_studio.trace.lines import Lines
-from mcp_studio.trace.lint.finding import worst
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Linter
-from mcp_studio.trace.message import LISTEN, Span, WireMessage
-from mcp_studio.trace.rounds import Rounds, asker
+from mcp_studio.trace.lint.rules import worst
+from mcp_studio.trace.message import GREETINGS, LISTEN, Span, WireMessage
 from mcp_studio.trace.store import TraceStore
+from mcp_studio.transport.base import HttpRequest, HttpResponse
+
+if TYPE_CHECKING:
+    from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
+
+
+def mark(entry: WireMessage, parsed: Parsed, label: Callable[[str], str]) -> Message | None:
+    """Say on an entry what its frame is; returns the message where there is just one. `label` cleans foreign text."""
+    entry.by_hand = True
+    message = parsed.messages[0] if len(parsed.messages) == 1 else None
+    if isinstance(message, (Request, Notification)):
+        entry.kind, entry.method = "notification", label(message.method)
+        subject = message.params.get(NAMED.get(message.method, ""))
+        entry.target = label(subject) if isinstance(subject, str) else ""
+    if isinstance(message, Request):
+        entry.kind, entry.id = "request", clean_id(message.id, label)
+    elif isinstance(message, (Response, Failure)):
+        entry.kind, entry.id = ("result" if isinstance(message, Response) else "error"), clean_id(message.id, label)
+    return message
+
+
+def clean_id(identity: RequestId | None, label: Callable[[str], str]) -> RequestId | None:
+    """An id without secrets; the small numbers that most ids are cannot be any."""
+    if identity is None or (isinstance(identity, int) and -100_000 < identity < 100_000):
+        return identity
+    text = label(str(identity))
+    return identity if text == str(identity) else text
+
+
+_CALLS = frozenset(("tools/call", "prompts/get", "resources/read", "tasks/result", "tasks/get", "completion/complete"))
+"""Requests for which servers ask something."""
+_ANSWERED = 100
+_ASKING = 500
+
+
+class Rounds:
+    """The newest answered requests of one connection, for whoever comes back to them, and what is on whose behalf.
+
+    Args:
+        entry: finds an entry by its number.
+    """
+
+    def __init__(self, entry: Callable[[int], WireMessage | None]) -> None:
+        self._entry = entry
+        self._answered: dict[RequestId, Span] = {}
+        self._asking: dict[RequestId, Span] = {}
+        self._follows: dict[RequestId, RequestId] = {}
+        self._under: dict[RequestId, Span] = {}
+        self._given_up: dict[RequestId, Span] = {}
+        self._greeting: Span | None = None
+
+    def begins(self, again: bool) -> None:
+        """Another connection is about to be opened; `again` where the one before has failed."""
+        if not again:
+            self._greeting = None
+
+    def expect(self, identity: RequestId | None, follows: RequestId | None, under: int = 0) -> None:
+        """The request with this id will come after another: as its next round, or as the same once more.
+
+        Or it is sent on behalf of the one with the number `under`.
+        """
+        if identity is not None and follows is not None:
+            self._follows[identity] = follows
+        elif identity is not None and under:
+            # Found now: looking for an entry takes all that there are into the columns, as they are then.
+            entry = self._entry(under)
+            if entry is not None and entry.span is not None:
+                self._under[identity] = entry.span
+
+    def opened(self, identity: RequestId, span: Span) -> None:
+        """A request goes out: link it to the round before, or to what it is sent for."""
+        if self._follows and (follows := self._follows.pop(identity, None)) is not None:
+            earlier = self._asking.pop(follows, None)
+            if earlier is not None:
+                span.follows, earlier.followed, span.round = earlier, span, earlier.round + 1
+            else:
+                span.parent = self._answered.get(follows)
+        elif self._under and (above := self._under.pop(identity, None)) is not None:
+            span.parent = above
+        elif span.method in GREETINGS:
+            first = span.parent = self._greeting
+            self._greeting = first or span
+            if first is not None and first.outcome == "open":  # the probe is silent: this is part of finding the era
+                span.request.probe |= first.request.probe
+
+    def answered(self, identity: RequestId, span: Span, message: Response | Failure) -> None:
+        """A request is answered."""
+        kept, most = (self._asking, _ASKING) if _asks(message) else (self._answered, _ANSWERED)
+        kept[identity] = span
+        if len(kept) > most:
+            del kept[next(iter(kept))]
+
+    def get(self, identity: RequestId) -> Span | None:
+        """The span of a request that was answered not long ago."""
+        return self._answered.get(identity) or self._asking.get(identity)
+
+    def given_up(self, identity: RequestId, span: Span) -> Span:
+        """Nobody waits for the answer to this request any more: the span again."""
+        self._given_up[identity] = span
+        if len(self._given_up) > _ANSWERED:
+            del self._given_up[next(iter(self._given_up))]
+        return span
+
+    def late(self, identity: RequestId, entry: WireMessage) -> None:
+        """An answer that nobody waits for says what it answers, if that was given up not long ago."""
+        if span := self._given_up.pop(identity, None):
+            entry.method, entry.target, entry.probe = span.method, span.target, span.request.probe
+
+    def clear(self) -> None:
+        """The connection is over."""
+        self._given_up.clear()
+        self._answered.clear()
+        self._asking.clear()
+        self._follows.clear()
+        self._under.clear()
+
+
+def asker(open: Collection[Span], exchange: int) -> Span | None:
+    """For which of our open requests a server asks something, as far as can be known.
+
+    Over HTTP it is the one on whose exchange the question came; else the newest call, or the newest of all.
+    """
+    newest: Span | None = None
+    for span in reversed(tuple(open)):
+        if exchange and span.request.exchange == exchange:
+            return span
+        if newest is None or (newest.method not in _CALLS and span.method in _CALLS):
+            newest = span
+    return newest
+
+
+def conversation(span: Span) -> tuple[Span, ...]:
+    """All rounds of the conversation that a request belongs to, in their order; the request alone where it has none."""
+    while span.follows is not None:
+        span = span.follows
+    rounds = [span]
+    while (following := rounds[-1].followed) is not None:
+        rounds.append(following)
+    return tuple(rounds)
+
+
+def _asks(message: Response | Failure) -> bool:
+    if isinstance(message, Failure):
+        return message.code == URL_ELICITATION_REQUIRED
+    if not isinstance(message.result, dict):
+        return False
+    return cast("dict[str, object]", message.result).get("resultType") == "input_required"
+
+
+class Lines:
+    """A ring of text lines bounded by their size; what had to go is counted."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lines: deque[str] = deque()
+        self._size = 0
+        self.dropped = 0
+
+    def add(self, line: str) -> None:
+        """Keep a line, cut to the whole ring's size at most."""
+        line = line[: self._limit]
+        self._lines.append(line)
+        self._size += len(line) + 1
+        while self._size > self._limit and len(self._lines) > 1:
+            self._size -= len(self._lines.popleft()) + 1
+            self.dropped += 1
+
+    def newest(self, count: int | None = None) -> tuple[str, ...]:
+        """The last lines, oldest of them first."""
+        kept = tuple(self._lines)
+        return kept if count is None else kept[-count:] if count else ()
+
+
+def beginning(data: bytes, width: int) -> str:
+    """What text begins with, `width` characters of it at the least where it has them; indentation is left out."""
+    return data[: 4 * width + 200].decode("utf-8", "replace").strip().rstrip("\ufffd")
+
+
+_GAP = b"\n\n"
+_KEPT = 64 * 1024
+"""Bytes of a body: what signing in needs is much smaller, and looking for secrets takes its time."""
+_BEYOND = 4 * 1024
+
+
+class Told(NamedTuple):
+    """One HTTP message as an entry of the trace has it."""
+
+    line: str
+    """The first line."""
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str:
+        """A header's value, or nothing; named in lower case."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+
+def request_text(request: HttpRequest, redactor: Redactor) -> bytes:
+    """`POST https://…`, the headers, and the body."""
+    head = _head(f"{request.method} {redactor.url(request.url)}", request.headers, redactor)
+    return _with_body(head, request.headers, request.body, redactor)
+
+
+def response_text(response: HttpResponse, redactor: Redactor) -> bytes:
+    """`200 OK`, the headers, and the body; or why there is no answer."""
+    first = f"{response.status} {response.reason}".rstrip() if response.status else f"failed: {response.error}"
+    head = _head(redactor.text(first), response.headers, redactor)
+    return _with_body(head, response.headers, response.body, redactor)
+
+
+def read(text: bytes) -> Told:
+    """The parts of such an entry."""
+    head, _, body = text.partition(_GAP)
+    first, *rest = head.decode("utf-8", "surrogateescape").split("\n")
+    lines = (line.partition(": ") for line in rest)
+    return Told(first, [(name, value) for name, _, value in lines], body)
+
+
+def cleaned(text: bytes, redactor: Redactor) -> bytes:
+    """The same once more, for what leaves the trace: address, headers and body each have their own rules."""
+    told = read(text)
+    lines = zip(told.headers, redactor.headers(told.headers), strict=True)
+    clean = (f"{name}: {value}" if given else name for (name, given), (_, value) in lines)
+    head = "\n".join((redactor.url(told.line), *clean)).encode("utf-8", "surrogateescape")
+    return head + _GAP + redactor.body(told.header("content-type"), told.body) if told.body else head
+
+
+def _head(first: str, headers: Headers, redactor: Redactor) -> bytes:
+    lines = (f"{name}: {value}" for name, value in redactor.headers(headers))
+    return "\n".join((first, *lines)).encode("utf-8", "replace").replace(_GAP, b"\n")
+
+
+def _with_body(head: bytes, headers: Headers, body: bytes, redactor: Redactor) -> bytes:
+    if not body:
+        return head
+    kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+    if len(body) <= _KEPT + _BEYOND:
+        return head + _GAP + redactor.body(kind, body)
+    # What the cut leaves of a secret cannot be known for one: it goes with the end.
+    clean = redactor.body(kind, body[: _KEPT + _BEYOND])[:-_BEYOND]
+    return head + _GAP + clean + b"\n... %d bytes more" % (len(body) - _KEPT)
+
+
+class HttpTap:
+    """See `transport.tap.Tap`."""
+
+    store: TraceStore
+    server: str
+    _redactor: Redactor
+    _lint: Linter
+
+    def http_request(self, request: HttpRequest) -> None:
+        """An HTTP request, secrets redacted; one of signing in says what it is for, and is nothing for the lint."""
+        text = request_text(request, self._redactor)
+        entry = self.store.add(self.server, "out", "http", text, exchange=request.exchange)
+        entry.method, entry.target = request.method, request.purpose
+        if not request.purpose:
+            self._lint.http_request(request)
+
+    def http_response(self, response: HttpResponse) -> None:
+        """An HTTP response, or why there was none."""
+        text = response_text(response, self._redactor)
+        entry = self.store.add(self.server, "in", "http", text, exchange=response.exchange)
+        entry.method, entry.target = text.split(b"\n", 1)[0].decode("utf-8", "replace")[:80], response.purpose
+        self._lint.http_response(entry, response)
+
 
 E = TypeVar("E", bound=StudioError)
 _ASKED = 1_000

@@ -5,24 +5,71 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
-from mcp_studio.trace import columns as bits
-from mcp_studio.trace.capture import Capture
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.lint.examine import Examiner, typical
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.capture import Capture, Materialiser, Recalled
 from mcp_studio.trace.lint.ledger import Ledger
-from mcp_studio.trace.materialise import Materialiser, Recalled
-from mcp_studio.trace.message import UNTIMED, Direction, MessageKind, Outcome, Span, WireMessage
-from mcp_studio.trace.reading import LARGE, LiveReader, Nowhere
-from mcp_studio.trace.recorder import Disk, Recorder
-from mcp_studio.trace.recording import Reader
-from mcp_studio.trace.redacting import Redacting
-from mcp_studio.trace.window import OVERHEAD, Window
+from mcp_studio.trace.lint.linter import Examiner, typical
+from mcp_studio.trace.message import UNTIMED, Columns, Direction, MessageKind, Outcome, Reader, Span, WireMessage
+from mcp_studio.trace.recorder import LARGE, OVERHEAD, Disk, LiveReader, Nowhere, Recorder, Window
+
+_PATIENCE = 0.3
+"""Seconds before a large body is redacted: the result in it is shown first, which needs the interpreter too."""
+
+
+class Redacting:
+    """Gives entries their bodies once they are without secrets.
+
+    Args:
+        done: told of each entry that has got its body.
+    """
+
+    def __init__(self, redactor: Redactor, done: Callable[[WireMessage], None]) -> None:
+        self._redactor = redactor
+        self._done = done
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._patient: dict[int, tuple[asyncio.TimerHandle, WireMessage, bytes]] = {}
+
+    def later(self, entry: WireMessage, body: bytes) -> bool:
+        """Redact this and put it into the entry; without an event loop at once. Whether it will come later."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            entry.body = self._redactor.bytes(body)
+            return False
+        self._waiting[entry.number] = loop.create_future()
+        self._patient[entry.number] = loop.call_later(_PATIENCE, self._begin, entry, body), entry, body
+        return True
+
+    async def finished(self, entry: WireMessage) -> None:
+        """Wait until an entry has its body."""
+        if (waiting := self._waiting.get(entry.number)) is not None:
+            await asyncio.wait((waiting,))
+
+    async def hurry(self, timeout: float) -> None:
+        """Give all of them their bodies now; waits at most so many seconds."""
+        for timer, entry, body in tuple(self._patient.values()):
+            timer.cancel()
+            self._begin(entry, body)
+        if self._waiting:
+            await asyncio.wait(tuple(self._waiting.values()), timeout=timeout)
+
+    def _begin(self, entry: WireMessage, body: bytes) -> None:
+        self._patient.pop(entry.number, None)
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, self._redactor.bytes, body).add_done_callback(partial(self._redacted, entry))
+
+    def _redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
+        if not future.cancelled():
+            entry.body = future.result()
+        self._waiting.pop(entry.number).set_result(None)
+        self._done(entry)
+
 
 _DURATIONS = 1_000
 

@@ -10,9 +10,7 @@ from itertools import chain, takewhile
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Recording
 
 Relation = Literal["root", "asked", "round", "task", "retry", "step", "http", "note"]
 """What a node is to the one above it: a question of the server, the next round of its conversation, a request about

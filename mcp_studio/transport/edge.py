@@ -9,30 +9,150 @@ from __future__ import annotations
 import asyncio
 import base64
 import itertools
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+import httpx2
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import LimitExceeded, StudioError
+from mcp_studio.errors import ConfigError, LimitExceeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.record import record
 from mcp_studio.transport import http_client
-from mcp_studio.transport.credentials import Credentials, Refused
-from mcp_studio.transport.http_answer import Answer, text
-from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, excerpt
-from mcp_studio.transport.http_headers import configured, merged
-from mcp_studio.transport.http_names import look_up
-from mcp_studio.transport.http_pause import in_words, pause_of
-from mcp_studio.transport.http_phases import Phases, Standing, too_slow
-from mcp_studio.transport.http_redirects import onward_of
-from mcp_studio.transport.http_status import told
-from mcp_studio.transport.network_errors import network_failure, no_such_host
-from mcp_studio.transport.tap import HttpRequest, HttpResponse, Tap
+from mcp_studio.transport.base import Credentials, HttpRequest, HttpResponse, Refused, Tap
+from mcp_studio.transport.http_client import look_up
+from mcp_studio.transport.http_errors import (
+    HttpDown,
+    HttpFailure,
+    HttpLost,
+    HttpUnreachable,
+    excerpt,
+    network_failure,
+    no_such_host,
+)
+from mcp_studio.transport.http_response import Answer, text
+from mcp_studio.transport.http_status import in_words, pause_of, told
+from mcp_studio.transport.lines import size_text
 
 if TYPE_CHECKING:
     import httpx2
+
+    from mcp_studio.transport.http_client import Client
+    from mcp_studio.transport.http_response import Answer
+
+
+class Phases:
+    """Follows one request by httpx2's trace events, and moves its deadline along.
+
+    Args:
+        head: seconds that the head of the response may take once the request is sent; None is for ever.
+        tunnel: a proxy makes the connection first, by CONNECT.
+    """
+
+    def __init__(self, head: float | None, *, tunnel: bool) -> None:
+        self.head = head
+        self.stage: Literal["name", "queue", "connect", "sent"] = "name"
+        self.beyond = False
+        """The proxy has made its connection: what fails now is the server's."""
+        self.deadline = asyncio.timeout(None)
+        self._tunnel = tunnel
+
+    async def __call__(self, event: str, info: dict[str, Any]) -> None:
+        """One event of httpx2."""
+        if self.stage == "queue":
+            self.stage = "connect"
+        if self._tunnel and event == "http11.receive_response_headers.complete":
+            self._tunnel, self.beyond = False, True
+        elif event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
+            self.stage = "sent"
+            self.deadline.reschedule(None)
+        elif event == "http11.receive_response_headers.started" and self.stage == "sent" and self.head is not None:
+            self.deadline.reschedule(asyncio.get_running_loop().time() + self.head)
+
+
+class Standing:
+    """How far a request has got over HTTP, for whoever gives up waiting for its answer."""
+
+    def __init__(self) -> None:
+        self.answer: Answer | None = None
+        """The response whose head came last."""
+        self.says = ""
+        """What is to be told instead."""
+        self._phases: Phases | None = None
+
+    def begin(self, phases: Phases) -> Phases:
+        """It goes out, perhaps once more."""
+        self.answer, self.says, self._phases = None, "", phases
+        return phases
+
+    @property
+    def words(self) -> str:
+        """In words, to be put after a sentence about a deadline; empty where there is nothing to tell."""
+        if self.says:
+            return self.says
+        if self.answer is not None:
+            return f"HTTP status {self.answer.status} came, with {size_text(self.answer.size)} of its body"
+        if self._phases is None:
+            return ""
+        return "it was sent, and nothing came back" if self._phases.stage == "sent" else "the connection was never made"
+
+
+def too_slow(client: Client, phases: Phases, connect: float) -> HttpFailure:
+    """A deadline passed in one of the phases."""
+    if phases.stage == "sent":
+        return HttpLost(
+            f"{client.place} did not answer within {phases.head:g} seconds.",
+            hint="It took the request, and sends nothing: is it busy, or no HTTP server?",
+        )
+    if phases.stage == "name":
+        return HttpDown(f"The host name {client.peer} did not resolve within {connect:g} seconds.")
+    if phases.stage == "queue":
+        return HttpDown(f"{client.connections} requests to {client.place} are open already.")
+    hint = "Is the server running, and is a firewall in between?"
+    if client.proxy and not phases.beyond:
+        where = f"{client.place} through the proxy {client.proxy}, which {client.proxy_named} names,"
+        return HttpDown(f"No connection to {where} within {connect:g} seconds.", hint="Is the proxy running?")
+    return HttpDown(f"No connection to {client.place} within {connect:g} seconds.", hint=hint)
+
+
+def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
+    """Where to go on, None if the answer is no redirect.
+
+    Raises:
+        HttpUnreachable: it leads to another origin, or does not keep method and body.
+    """
+    location = answer.header("location")
+    if answer.status not in (301, 302, 303, 307, 308) or not location:
+        return None
+    http = told(answer, b"")
+    onward = client.join(answer.url, location)
+    if onward is None:
+        raise HttpUnreachable(f"{client.place} redirects to something that is no address.", http=http)
+    here = client.same_origin(onward)
+    if here and answer.status in (307, 308):
+        return onward
+    where = excerpt(str(onward.copy_with(query=None)).encode())
+    if here:
+        why = f"with status {answer.status}, which drops the message (307 and 308 keep it)"
+    elif client.upgrade(onward):
+        raise HttpUnreachable(
+            f"{client.place} redirects to {where}, the same server over TLS; it was not followed.",
+            hint=f"Use {onward.scheme}:// in the address of this server.",
+            http=http,
+        )
+    elif onward.scheme not in ("http", "https", "ws", "wss"):
+        raise HttpUnreachable(f"{client.place} redirects to {where}, which is no web address.", http=http)
+    else:
+        why = "on another origin"
+    raise HttpUnreachable(
+        f"{client.place} redirects to {where}, {why}; it was not followed.",
+        hint=f"If that is the server you mean, use its address: {where}",
+        http=http,
+    )
+
 
 HeaderList = list[tuple[str, str]]
 _REDIRECTS = 5
@@ -294,3 +414,38 @@ class Edge:
 
     def _headers_too_large(self) -> LimitExceeded:
         return LimitExceeded(f"The response headers of {self.place} are larger than allowed.", limit="headers")
+
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+
+
+_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
+
+
+_FRAMING = frozenset({"connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade"})
+
+
+def configured(config: ServerConfig) -> list[tuple[str, str]]:
+    """The headers that the configuration asks for, without those that frame a message: HTTP sets them itself.
+
+    Raises:
+        ConfigError: a name or value that HTTP cannot carry; the value is not quoted.
+    """
+    for name, value in config.headers.items():
+        if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
+            part = "value" if _TOKEN.fullmatch(name) else "name"
+            raise ConfigError(
+                f"Server {config.name}: the {part} of header {name!r} has characters that HTTP does not allow.",
+                file=config.source.file,
+                key=f"servers.{config.name}.headers.{name}",
+            )
+    return [(name, value.strip(" \t")) for name, value in config.headers.items() if name.lower() not in _FRAMING]
+
+
+def merged(*groups: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """One list of headers in which later groups replace equal names of earlier ones."""
+    found: dict[str, tuple[str, str]] = {}
+    for group in groups:
+        for name, value in group:
+            found[name.lower()] = (name, value)
+    return list(found.values())

@@ -7,21 +7,302 @@ basic/transports. What a message carries is told by `Outgoing.modern`.
 from __future__ import annotations
 
 import asyncio
+import re
+from codecs import BOM_UTF8
 
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.outgoing import Outgoing, RequestId
-from mcp_studio.transport import http_post
-from mcp_studio.transport.base import Opened, Sink
-from mcp_studio.transport.edge import Edge
-from mcp_studio.transport.http_errors import HttpFailure, SessionLost
-from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged
-from mcp_studio.transport.http_ids import named
-from mcp_studio.transport.http_stream import follow
-from mcp_studio.transport.http_wire import FIRST_MODERN, Cursor, Waiting, Wire
-from mcp_studio.transport.tap import Tap
-from mcp_studio.transport.tasks import Tasks
+from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
+from mcp_studio.transport.edge import Edge, HeaderList, Standing, merged
+from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpLost, HttpUnreachable, SessionLost, excerpt
+from mcp_studio.transport.http_response import Answer
+from mcp_studio.transport.http_status import endpoint_lost, refused, session_lost, told, wants_sign_in, wrong_type
+from mcp_studio.transport.http_wire import (
+    ACCEPT,
+    FIRST_MODERN,
+    Cursor,
+    Waiting,
+    Wire,
+    answered,
+    error_frame,
+    is_json,
+    legacy_headers,
+    named,
+    readable,
+    valid_session,
+)
+
+_STEADY = 5.0
+"""A stream that was open for this many seconds was of use, whatever came on it."""
+_SHORT = 2
+"""How often the pause is doubled for a listening stream that ends at once, though it brings something each time."""
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
+    """Keep one stream open by GET: until `waiting` is answered, or without one for as long as the server offers it.
+
+    It is opened again after the pause the server asked for, at most `limits.reconnects` times without anything new.
+
+    Raises:
+        SessionLost: the server no longer knows the session.
+        HttpFailure: it cannot be opened, or not any more; the last reason.
+        LimitExceeded: an event is too large.
+    """
+    clock = asyncio.get_running_loop().time
+    tries = short = 0
+    established = waiting is not None
+    pause = waiting is not None
+    asked = 0.0
+    while True:
+        if pause:
+            again = tries if waiting is not None else max(tries, short)
+            await asyncio.sleep(max(cursor.delay(again, wire.limits), min(asked, wire.limits.retry_max)))
+        pause = True
+        began, seen, asked = clock(), _progress(cursor, waiting), 0.0
+        try:
+            standing = waiting.standing if waiting is not None else None
+            async with wire.edge.exchange("GET", wire.stream_headers(cursor), head=None, standing=standing) as answer:
+                await _accept(wire, answer, established=established)
+                established = True
+                await wire.pump(answer, cursor, waiting)
+            unanswered = " without answering the request" * (waiting is not None)
+            problem: HttpFailure = HttpLost(f"{wire.edge.place} ended the stream{unanswered}.")
+        except HttpFailure as error:
+            if waiting is not None and isinstance(error, SessionLost):
+                error.http = None  # It is about the stream: the request itself was not turned away.
+            if not _passing(error):
+                raise
+            problem, asked = error, error.retry_after
+        if waiting is not None and waiting.answered:
+            return
+        held = clock() - began > _STEADY
+        tries = 0 if held or _progress(cursor, waiting) > seen else tries + 1
+        short = 0 if held else min(short + 1, _SHORT)
+        if tries > wire.limits.reconnects:
+            problem.hint = problem.hint or f"It was opened {tries} times in a row, and nothing new came."
+            raise problem
+
+
+def _progress(cursor: Cursor, waiting: Waiting | None) -> int:
+    """What has to grow for a reconnect to count as useful.
+
+    A server may let us poll for an answer with events that carry an id alone; the deadline of the request bounds that.
+    The listening stream has no deadline, so only messages count there.
+    """
+    return cursor.messages if waiting is None else cursor.events
+
+
+def _passing(error: HttpFailure) -> bool:
+    """Whether trying again can help."""
+    if isinstance(error, SessionLost):
+        return False
+    return error.status in _PASSING or (error.status == 0 and isinstance(error, HttpLost | HttpUnreachable))
+
+
+async def _accept(wire: Wire, answer: Answer, *, established: bool) -> None:
+    """Return if this is an event stream, raise what it is otherwise."""
+    if answer.status == 200 and answer.media_type == "text/event-stream":
+        return
+    body = await wire.error_body(answer)
+    place = wire.edge.place
+    if answer.status == 404 and wire.session and established:
+        raise session_lost(answer, place, body)
+    if wants_sign_in(answer):
+        raise wire.sign_in(answer, body)
+    if answer.status == 405:
+        if not established:
+            raise HttpFailure("it answers GET with status 405, which is its right", http=told(answer, body))
+        raise HttpFailure(
+            f"{place} ended the stream early, and does not let it be taken up again: it answers GET with status 405.",
+            hint="A stream whose events have ids has to be resumed by a GET with Last-Event-ID.",
+            http=told(answer, body),
+        )
+    if 200 <= answer.status < 300:
+        raise wrong_type(answer, place, body, wanted="an event stream")
+    raise refused(answer, place, body)
+
+
+_METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
+_SESSION = re.compile(rb"session", re.IGNORECASE)
+
+
+async def ask(wire: Wire, waiting: Waiting) -> None:
+    """Post a request and deliver all that comes until it is answered, on a resumed stream if need be.
+
+    It has no deadline of its own once the version is settled: cancel it.
+
+    Raises:
+        StudioError: it will not be answered; see `http_errors`.
+    """
+    out = waiting.out
+    cursor = Cursor()
+    problem = HttpLost(
+        f"{wire.edge.place} ended the stream without answering the request.",
+        hint="The answer has to come before the stream ends, or on the resumed one where its events have ids.",
+    )
+    try:
+        await _post(wire, waiting, cursor)
+    except HttpLost as error:
+        if not cursor.last_id or out.modern or isinstance(error, SessionLost):
+            raise
+        problem = error
+    if waiting.answered:
+        return
+    if not cursor.last_id or out.modern:
+        raise problem
+    await follow(wire, cursor, waiting)
+
+
+async def _post(wire: Wire, waiting: Waiting, cursor: Cursor) -> None:
+    out = waiting.out
+    # Until the version is settled the exchange is part of connecting. After that the deadline is the request's own,
+    # which progress renews and a question to a person suspends: whoever waits ends it by `abandon`.
+    head = None if wire.version else wire.edge.connect
+    post = wire.edge.exchange(
+        "POST", wire.headers(out), out.frame, head=head, patience=wire.patience, standing=waiting.standing
+    )
+    async with post as answer:
+        if not 200 <= answer.status < 300:
+            await _refusal(wire, out, answer)
+            return
+        _session(wire, out, answer)
+        if answer.status == 202:
+            raise HttpBroken(
+                f"{wire.edge.place} accepted the request with status 202, which answers nothing.",
+                hint="202 is for notifications; a request has to be answered, as JSON or as an event stream.",
+                http=told(answer, await wire.error_body(answer)),
+            )
+        if answer.media_type == "text/event-stream":
+            await wire.pump(answer, cursor, waiting)
+            return
+        await _json(wire, waiting, answer)
+
+
+async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
+    """Deliver a body that is one JSON text."""
+    place, media_type = wire.edge.place, answer.media_type
+    if media_type and not is_json(media_type):
+        raise wrong_type(answer, place, await wire.error_body(answer))
+    body = await answer.read(wire.limits.message)
+    if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
+        raise wrong_type(answer, place, body)
+    marked = body.startswith(BOM_UTF8)  # It may be overlooked (RFC 8259 8.1).
+    wire.deliver(body.removeprefix(BOM_UTF8), answer.exchange, None if marked else answer.root)
+    if not waiting.answered:
+        raise HttpBroken(
+            f"What {place} sent does not answer the request: {excerpt(body)}",
+            hint="The body of the response has to be a JSON-RPC response with the id of the request.",
+            http=told(answer, body),
+        )
+
+
+async def tell(
+    wire: Wire, out: Outgoing, *, head: float | None, again: bool = False, standing: Standing | None = None
+) -> None:
+    """Post a message to which nothing comes back here but a status; with `again` the tap knows it already.
+
+    Raises:
+        StudioError: the server did not take it; see `http_errors`.
+    """
+    post = wire.edge.exchange(
+        "POST", wire.headers(out), out.frame,
+        head=head, url=wire.endpoint, again=again, patience=wire.patience, standing=standing,
+    )  # fmt: skip
+    async with post as answer:
+        if not 200 <= answer.status < 300:
+            await _refusal(wire, out, answer)
+        elif answer.status != 204 and (body := await wire.error_body(answer)) and is_json(answer.media_type):
+            # There should be none (202). It is shown; and taken, where it answers the request.
+            wire.tap.received(body, answer.exchange)
+            if out.kind == "request" and out.id in answered(body):
+                wire.hand_over(body)
+
+
+async def raw(wire: Wire, tasks: Tasks, data: bytes, headers: HeaderList) -> None:
+    """Post a body that somebody wrote by hand; what comes back is told to the tap, and what is JSON to the sink.
+
+    Returns when the response has begun, or after `limits.write` seconds; the rest goes on in a task.
+
+    Raises:
+        StudioError: no response came; see `http_errors`.
+    """
+    begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    task = tasks.spawn(_raw(wire, data, merged(wire.raw_headers(data), headers), begun))
+    await asyncio.wait((begun, task), timeout=wire.limits.write, return_when=asyncio.FIRST_COMPLETED)
+    if begun.done():
+        begun.result()
+    begun.cancel()
+
+
+async def _raw(wire: Wire, data: bytes, lines: HeaderList, begun: asyncio.Future[None]) -> None:
+    try:
+        async with wire.edge.exchange("POST", lines, data, head=None, url=wire.endpoint) as answer:
+            if not begun.done():
+                begun.set_result(None)
+            if not wire.session and named(data)[0] == "initialize":
+                # A handshake that is made by hand begins a session too; one that there is stays.
+                _session(wire, Outgoing(data, "request", None, "initialize"), answer)
+            await _hear(wire, answer)
+    except StudioError as error:
+        if begun.done():
+            wire.tap.note(f"The answer to the frame written by hand broke off: {error.message}")
+        else:
+            begun.set_exception(error)
+
+
+async def _hear(wire: Wire, answer: Answer) -> None:
+    """Take what answers a body that was written by hand, whatever it is."""
+    if answer.media_type == "text/event-stream":
+        await wire.pump(answer, Cursor())
+        return
+    body = await answer.read(wire.limits.message)
+    if body:
+        wire.tap.received(body, answer.exchange)
+    if readable(body):
+        wire.hand_over(body)
+
+
+def _session(wire: Wire, out: Outgoing, answer: Answer) -> None:
+    if out.method != "initialize" or out.modern:
+        return
+    found = answer.header("mcp-session-id")
+    if found and not valid_session(found):
+        wire.tap.note("The session id that the server gave has characters that are not allowed; it is ignored.")
+        return
+    wire.session = found
+
+
+async def _refusal(wire: Wire, out: Outgoing, answer: Answer) -> None:
+    """Deliver the JSON-RPC error that a failure carries, or raise what the status means."""
+    body = await wire.error_body(answer)
+    status, place = answer.status, wire.edge.place
+    if wants_sign_in(answer):
+        raise wire.sign_in(answer, body)
+    if status == 403:
+        raise refused(answer, place, body)  # Access is refused by HTTP, whatever JSON-RPC error comes with it.
+    if wire.session and not out.modern and _session_gone(status, body):
+        raise session_lost(answer, place, body)
+    if wire.endpoint is not None and status in (400, 404, 410) and _SESSION.search(body):
+        raise endpoint_lost(answer, place, body)
+    if out.kind == "request" and out.id is not None and (frame := error_frame(body, out.id)) is not None:
+        wire.tap.received(body, answer.exchange)
+        wire.hand_over(frame)
+        return
+    raise refused(answer, place, body)
+
+
+def _session_gone(status: int, body: bytes) -> bool:
+    """Whether a failure means that the session is unknown.
+
+    404 says so by the specification, but a gateway also answers an unknown method with it. Servers built on the
+    TypeScript examples say 400 and put it into words; 410 says the same more strongly.
+    """
+    if status in (404, 410):
+        return _METHOD_NOT_FOUND.search(body) is None
+    return status == 400 and b'"error"' in body and _SESSION.search(body) is not None
 
 
 class HttpTransport:
@@ -80,7 +361,7 @@ class HttpTransport:
         """Post a body as it is; see `Transport.send_raw`."""
         if self._wire.sink is None:
             raise ConnectionLost("The connection to the server has ended.")
-        await http_post.raw(self._wire, self._tasks, data, list(headers))
+        await raw(self._wire, self._tasks, data, list(headers))
         if named(data)[0] == "notifications/initialized":
             self._initialized = True
             self._listen()
@@ -124,7 +405,7 @@ class HttpTransport:
 
     async def _run(self, waiting: Waiting, request_id: RequestId) -> None:
         try:
-            await http_post.ask(self._wire, waiting)
+            await ask(self._wire, waiting)
             self._listen()
         except StudioError as error:
             if not waiting.answered or isinstance(error, SessionLost):
@@ -135,7 +416,7 @@ class HttpTransport:
 
     async def _tell(self, out: Outgoing) -> None:
         try:
-            await http_post.tell(self._wire, out, head=self._wire.edge.connect)
+            await tell(self._wire, out, head=self._wire.edge.connect)
         except StudioError as error:
             self._failed(out, error)
         if out.method == "notifications/initialized":

@@ -3,30 +3,171 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import re
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from mcp_studio import jsontext
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import LimitExceeded
 from mcp_studio.limits import MB, Limits
-from mcp_studio.protocol.outgoing import Outgoing, RequestId
-from mcp_studio.protocol.skim import LARGE, Node, Skim
+from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.message import LARGE, Node, Skim
 from mcp_studio.protocol.versions import MODERN_VERSIONS
+from mcp_studio.protocol.versions import NAMED as NAME_KEYS
 from mcp_studio.record import record
-from mcp_studio.transport.base import Sink
-from mcp_studio.transport.edge import Edge, HeaderList
-from mcp_studio.transport.http_answer import Answer
+from mcp_studio.transport.base import Sink, Tap
+from mcp_studio.transport.edge import _VALUE, Edge, HeaderList, Standing, merged
 from mcp_studio.transport.http_errors import HttpFailure
-from mcp_studio.transport.http_headers import ACCEPT, legacy_headers, merged, modern_headers, resumable
-from mcp_studio.transport.http_ids import answered, named
-from mcp_studio.transport.http_phases import Standing
+from mcp_studio.transport.http_response import Answer
 from mcp_studio.transport.http_status import sign_in
-from mcp_studio.transport.lines import Oversize
-from mcp_studio.transport.oversize import answer_for, size_text
+from mcp_studio.transport.lines import Oversize, answer_for, size_text
 from mcp_studio.transport.sse import SseParser
-from mcp_studio.transport.tap import Tap
 
 if TYPE_CHECKING:
     import httpx2
+
+_ID = rb'(-?[0-9]{1,18}|"[^"\\\x00-\x1f]{0,200}")'
+_WS = rb"[ \t\r\n]*"
+_VERSION = rb'"jsonrpc"' + _WS + rb":" + _WS + rb'"2\.0"' + _WS + rb"," + _WS
+_KEY = rb'"id"' + _WS + rb":" + _WS + _ID + _WS
+_AHEAD = re.compile(
+    _WS
+    + rb"\{"
+    + _WS
+    + rb"(?:"
+    + _VERSION
+    + rb")?"
+    + _KEY
+    + rb","
+    + _WS
+    + rb"(?:"
+    + _VERSION
+    + rb')?"(?:result|error)"'
+)
+_VERSION_LAST = _WS + rb"," + _WS + rb'"jsonrpc"' + _WS + rb":" + _WS + rb'"2\.0"'
+_BEHIND = re.compile(rb"(?<=[{, \t\r\n])" + _KEY + rb"(?:" + _VERSION_LAST + rb")?" + _WS + rb"\}" + _WS + rb"\Z")
+_RESULT_FIRST = re.compile(_WS + rb"\{" + _WS + rb"(?:" + _VERSION + rb')?"(?:result|error)"')
+_TAIL = 300
+
+
+def answered(frame: bytes) -> tuple[RequestId, ...]:
+    """Ids of the requests that this frame holds responses to; empty for anything else, also for broken JSON.
+
+    A large frame is usually a response with its id at one of its ends: it is read there, so that only the core parses
+    the whole.
+    """
+    found = _AHEAD.match(frame)
+    if found is None and _RESULT_FIRST.match(frame):
+        found = _BEHIND.search(frame, max(0, len(frame) - _TAIL))
+    if found is not None:
+        return (cast(RequestId, jsontext.loads(found[1])),)
+    try:
+        value = jsontext.loads(frame)
+    except (jsontext.JsonProblem, LimitExceeded):
+        return ()
+    items = cast(list[Any], value) if isinstance(value, list) else [value]
+    return tuple(found for item in items if (found := _response_id(item)) is not None)
+
+
+def _response_id(item: Any) -> RequestId | None:
+    if not isinstance(item, dict):
+        return None
+    message = cast(dict[str, Any], item)
+    if "method" in message or not ("result" in message or "error" in message):
+        return None
+    found = message.get("id")
+    return found if isinstance(found, int | str) and not isinstance(found, bool) else None
+
+
+def named(body: bytes) -> tuple[str, str]:
+    """The method of a message, and its subject where it has one (`Mcp-Name`); empty where they cannot be read."""
+    try:
+        value = jsontext.loads(body)
+    except (jsontext.JsonProblem, LimitExceeded):
+        return "", ""
+    message = jsontext.mapping(value)
+    method, params = message.get("method"), message.get("params")
+    if not isinstance(method, str):
+        return "", ""
+    target = cast(dict[str, Any], params).get(NAME_KEYS.get(method, "")) if isinstance(params, dict) else ""
+    return method, target if isinstance(target, str) else ""
+
+
+def readable(body: bytes) -> bool:
+    """Whether a body is one JSON text."""
+    try:
+        jsontext.loads(body)
+    except (jsontext.JsonProblem, LimitExceeded):
+        return False
+    return True
+
+
+def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
+    """The JSON-RPC error that a body with an error status holds, made to answer `request_id`; None if it is none.
+
+    Servers put null or a constant there when they reject a request before reading its id; the HTTP exchange says
+    which request it is about.
+    """
+    try:
+        value = jsontext.loads(body, exact=True)
+    except (jsontext.JsonProblem, LimitExceeded):
+        return None
+    if not isinstance(value, dict):
+        return None
+    message = cast(dict[str, Any], value)
+    if "jsonrpc" not in message or not isinstance(message.get("error"), dict) or "method" in message:
+        return None
+    if message.get("id") == request_id and type(message.get("id")) is type(request_id):
+        return body
+    return jsontext.dumps({**message, "id": request_id})
+
+
+ACCEPT = "application/json, text/event-stream"
+NAMED = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""Methods whose requests carry `Mcp-Name` (specification 2026-07-28, basic/transports/streamable-http)."""
+
+_PLAIN = re.compile(r"[\x20-\x7e]*")
+_SENTINEL = re.compile(r"=\?base64\?.*\?=")
+_LONGEST_ID = 4096
+_SESSION = re.compile(r"[\x21-\x7e]+")
+
+
+def encode_value(value: str) -> str:
+    """A header value that says `value` exactly.
+
+    Printable ASCII without blanks at its ends goes as it is, everything else as `=?base64?…?=`, also what looks like
+    that form already (specification 2026-07-28, basic/transports/streamable-http, "Encoding of header values").
+    """
+    if _PLAIN.fullmatch(value) and value == value.strip(" ") and not _SENTINEL.fullmatch(value):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode('utf-8', 'surrogatepass')).decode('ascii')}?="
+
+
+def modern_headers(out: Outgoing) -> list[tuple[str, str]]:
+    """What a message of the stateless era says in headers besides its content type."""
+    headers = [("MCP-Protocol-Version", out.version), ("Mcp-Method", encode_value(out.method))]
+    if out.method in NAMED or (out.target and out.method.startswith("tasks/")):
+        headers.append(("Mcp-Name", encode_value(out.target)))
+    return headers + list(out.headers)
+
+
+def legacy_headers(session: str, version: str) -> list[tuple[str, str]]:
+    """Session and version, as every message of an older era after `initialize` says them; empty ones are left out."""
+    headers = (("Mcp-Session-Id", session), ("MCP-Protocol-Version", version))
+    return [(name, value) for name, value in headers if value]
+
+
+def valid_session(value: str) -> bool:
+    """Whether a session id consists of visible ASCII (specification 2025-06-18, basic/transports)."""
+    return _SESSION.fullmatch(value) is not None
+
+
+def resumable(event_id: str) -> bool:
+    """Whether an event id can be sent back in `Last-Event-ID`."""
+    return len(event_id) <= _LONGEST_ID and event_id == event_id.strip() and _VALUE.fullmatch(event_id) is not None
+
 
 FIRST_MODERN = MODERN_VERSIONS[0]
 """The first version without sessions."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.limits import Limits
-from mcp_studio.transport.base import Transport
-from mcp_studio.transport.credentials import Credentials
-from mcp_studio.transport.tap import Tap
+from mcp_studio.transport.base import Credentials, Tap, Transport
 
 
 def make(
@@ -38,6 +36,6 @@ def make(
         from mcp_studio.transport.http import HttpTransport
 
         return HttpTransport(config, limits, tap, edge)
-    from mcp_studio.transport.http_fallback import FallbackTransport
+    from mcp_studio.transport.http_sse import FallbackTransport
 
     return FallbackTransport(config, limits, tap, edge, spoken)

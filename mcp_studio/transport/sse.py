@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.record import record
-from mcp_studio.transport.lines import KEPT, Oversize
-from mcp_studio.transport.oversize import size_text
+from mcp_studio.transport.lines import KEPT, Oversize, size_text
 
 _BOM = b"\xef\xbb\xbf"
 _DIGITS = re.compile(rb"[0-9]{1,9}")

@@ -3,25 +3,283 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import shlex
+import signal
 from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.outgoing import Outgoing
-from mcp_studio.protocol.skim import Node, Skimmed
-from mcp_studio.transport import guard_client
-from mcp_studio.transport.base import Opened, Sink
-from mcp_studio.transport.endings import cannot_start, how_it_ended, last_words
-from mcp_studio.transport.environment import child_environment
-from mcp_studio.transport.guard_client import Guard, GuardedChild, StartFailure
-from mcp_studio.transport.lines import Line, Oversize
-from mcp_studio.transport.oversize import answer_for, size_text
+from mcp_studio.protocol.events import Outgoing
+from mcp_studio.protocol.message import Node, Skimmed
+from mcp_studio.transport import guard_start
+from mcp_studio.transport.base import Opened, Sink, Tap
+from mcp_studio.transport.guard_start import GuardProcess, Launched, child_environment
+from mcp_studio.transport.lines import Line, Oversize, answer_for, size_text
 from mcp_studio.transport.pipes import LineReader, PipeWriter, WriterClosed
-from mcp_studio.transport.tap import Tap
+
+
+class StartFailure(Exception):
+    """The server could not be started: `step` is `fork`, `cwd`, `exec` or `guard`, `errno` the system's reason."""
+
+    def __init__(self, step: str, errno: int) -> None:
+        super().__init__(step, errno)
+        self.step = step
+        self.errno = errno
+
+
+class GuardedChild:
+    """One server process. Its descriptors belong to whoever asked for it; the control socket is this object's own."""
+
+    def __init__(self, launched: Launched) -> None:
+        loop = asyncio.get_running_loop()
+        self.pid = 0
+        self.stdin_fd = launched.stdin
+        self.stdout_fd = launched.stdout
+        self.stderr_fd = launched.stderr
+        self.left = 0
+        """How many processes it left behind when it ended by itself; they were ended."""
+        self.exited: asyncio.Future[int | None] = loop.create_future()
+        """The exit code, negative for a signal; None when its keeper was killed and nobody knows."""
+        self.gone: asyncio.Future[None] = loop.create_future()
+        """Done when neither it nor any process that it started is left."""
+        self._running: asyncio.Future[None] = loop.create_future()
+        self._loop = loop
+        self._control = launched.control
+        self._unsent = launched.unsent
+        self._text = b""
+        loop.add_reader(self._control, self._readable)
+        if self._unsent:
+            loop.add_writer(self._control, self._writable)
+
+    async def started(self) -> None:
+        """Wait until the program runs.
+
+        Raises:
+            StartFailure: it does not.
+        """
+        await self._running
+
+    def _writable(self) -> None:
+        try:
+            self._unsent = self._unsent[os.write(self._control, self._unsent) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._unsent = b""
+        if not self._unsent:
+            self._loop.remove_writer(self._control)
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._control, 4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        *lines, self._text = (self._text + data).split(b"\n")
+        for line in lines:
+            self._told(*line.decode().split())
+        if not data:
+            self._over()
+
+    def _told(self, word: str, *values: str) -> None:
+        if word == "pid":
+            self.pid = int(values[0])
+            _settle(self._running, None)
+        elif word == "fail" and not self._running.done():
+            self._running.set_exception(StartFailure(values[0], int(values[1])))
+        elif word == "exit":
+            _settle(self.exited, int(values[0]))
+        elif word == "left":
+            self.left = int(values[0])
+
+    def _over(self) -> None:
+        if self._control < 0:
+            return
+        self._loop.remove_reader(self._control)
+        self._loop.remove_writer(self._control)
+        os.close(self._control)
+        self._control = -1
+        if not self._running.done():
+            self._running.set_exception(StartFailure("guard", 0))
+        _settle(self.exited, None)
+        _settle(self.gone, None)
+
+    def stop(self) -> None:
+        """Have it and all that it started ended: SIGTERM, after a second SIGKILL."""
+        self._say(b"s")
+
+    def kill(self) -> None:
+        """Have it and all that it started killed."""
+        self._say(b"k")
+
+    def _say(self, word: bytes) -> None:
+        if self._control >= 0:
+            try:
+                os.write(self._control, word)
+            except OSError:
+                pass  # the keeper is gone, which `_readable` is about to learn
+
+    def release(self) -> None:
+        """Hear no more of it. Whatever is left is ended by its keeper. Any number of times."""
+        self._over()
+
+
+class Guard:
+    """Spawns servers under a guard process."""
+
+    def __init__(self, process: GuardProcess) -> None:
+        self.process = process
+
+    async def spawn(self, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> GuardedChild:
+        """Start `argv` with exactly this environment, in this folder, in a session of its own.
+
+        Raises:
+            StartFailure: the program could not be started.
+            Unreachable: there is no guard.
+        """
+        launched = self.process.launch(argv, env, cwd)
+        child = GuardedChild(launched)
+        try:
+            await child.started()
+        except BaseException:
+            child.release()
+            for fd in (child.stdin_fd, child.stdout_fd, child.stderr_fd):
+                os.close(fd)
+            raise
+        return child
+
+    async def close(self) -> None:
+        """End the guard process; servers live on until they are released. It starts again when needed."""
+        self.process.stop()
+        try:
+            async with asyncio.timeout(1):
+                while not self.process.reap():  # noqa: ASYNC110 - no event says portably that a process ended
+                    await asyncio.sleep(0.002)
+        except TimeoutError:
+            raise Unreachable("The guard process does not end.") from None
+
+
+def _settle(future: asyncio.Future[int | None] | asyncio.Future[None], value: int | None) -> None:
+    if not future.done():
+        future.set_result(value)  # type: ignore[arg-type]
+
+
+default = Guard(guard_start.process)
+"""The one that every transport of this program shares."""
+
+_FROM = {
+    "npx": "npx comes with Node.js: https://nodejs.org",
+    "node": "node comes with Node.js: https://nodejs.org",
+    "npm": "npm comes with Node.js: https://nodejs.org",
+    "uvx": "uvx comes with uv: https://docs.astral.sh/uv",
+    "uv": "uv is at https://docs.astral.sh/uv",
+    "python": "Many systems have it as python3 only.",
+    "python3": "Python is at https://www.python.org",
+    "docker": "Docker is at https://docs.docker.com",
+    "bunx": "bunx comes with Bun: https://bun.sh",
+    "deno": "Deno is at https://deno.com",
+}
+_NAMES_READ = 20_000
+"""Names read from the PATH's folders when looking for a similar command."""
+_LAST_LINES = 5
+_LAST_CHARACTERS = 1_000
+
+
+def cannot_start(failure: StartFailure, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Unreachable:
+    """The sentence, and what to try, for a program that did not start."""
+    reason = os.strerror(failure.errno)
+    if failure.step == "cwd":
+        what = {errno.ENOENT: "does not exist", errno.ENOTDIR: "is not a folder"}.get(failure.errno)
+        text = f"The working folder {cwd} {what}." if what else f"The working folder {cwd} cannot be entered: {reason}."
+        return Unreachable(text, hint="Correct cwd in the server's entry.")
+    if failure.step == "fork":
+        return Unreachable(f"No process could be made for {argv[0]}: {reason}.", hint="Too many processes are running.")
+    if failure.step == "guard":
+        return Unreachable(f"The guard process ended while {argv[0]} was being started.", hint="Connect again.")
+    return _cannot_exec(failure.errno, argv, env, cwd)
+
+
+def _cannot_exec(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Unreachable:
+    command = argv[0]
+    path = env.get("PATH", os.defpath)
+    found = _find(command, path, cwd)
+    if number in (errno.ENOENT, errno.ENOTDIR):
+        if found:
+            hint = "Its first line, or its loader, names a program that is not installed."
+            return Unreachable(f"{found} cannot be run: the interpreter that it names does not exist.", hint=hint)
+        if "/" in command:
+            return Unreachable(f"There is no file {command}.", hint=_blank_hint(command))
+        return Unreachable(f"There is no command {command} on the PATH.", hint=_name_hint(command, path))
+    if number == errno.EACCES:
+        if found and os.path.isdir(found):
+            return Unreachable(f"{found} is a folder, not a program.")
+        return Unreachable(f"{found or command} is not executable.", hint=f"Try: chmod +x {found or command}")
+    if number == errno.ENOEXEC:
+        hint = "Name its interpreter as the command and the file as first argument."
+        return Unreachable(
+            f"{found or command} is neither a program nor a script that names its interpreter.", hint=hint
+        )
+    if number == errno.E2BIG:
+        return Unreachable(f"The arguments or the environment of {command} are too long for this system.")
+    return Unreachable(f"{command} cannot be run: {os.strerror(number)}.")
+
+
+def _find(command: str, path: str, cwd: str) -> str:
+    """The file that the command names, executable or not; empty if there is none."""
+    places = [""] if "/" in command else path.split(os.pathsep)
+    files = (os.path.join(cwd, place, command) for place in places)
+    return next((file for file in files if os.path.exists(file)), "")
+
+
+def _blank_hint(command: str) -> str:
+    if " " in command.strip():
+        return "The command is the program alone: what follows it belongs into args."
+    return ""
+
+
+def _name_hint(command: str, path: str) -> str:
+    if hint := _blank_hint(command) or _FROM.get(command, ""):
+        return hint
+    near = get_close_matches(command, _commands(path), n=1, cutoff=0.7)
+    return f"Did you mean {near[0]}?" if near else ""
+
+
+def _commands(path: str) -> list[str]:
+    names: list[str] = list(_FROM)
+    for place in path.split(os.pathsep):
+        try:
+            names += os.listdir(place or ".")
+        except OSError:
+            continue
+        if len(names) > _NAMES_READ:
+            break
+    return names[:_NAMES_READ]
+
+
+def how_it_ended(code: int | None) -> str:
+    """`ended with exit code 3`, `was ended by SIGKILL`."""
+    if code is None:
+        return "ended together with its guard"
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
+def last_words(lines: Iterable[bytes]) -> str:
+    """The end of what it wrote on standard error, on one line; empty if it wrote nothing."""
+    told = [line.decode("utf-8", "replace").strip() for line in lines]
+    return " | ".join([line for line in told if line][-_LAST_LINES:])[-_LAST_CHARACTERS:]
+
 
 VERDICT = 0.5
 """Seconds to wait for the exit code when a pipe has closed, so that the failure can name it."""
@@ -45,7 +303,7 @@ class StdioTransport:
         self._config = config
         self._limits = limits
         self._tap = tap
-        self._guard = guard or guard_client.default
+        self._guard = guard or default
         self._sink: Sink | None = None
         self._child: GuardedChild | None = None
         self._lost: ConnectionLost | None = None

@@ -15,7 +15,7 @@ from textual.theme import Theme
 
 from mcp_studio.errors import ConfigError
 from mcp_studio.safetext import safe
-from mcp_studio.transport.pace import PACE
+from mcp_studio.transport.pipes import PACE
 from mcp_studio.tui import actions, clipboard, late, late_auth, mistakes, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.gate import Gate

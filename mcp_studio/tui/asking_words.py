@@ -7,7 +7,7 @@ import re
 import time
 from typing import cast
 
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.config.model import AnswerRule
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest

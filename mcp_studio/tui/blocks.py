@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
-from mcp_studio.protocol.apps import is_app
+from mcp_studio.protocol.views import is_app
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
 

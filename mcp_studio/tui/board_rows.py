@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from mcp_studio.call.call import Call
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
-from mcp_studio.session.inflight import Running
+from mcp_studio.session.state import Running
 from mcp_studio.session.tasks import Task
 from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui import asking_words, task_words

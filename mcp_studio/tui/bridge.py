@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.tasks import Task
 from mcp_studio.tui.large import Large

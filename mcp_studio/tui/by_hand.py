@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, printable
-from mcp_studio.protocol.compose import NONE, request
+from mcp_studio.protocol.events import NONE, request
 from mcp_studio.protocol.message import Malformed, Notification, Request, parse
 from mcp_studio.protocol.versions import LATEST_HANDSHAKE
 from mcp_studio.trace.lint.methods import CLIENT_REQUESTS, Span

@@ -6,8 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from mcp_studio.catalog.changes import Change, ChangeKind
-from mcp_studio.catalog.listing import Listing
+from mcp_studio.catalog.listing import Change, ChangeKind, Listing
 from mcp_studio.tui import describe
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece

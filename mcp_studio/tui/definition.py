@@ -10,8 +10,7 @@ from typing import cast
 
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json, dumps, printable
-from mcp_studio.protocol.headers import mirrored, param_headers
-from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView
+from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView, mirrored, param_headers
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe
 from mcp_studio.tui.views.line import size_text

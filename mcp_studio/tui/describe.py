@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Literal
 
-from mcp_studio.call.outcome import (
+from mcp_studio.call.call import (
     CallOutcome,
     Cancelled,
     Denied,
@@ -18,7 +18,7 @@ from mcp_studio.call.outcome import (
 )
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.session.sign_in_words import adds
+from mcp_studio.session.signer import adds
 from mcp_studio.session.state import Status
 
 INSECURE = "insecure: accepts any certificate"

@@ -10,7 +10,7 @@ from mcp_studio.tui.bindings import refuse
 from mcp_studio.tui.panels.pane import Pane
 
 if TYPE_CHECKING:
-    from mcp_studio.trace.recording import Recording
+    from mcp_studio.trace.message import Recording
     from mcp_studio.tui.screens.mortem_dialog import Wish
     from mcp_studio.tui.views.trace_table import TraceTable
 

@@ -7,12 +7,12 @@ import re
 import shlex
 from typing import cast
 
-from mcp_studio.config.snippet import parse_paste
+from mcp_studio.config.importers import parse_paste
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
+from mcp_studio.redact import is_secret_name
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.place import Path, found, pointer
-from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.secret_names import is_secret_name
 
 Value = dict[str, Json]
 """The value of the form (`server_form.SCHEMA`), or a part of it."""

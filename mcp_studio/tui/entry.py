@@ -7,18 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from mcp_studio.config.auth import auth_table, read_auth
-from mcp_studio.config.bending import contradiction
 from mcp_studio.config.model import Auth, Era, Problem, Root, ServerConfig, Timeouts, Tls
-from mcp_studio.config.servers import SCHEMES
+from mcp_studio.config.servers import SCHEMES, auth_table, contradiction, read_auth, read_tls, tls_table
 from mcp_studio.config.table import LONE_SURROGATE, Table, lone_surrogate, place_of
-from mcp_studio.config.tls import read_tls, tls_table
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Form
+from mcp_studio.schema.field import Form, errors
 from mcp_studio.schema.place import pointer
-from mcp_studio.schema.problem import errors
 from mcp_studio.tui.entering import Value, is_url, without_blank
 from mcp_studio.tui.server_form import TIMES, roots_form, server_form
 

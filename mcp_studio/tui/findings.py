@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.lint.finding import SEVERITIES, Finding, Severity, worst
 from mcp_studio.trace.lint.ledger import Ledger
+from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity, worst
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui import describe
 from mcp_studio.tui.views.glyphs import glyphs

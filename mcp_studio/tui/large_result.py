@@ -6,7 +6,7 @@ import time
 from typing import cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.large import LargeObject, Span
+from mcp_studio.protocol.message import LargeObject, Span
 from mcp_studio.tui.views.json_text import Decoding
 
 _SLICE = 0.01

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from textual.screen import ModalScreen
     from textual.widget import Widget
 
-    from mcp_studio.catalog.listing import Entry
-    from mcp_studio.catalog.ref import EntryKind, Ref
-    from mcp_studio.config.model import ServerConfig, Untrusted
-    from mcp_studio.config.rules import AnswerRule
+    from mcp_studio.catalog.listing import Entry, EntryKind, Ref
+    from mcp_studio.config.model import AnswerRule, ServerConfig, Untrusted
     from mcp_studio.errors import StudioError
     from mcp_studio.jsontext import Json
     from mcp_studio.schema.examples import Example

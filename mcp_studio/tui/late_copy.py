@@ -8,14 +8,13 @@ if TYPE_CHECKING:
     from textual.screen import ModalScreen
 
     from mcp_studio.call.copying.formats import Copy
-    from mcp_studio.call.copying.pasted import Pasted
+    from mcp_studio.call.copying.paste import Pasted
     from mcp_studio.call.copying.subject import Subject
-    from mcp_studio.catalog.listing import Entry
-    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.catalog.listing import Entry, Ref
     from mcp_studio.jsontext import Json
-    from mcp_studio.protocol.outgoing import RequestId
+    from mcp_studio.protocol.events import RequestId
     from mcp_studio.studio import Studio
-    from mcp_studio.trace.recording import Recording
+    from mcp_studio.trace.message import Recording
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.replaying import Shown
     from mcp_studio.tui.screens.copying import Copying, Last
@@ -79,8 +78,7 @@ def copy_message(app: StudioApp, shown: Shown, *, choose: bool) -> None:
 
 def called(frame: bytes) -> Pasted | None:
     """The call that a request of ours made; None where it is none."""
-    from mcp_studio.call.copying.paste import read_paste
-    from mcp_studio.call.copying.pasted import PasteProblem
+    from mcp_studio.call.copying.paste import PasteProblem, read_paste
 
     try:
         return read_paste(frame.decode("utf-8", "replace"))

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from mcp_studio.call.call import Call
     from mcp_studio.config.model import ServerConfig
     from mcp_studio.session.state import Status
-    from mcp_studio.trace.message import WireMessage
-    from mcp_studio.trace.numbers.numbers import Numbers
+    from mcp_studio.trace.message import Recording, WireMessage
     from mcp_studio.trace.postmortem import Mortem
     from mcp_studio.trace.query.complete import Suggestions
-    from mcp_studio.trace.recording import Recording
+    from mcp_studio.trace.statistics import Numbers
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.mortem_card import MortemCard
     from mcp_studio.tui.panels.trace import TracePanel
@@ -108,7 +107,7 @@ def load_dialog(screen: MainScreen, opened: Opened) -> ModalScreen[None]:
 
 def mortem_words() -> ModuleType:
     """How the end of a connection reads in a line."""
-    from mcp_studio.trace import mortem_words as words
+    from mcp_studio.trace import postmortem as words
 
     return words
 
@@ -150,7 +149,7 @@ def stray_dialog(trace: Recording, server: ServerConfig) -> ModalScreen[int]:
 
 def stray_of(trace: Recording, server: str, argv: Sequence[str], cwd: str = "") -> ModalScreen[int]:
     """The same of any server, which was started by a command."""
-    from mcp_studio.trace.language import language_of, launcher_of
+    from mcp_studio.trace.stray import language_of, launcher_of
     from mcp_studio.tui.screens.stray_dialog import StrayDialog
 
     return StrayDialog(trace, server, language_of(argv, cwd), launcher_of(argv))

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.trace import mortem_words as words
-from mcp_studio.trace.ending import headline
-from mcp_studio.trace.postmortem import Flight, Frame, Mortem, Printed
+from mcp_studio.trace import postmortem as words
+from mcp_studio.trace.postmortem import Flight, Frame, Mortem, Printed, headline
 from mcp_studio.tui import describe
 from mcp_studio.tui.tracing import clock
 from mcp_studio.tui.views.glyphs import glyphs

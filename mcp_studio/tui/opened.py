@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from typing import cast
 
 from mcp_studio.call.secret_fields import may_hold_secrets, secret_places
-from mcp_studio.catalog.changes import Change
-from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.listing import Change, Entry
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import Support
 from mcp_studio.protocol.views import PromptView, TemplateView, ToolView
 from mcp_studio.record import record
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Field, Form, Text
-from mcp_studio.schema.form import build, defaults, prompt_fields, template_fields
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import Field, Form, SchemaProblem, Text, defaults
+from mcp_studio.schema.form import build, prompt_fields, template_fields
 from mcp_studio.schema.text import to_text
 from mcp_studio.schema.uritemplate import TemplateError, expand
 

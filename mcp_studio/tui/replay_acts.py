@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from mcp_studio.call.replay.load import load
-from mcp_studio.call.replay.plan import CALLS, Plan, Step, step_of
+from mcp_studio.call.replay.plan import CALLS, Plan, Step, load, step_of
 from mcp_studio.call.replay.runner import Manner
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.listing import Entry, EntryKind
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import Path, remove
-from mcp_studio.trace.diff_text import path_text
+from mcp_studio.trace.diff import path_text
 from mcp_studio.trace.message import UNTIMED
 from mcp_studio.tui import late
 from mcp_studio.tui.replaying import Shown
@@ -21,7 +19,7 @@ from mcp_studio.tui.screens.replay import Order, ReplayDialog
 from mcp_studio.tui.screens.replay_choice import ReplayChoice
 
 if TYPE_CHECKING:
-    from mcp_studio.trace.recording import Recording
+    from mcp_studio.trace.message import Recording
     from mcp_studio.tui.app import StudioApp
 
 _KINDS: dict[str, EntryKind] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}

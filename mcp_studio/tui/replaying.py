@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from mcp_studio.tui import late, late_copy, late_trace
 
 if TYPE_CHECKING:
-    from mcp_studio.trace.message import WireMessage
-    from mcp_studio.trace.recording import Recording
+    from mcp_studio.trace.message import Recording, WireMessage
     from mcp_studio.tui.app import StudioApp
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_studio.config.answers import to_table
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.config.model import AnswerRule
+from mcp_studio.config.settings import to_table
 
 
 def toml_of(rule: AnswerRule) -> str:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.offering import Offer, offers, placed
+from mcp_studio.config.save import Offer, offers, placed
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe, late
-from mcp_studio.vault.beside import beside
+from mcp_studio.vault.base import beside
 from mcp_studio.vault.keyring import keep, names, unused
 
 if TYPE_CHECKING:

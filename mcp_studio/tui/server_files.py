@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.expand import effective, effective_roots
+from mcp_studio.config.load import TrustStore
 from mcp_studio.config.model import Root, ServerConfig, Source, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
-from mcp_studio.config.trust import TrustStore
 from mcp_studio.vault import keyring
-from mcp_studio.vault.beside import beside
+from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio

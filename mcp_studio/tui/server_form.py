@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import cast, get_args
 
-from mcp_studio.config import auth
+from mcp_studio.config import servers
+from mcp_studio.config.importers import REMOTE
 from mcp_studio.config.model import Era
-from mcp_studio.config.target import REMOTE
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 from mcp_studio.schema.field import Form
@@ -61,18 +61,20 @@ _COMMAND = _object(
 )
 _AUTH = _object(
     {
-        "kind": _one_of(*auth.KINDS, description="Left out, a person signs in with a browser where the server asks."),
+        "kind": _one_of(
+            *servers.AUTH_KINDS, description="Left out, a person signs in with a browser where the server asks."
+        ),
         "client_id": _text(description="Of a client that was registered beforehand."),
         "client_secret": _text(),
         "scopes": _list(_text(), description="To ask for besides what the server names."),
         "issuer": _text(examples=["https://auth.example.com"]),
         "account": _text(description="A word of yours that tells several accounts at one address apart."),
-        "method": _one_of(*auth.METHODS),
+        "method": _one_of(*servers.METHODS),
         "redirect_port": {"type": "integer", "minimum": 0, "maximum": 65_535},
-        "redirect_host": _one_of(*auth.HOSTS),
+        "redirect_host": _one_of(*servers.HOSTS),
         "client_metadata_url": _text(),
         "key": _text(description="The private key, or the file it is in."),
-        "algorithm": _one_of(*auth.ALGORITHMS),
+        "algorithm": _one_of(*servers.ALGORITHMS),
         "assertion": _text(description="The workload's JWT, or the file it is in."),
         "idp_token_endpoint": _text(),
         "idp_client_id": _text(),

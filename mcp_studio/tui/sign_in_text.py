@@ -11,7 +11,6 @@ from typing import NamedTuple
 from mcp_studio.auth.callback import port_kept
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, StepState
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.browser import ssh_line
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.tui import describe
@@ -20,7 +19,7 @@ from mcp_studio.tui.exchange_text import set_out
 from mcp_studio.tui.token_text import span
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import cut
-from mcp_studio.urls import judge
+from mcp_studio.urls import judge, ssh_line
 
 Part = str | tuple[str, str]
 Key = Callable[[str], str]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from mcp_studio.jsontext import printable
-from mcp_studio.protocol.progress import progress_text
+from mcp_studio.protocol.core import progress_text
 from mcp_studio.protocol.tasks import Support
 from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from mcp_studio.protocol.progress import progress_text
+from mcp_studio.protocol.core import progress_text
 from mcp_studio.safetext import safe
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import Columns, Recording, WireMessage
 from mcp_studio.trace.tree import Node, walk
 from mcp_studio.tui import conversation, describe
 from mcp_studio.tui.tracing import codes, token_of

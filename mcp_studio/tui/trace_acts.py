@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.trace.columns import MARKED
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import MARKED, Recording, WireMessage
 from mcp_studio.tui import tracing
 from mcp_studio.tui.screens.comment import Comment
 from mcp_studio.tui.screens.row_diff import RowDiff, Side

@@ -12,9 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.columns import MARKED, SEVERITY, Columns
-from mcp_studio.trace.message import DIRECTIONS, KINDS, WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import DIRECTIONS, KINDS, MARKED, SEVERITY, Columns, Recording, WireMessage
 from mcp_studio.trace.tree import Node, parent_of, request_of, tree, walk
 from mcp_studio.tui import describe, findings
 from mcp_studio.tui.views.glyphs import glyphs

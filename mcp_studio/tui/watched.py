@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.safetext import safe
-from mcp_studio.session.listening import Stream
-from mcp_studio.session.subscriptions import Subscription
+from mcp_studio.session.subscriptions import Stream, Subscription
 from mcp_studio.tui import describe
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from mcp_studio.config.model import Auth, ServerConfig
-from mcp_studio.transport.tap import HttpRequest, HttpResponse
+from mcp_studio.transport.base import HttpRequest, HttpResponse
 
 HeaderList = list[tuple[str, str]]
 

@@ -19,8 +19,7 @@ from mcp_studio.config.model import Auth, ServerConfig, Settings
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.vault.base import Vault
-from mcp_studio.vault.memory import MemoryVault
+from mcp_studio.vault.base import MemoryVault, Vault
 from tests.auth.kit import FakeTap
 
 LIMITS = Limits(sign_in_request=5.0, sign_in=20.0)

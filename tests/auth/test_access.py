@@ -15,12 +15,12 @@ import pytest
 
 from mcp_studio.auth import access
 from mcp_studio.auth.access import SignInRequest
-from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.model import AuthFailed
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.transport.edge import Edge
-from mcp_studio.vault.memory import MemoryVault
+from mcp_studio.vault.base import MemoryVault
 from tests.auth.signing import LIMITS, Desk, server
 from tests.servers.auth_options import Manner
 from tests.servers.auth_server import AuthServer, World

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.auth.address import resource_of, tidy, usable
+from mcp_studio.auth.discovery import resource_of, tidy, usable
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import SignInNeeded
-from mcp_studio.vault.memory import MemoryVault
+from mcp_studio.vault.base import MemoryVault
 from tests.auth.signing import Desk, server
 from tests.auth.test_access import Caller
 from tests.servers.auth_server import AuthServer

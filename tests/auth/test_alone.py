@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from mcp_studio.errors import SignInNeeded
-from mcp_studio.transport.credentials import Refused
+from mcp_studio.transport.base import Refused
 from tests.auth.signing import Desk, server
 from tests.auth.test_assertions import pem, private
 from tests.servers.auth_server import AuthServer, World

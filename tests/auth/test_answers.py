@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.auth import answers
-from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth import tokens
+from mcp_studio.auth.model import AuthFailed
 from mcp_studio.jsontext import Json
 from tests.auth.test_metadata import ANY_JSON
 
@@ -19,9 +19,9 @@ GOOD: dict[str, Json] = {"access_token": TOKEN, "token_type": "Bearer", "expires
 SENT = ("code-0123456789", "verifier-0123456789", "s3cret with blank")
 
 
-def read(answer: Json, status: int = 200, **given: object) -> answers.Tokens:
+def read(answer: Json, status: int = 200, **given: object) -> tokens.Tokens:
     body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-    return answers.read(status, body, who=WHO, secrets=SENT, **given)  # type: ignore[arg-type]
+    return tokens.read(status, body, who=WHO, secrets=SENT, **given)  # type: ignore[arg-type]
 
 
 def test_tokens_are_read() -> None:
@@ -73,9 +73,9 @@ def test_a_missing_type_is_noted() -> None:
         ("soon", 0, True),
         (True, 0, True),
         ([], 0, True),
-        (10**400, answers.LATEST, True),
-        (1e300, answers.LATEST, True),
-        ("9" * 14, answers.LATEST, True),
+        (10**400, tokens.LATEST, True),
+        (1e300, tokens.LATEST, True),
+        ("9" * 14, tokens.LATEST, True),
         ("9" * 400, 0, True),
     ],
 )
@@ -85,7 +85,7 @@ def test_the_life_of_a_token_is_a_sane_number(value: Json, seconds: float, noted
 
 
 def test_a_number_beyond_all_floats_is_read() -> None:
-    assert read(b'{"access_token": "x", "token_type": "bearer", "expires_in": 1e999}').expires_in == answers.LATEST
+    assert read(b'{"access_token": "x", "token_type": "bearer", "expires_in": 1e999}').expires_in == tokens.LATEST
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_no_answer_makes_another_error(changes: dict[str, Json], other: Json, st
     for answer in ({**GOOD, **changes}, other):
         try:
             found = read(answer, status)
-            assert found.access_token.isprintable() and 0 <= found.expires_in <= answers.LATEST
+            assert found.access_token.isprintable() and 0 <= found.expires_in <= tokens.LATEST
         except AuthFailed as problem:
             assert len(problem.message) < 1000
 

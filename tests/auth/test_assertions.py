@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from mcp_studio.auth import assertions
-from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth import unattended
+from mcp_studio.auth.model import AuthFailed
 from mcp_studio.errors import ConfigError, StudioError
 from tests.auth.test_claims import jwt as made
 
@@ -45,11 +45,11 @@ def pem(
     [("P-256", "ES256"), ("P-384", "ES384"), ("RSA", "RS256"), ("RSA", "PS512"), ("Ed25519", "EdDSA")],
 )
 def test_a_client_signs_who_it_is(kind: str, algorithm: str) -> None:
-    signed = assertions.client_assertion("me", ISSUER, pem(kind), algorithm, offered=(algorithm,))
+    signed = unattended.client_assertion("me", ISSUER, pem(kind), algorithm, offered=(algorithm,))
     claims = jwt.decode(signed, private(kind).public_key(), algorithms=[algorithm], audience=ISSUER)
     assert (claims["iss"], claims["sub"], claims["aud"]) == ("me", "me", ISSUER)
-    assert 0 < claims["exp"] - time.time() <= assertions.LIFE + 1 and claims["jti"]
-    other = assertions.client_assertion("me", ISSUER, pem(kind), algorithm)
+    assert 0 < claims["exp"] - time.time() <= unattended.LIFE + 1 and claims["jti"]
+    other = unattended.client_assertion("me", ISSUER, pem(kind), algorithm)
     assert jwt.decode(other, options={"verify_signature": False})["jti"] != claims["jti"]
 
 
@@ -57,7 +57,7 @@ def test_a_key_may_be_in_a_file_or_on_one_line(tmp_path: Path) -> None:
     file = tmp_path / "key.pem"
     file.write_text(pem("P-256", form=PrivateFormat.TraditionalOpenSSL))
     for key in (str(file), pem("P-256").replace("\n", "\\n"), pem("P-256")):
-        assert assertions.client_assertion("me", ISSUER, key, "ES256").count(".") == 2
+        assert unattended.client_assertion("me", ISSUER, key, "ES256").count(".") == 2
 
 
 BAD_KEYS = {
@@ -78,14 +78,14 @@ BAD_KEYS = {
 @pytest.mark.parametrize("key, algorithm, words", BAD_KEYS.values(), ids=BAD_KEYS)
 def test_a_key_that_is_of_no_use_is_said(key: str, algorithm: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        assertions.client_assertion("me", ISSUER, key, algorithm)
+        unattended.client_assertion("me", ISSUER, key, algorithm)
     told = f"{caught.value.message} {caught.value.hint}"
     assert words in told and "SECRET" not in told and caught.value.key in ("key", "algorithm")
 
 
 def test_an_algorithm_that_the_server_does_not_take_is_said() -> None:
     with pytest.raises(AuthFailed, match="RS256"):
-        assertions.client_assertion("me", ISSUER, pem("P-256"), "ES256", offered=("RS256",))
+        unattended.client_assertion("me", ISSUER, pem("P-256"), "ES256", offered=("RS256",))
 
 
 def test_the_jwt_of_a_workload_is_read_anew(tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_the_jwt_of_a_workload_is_read_anew(tmp_path: Path) -> None:
     for number in range(2):
         token = made({"sub": f"w{number}", "exp": time.time() + 60})
         file.write_text(f"{token}\n")
-        assert assertions.workload_assertion(str(file)) == token == assertions.workload_assertion(token)
-    assert assertions.identity_token(made({"sub": "x"}))
+        assert unattended.workload_assertion(str(file)) == token == unattended.workload_assertion(token)
+    assert unattended.identity_token(made({"sub": "x"}))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_the_jwt_of_a_workload_is_read_anew(tmp_path: Path) -> None:
 )
 def test_what_is_no_jwt_is_said_without_it(value: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        assertions.workload_assertion(value)
+        unattended.workload_assertion(value)
     assert caught.value.key == "assertion" and "SECRET" not in f"{caught.value.message}{caught.value.hint}"
 
 
@@ -110,17 +110,17 @@ def test_a_file_that_holds_something_else_is_said(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_bytes(b"SECRET \xff no jwt")
     with pytest.raises(ConfigError, match="no JWT") as caught:
-        assertions.identity_token(str(file))
+        unattended.identity_token(str(file))
     assert "SECRET" not in str(caught.value)
     file.write_bytes(b"x" * 70_000)
     with pytest.raises(ConfigError, match="larger"):
-        assertions.identity_token(str(file))
+        unattended.identity_token(str(file))
     with pytest.raises(StudioError, match="cannot be read"):
-        assertions.identity_token(str(tmp_path))
+        unattended.identity_token(str(tmp_path))
 
 
 def test_a_jwt_that_has_expired_is_not_sent() -> None:
     token = made({"exp": time.time() - 3600})
     with pytest.raises(AuthFailed, match="expired") as caught:
-        assertions.workload_assertion(token)
+        unattended.workload_assertion(token)
     assert token not in f"{caught.value}{caught.value.hint}" and "ago" in caught.value.message

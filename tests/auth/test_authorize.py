@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.auth import pkce
+from mcp_studio.auth import authorize as pkce
 from mcp_studio.auth.authorize import authorization_url
-from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.model import AuthFailed
 
 RFC_VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 RFC_CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"

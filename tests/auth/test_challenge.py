@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.auth.challenge import MOST, Challenge
+from mcp_studio.auth.discovery import MOST_PARAMETERS, Challenge
 
 META = "https://mcp.example/.well-known/oauth-protected-resource"
 CASES = {
@@ -68,7 +68,7 @@ def test_the_challenge_of_oauth_is_found_among_others() -> None:
 @given(st.one_of(st.text(max_size=300), st.text('Ba =,"\\\t\n;é', max_size=300)))
 def test_anything_is_read_without_an_error(text: str) -> None:
     for one in Challenge.parse(text):
-        assert len(one.params) <= MOST
+        assert len(one.params) <= MOST_PARAMETERS
     assert isinstance(Challenge.find(text), Challenge)
 
 
@@ -92,4 +92,4 @@ def test_hostile_headers_take_no_time(piece: str) -> None:
     began = time.thread_time()
     found = Challenge.parse(text)
     assert time.thread_time() - began < 0.5
-    assert len(found) <= MOST and all(len(one.params) <= MOST for one in found)
+    assert len(found) <= MOST_PARAMETERS and all(len(one.params) <= MOST_PARAMETERS for one in found)

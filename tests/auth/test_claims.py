@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.auth import claims
+from mcp_studio.auth import model
 from mcp_studio.jsontext import Json
 
 NOW = 1_795_320_000.0
@@ -23,7 +23,7 @@ def jwt(payload: Json, header: Json = None) -> str:
 
 def test_claims_are_read() -> None:
     token = jwt({"sub": "é", "scope": "a"})
-    assert claims.payload(token) == {"sub": "é", "scope": "a"}
+    assert model.payload(token) == {"sub": "é", "scope": "a"}
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ def test_claims_are_read() -> None:
      f"e30.{base64.urlsafe_b64encode(b'[' * 20_000).decode()}.x", "e30.\u00e9.x"],
 )  # fmt: skip
 def test_what_is_no_jwt_says_nothing(token: str) -> None:
-    assert claims.payload(token) == {}
+    assert model.payload(token) == {}
 
 
 @given(st.text(max_size=100))
 def test_any_text_can_be_looked_into(token: str) -> None:
-    assert isinstance(claims.payload(token), dict)
+    assert isinstance(model.payload(token), dict)
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_any_text_can_be_looked_into(token: str) -> None:
     ],
 )
 def test_times_are_said_in_words(gap: float, words: str) -> None:
-    assert claims.when(NOW + gap, NOW).endswith(f" UTC, {words}")
+    assert model.when(NOW + gap, NOW).endswith(f" UTC, {words}")
 
 
 def test_moments_are_the_claims_that_are_times() -> None:
-    found = claims.moments({"exp": NOW + 60, "iat": NOW, "nbf": "soon", "auth_time": 1e30, "sub": 5}, NOW)
+    found = model.moments({"exp": NOW + 60, "iat": NOW, "nbf": "soon", "auth_time": 1e30, "sub": 5}, NOW)
     assert [(one.claim, one.what) for one in found] == [("exp", "expires"), ("iat", "issued")]
     assert found[0].words == time.strftime("%Y-%m-%d %H:%M:%S UTC, in 1 minute", time.gmtime(NOW + 60))

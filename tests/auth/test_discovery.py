@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.auth import discovery
-from mcp_studio.auth.challenge import Challenge
-from mcp_studio.auth.failed import AuthFailed
+from mcp_studio.auth.discovery import Challenge
+from mcp_studio.auth.model import AuthFailed
 
 PRM = "/.well-known/oauth-protected-resource"
 AS = "/.well-known/oauth-authorization-server"

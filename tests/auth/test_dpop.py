@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_studio.auth.authorize import unpadded
 from mcp_studio.auth.dpop import Dpop, nonce_wanted, use
-from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata
-from mcp_studio.auth.pkce import unpadded
+from mcp_studio.auth.model import AuthFailed
 from mcp_studio.jsontext import Json
 
 URL = "https://as.example/token"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from mcp_studio.auth import answers
-from mcp_studio.auth.exchanges import learn, readable, secrets_in, shown
+from mcp_studio.auth import tokens
+from mcp_studio.auth.fetch import learn, readable, secrets_in, shown
 from mcp_studio.redact import Redactor
 
 TOKEN = "planted-token-1234567890"
@@ -17,7 +17,7 @@ TOKEN = "planted-token-1234567890"
 def test_whatever_is_taken_for_an_answer_is_looked_through(rest: bytes) -> None:
     """Also what stricter readers of JSON refuse: absurd numbers, bytes that are no UTF-8."""
     body = b'{"access_token": "%b", "token_type": "Bearer", "more": %b}' % (TOKEN.encode(), rest)
-    assert answers.read(200, body, who="It").access_token == TOKEN
+    assert tokens.read(200, body, who="It").access_token == TOKEN
     assert secrets_in(body) == secrets_in(b"\xef\xbb\xbf" + body) == [TOKEN]
 
 

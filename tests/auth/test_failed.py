@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.auth.failed import AuthFailed, said
+from mcp_studio.auth.model import AuthFailed, said
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,8 @@ import gzip
 
 import pytest
 
-from mcp_studio.auth.failed import AuthFailed
-from mcp_studio.auth.fetch import FIRST, Fetcher
-from mcp_studio.auth.model import AuthExchange, NextRequest
-from mcp_studio.auth.network import check_address, check_url, reach_of
-from mcp_studio.auth.pools import Pools
+from mcp_studio.auth.fetch import FIRST, Fetcher, Pools, check_address, check_url, reach_of
+from mcp_studio.auth.model import AuthExchange, AuthFailed, NextRequest
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
@@ -288,7 +285,7 @@ def test_a_server_that_only_seems_to_be_near_leads_nowhere_near(monkeypatch: pyt
     async def near(host: str) -> list[str]:
         return ["10.0.0.5"]
 
-    monkeypatch.setattr("mcp_studio.auth.pools.resolve", near)
+    monkeypatch.setattr("mcp_studio.auth.fetch.resolve", near)
 
     async def main() -> None:
         pools = Pools(config("https://mcp.example/mcp"), 1)
@@ -309,7 +306,7 @@ def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(monkey
     async def lie(host: str) -> list[str]:
         return ["8.8.8.8"]
 
-    monkeypatch.setattr("mcp_studio.auth.pools.resolve", lie)
+    monkeypatch.setattr("mcp_studio.auth.fetch.resolve", lie)
 
     async def main() -> None:
         async with Web(lambda _: (200, [], b"secret")) as web:

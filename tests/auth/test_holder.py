@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.auth.failed import AuthFailed
-from mcp_studio.vault.memory import MemoryVault
+from mcp_studio.auth.model import AuthFailed
+from mcp_studio.vault.base import MemoryVault
 from tests.auth.signing import Desk, server
 from tests.auth.test_access import Caller, signed_in
 from tests.servers.auth_server import AuthServer, World

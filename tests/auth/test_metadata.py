@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.auth.failed import AuthFailed
-from mcp_studio.auth.granting import essence
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata, document
+from mcp_studio.auth.model import AuthFailed
+from mcp_studio.auth.unattended import essence
 from mcp_studio.jsontext import Json
 
 SERVER = "https://mcp.example/a/mcp"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.auth.failed import AuthFailed
-from mcp_studio.auth.redirect import Expected, NotOurs, judge, query_of
+from mcp_studio.auth.authorize import Expected, NotOurs, judge, query_of
+from mcp_studio.auth.model import AuthFailed
 from mcp_studio.errors import UsageError
 
 STATE = "state-of-this-flow-0123456789"

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.auth import registration
-from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.metadata import IssuerMetadata
-from mcp_studio.auth.model import Client
+from mcp_studio.auth.model import AuthFailed, Client
 from mcp_studio.jsontext import Json
 from tests.auth.test_metadata import ANY_JSON
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.auth import scopes
+from mcp_studio.auth import discovery
 
 OFFERS = ("a", "offline_access")
 
@@ -40,37 +40,37 @@ def test_scopes_are_selected(
     offered: Sequence[str] | None,
     asked: str,
 ) -> None:
-    assert scopes.text(scopes.select(challenge, supported, configured=configured, offered=offered)) == asked
+    assert discovery.text(discovery.select(challenge, supported, configured=configured, offered=offered)) == asked
 
 
 def test_offline_access_is_not_asked_for_where_nothing_can_be_renewed() -> None:
-    assert scopes.select("a", None, offered=OFFERS, renewable=False) == ("a",)
+    assert discovery.select("a", None, offered=OFFERS, renewable=False) == ("a",)
 
 
 def test_asking_for_more_keeps_what_there_was() -> None:
-    assert scopes.union(("a", "b"), "c  b d") == ("a", "b", "c", "d")
-    assert scopes.union((), ("x",)) == ("x",)
-    assert scopes.missing(("a", "b"), ("b", "c")) == ("c",)
+    assert discovery.union(("a", "b"), "c  b d") == ("a", "b", "c", "d")
+    assert discovery.union((), ("x",)) == ("x",)
+    assert discovery.missing(("a", "b"), ("b", "c")) == ("c",)
 
 
 @pytest.mark.parametrize("word", ['a"b', "a\\b", "é", "a\nb", "\x7f", ""])
 def test_what_can_be_no_scope_is_left_out(word: str) -> None:
-    assert scopes.parse(["x", word, "y"]) == ("x", "y")
+    assert discovery.parse(["x", word, "y"]) == ("x", "y")
 
 
 def test_there_is_an_end_to_scopes() -> None:
-    assert len(scopes.parse(" ".join(f"s{n}" for n in range(10_000)))) == scopes.MOST
-    assert len(scopes.text(scopes.parse(["a" * 3000, "b" * 3000, "c"]))) <= scopes.LONGEST
-    assert scopes.parse("x" * 1_000_000) == ()
+    assert len(discovery.parse(" ".join(f"s{n}" for n in range(10_000)))) == discovery.MOST_SCOPES
+    assert len(discovery.text(discovery.parse(["a" * 3000, "b" * 3000, "c"]))) <= discovery.LONGEST_SCOPES
+    assert discovery.parse("x" * 1_000_000) == ()
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=20), max_size=10))
 def test_any_text_gives_scopes_that_can_be_sent(text: str, more: list[str]) -> None:
-    found = scopes.union(scopes.parse(text), more)
-    assert scopes.parse(scopes.text(found)) == found
+    found = discovery.union(discovery.parse(text), more)
+    assert discovery.parse(discovery.text(found)) == found
 
 
 def test_scopes_without_end_do_not_fill_a_sentence() -> None:
-    assert scopes.brief(("a", "b")) == "a b"
-    told = scopes.brief([f"scope{number}" for number in range(200)])
+    assert discovery.brief(("a", "b")) == "a b"
+    told = discovery.brief([f"scope{number}" for number in range(200)])
     assert len(told) < 350 and told.endswith("… (200 in all)")

@@ -14,8 +14,7 @@ import pytest
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.errors import SignInNeeded, UsageError
 from mcp_studio.limits import Limits
-from mcp_studio.vault.base import VaultRefused
-from mcp_studio.vault.memory import MemoryVault
+from mcp_studio.vault.base import MemoryVault, VaultRefused
 from tests.auth.kit import Ask, Reply, Web
 from tests.auth.signing import LIMITS, Desk, server, until, visit
 from tests.servers.auth_server import AuthServer

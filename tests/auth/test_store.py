@@ -13,15 +13,12 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.auth import index
-from mcp_studio.auth.kept import Damaged, Pending, decode, encode, secrets
-from mcp_studio.auth.model import Client, Grant
+from mcp_studio.auth import store as index
+from mcp_studio.auth.model import Client, Damaged, Grant, Pending, decode, encode, secrets
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.errors import StudioError
 from mcp_studio.redact import Redactor
-from mcp_studio.vault.base import Vault, VaultRefused
-from mcp_studio.vault.lock import LockHeld
-from mcp_studio.vault.memory import MemoryVault
+from mcp_studio.vault.base import LockHeld, MemoryVault, Vault, VaultRefused
 from tests.support import run
 
 CLIENT = Client(

@@ -8,8 +8,7 @@ from urllib.parse import parse_qsl, unquote_plus
 import pytest
 
 from mcp_studio.auth import tokens
-from mcp_studio.auth.failed import AuthFailed
-from mcp_studio.auth.model import Client
+from mcp_studio.auth.model import AuthFailed, Client
 
 URL = "https://as.example/token"
 ODD = "se cret:+%&=é"

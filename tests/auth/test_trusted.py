@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.auth.trusted import Trusted
+from mcp_studio.auth.store import Trusted
 
 KEY = ("https://mcp.example/mcp", "", "me")
 

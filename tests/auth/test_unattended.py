@@ -14,10 +14,9 @@ import pytest
 
 from mcp_studio.auth import tokens, unattended
 from mcp_studio.auth.dpop import Dpop
-from mcp_studio.auth.failed import AuthFailed
 from mcp_studio.auth.metadata import IssuerMetadata
-from mcp_studio.auth.model import Client
-from mcp_studio.auth.redeem import redeem
+from mcp_studio.auth.model import AuthFailed, Client
+from mcp_studio.auth.tokens import redeem
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json

@@ -19,8 +19,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from mcp_studio.call.outcome import Succeeded
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Config, ServerConfig, Settings
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio

@@ -26,9 +26,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.document import Document
-from mcp_studio.search.method import Method, Query, Scope, SearchProblem
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.search.method import Document, Method, Query, Scope, SearchProblem
 from tests.support import ROOT
 
 DATA = ROOT.parent / "shared" / "data" / "search"

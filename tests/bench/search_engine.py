@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.paths import Paths
 from mcp_studio.search import auto
-from mcp_studio.search.document import Document
-from mcp_studio.search.method import Answer, Method, Query
+from mcp_studio.search.method import Answer, Document, Method, Query
 from mcp_studio.search.methods import OWN
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class Engines:
         if name == "semantic":
             return self.meaning
         if name == "hybrid":
-            from mcp_studio.search.hybrid import Hybrid
+            from mcp_studio.search.semantic import Hybrid
 
             return Hybrid(self.method("bm25").search, self.meaning)
         return filled(made(name), self._given)

@@ -19,8 +19,8 @@ import sys
 import time
 from pathlib import Path
 
-from mcp_studio.search.document import Document
 from mcp_studio.search.index import SearchIndex
+from mcp_studio.search.method import Document
 from tests.bench.search import DATA, catalogues, multiplied
 
 EVERY = 1 / 30

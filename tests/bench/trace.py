@@ -22,8 +22,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
-from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.writer import Writer

@@ -12,8 +12,8 @@ import time
 import tracemalloc
 from collections.abc import Callable
 
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.numbers.numbers import Numbers
+from mcp_studio.trace.message import Columns
+from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcp_studio.trace.disk.batch import Batch
+from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.message import DIRECTIONS, KINDS

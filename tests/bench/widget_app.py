@@ -22,8 +22,7 @@ from textual.filter import LineFilter
 from textual.widget import Widget
 from textual.widgets import Footer, Input, Static
 
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_studio.call.cache import ReadCache
-from mcp_studio.protocol.caching import Hint
+from mcp_studio.protocol.versions import Hint
 
 MINUTE = Hint(60, "private")
 

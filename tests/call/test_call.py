@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from mcp_studio.call.outcome import Cancelled, Lost, Succeeded
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Cancelled, Lost, Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import UsageError
 from tests.studio_support import opened, stdio
 from tests.support import python_server, run, wait_until

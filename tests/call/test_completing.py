@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.completing import read
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.completion import read
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import ProtocolError
 from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio

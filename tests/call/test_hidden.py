@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.hidden import SecretArguments
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.secret_fields import SecretArguments
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.protocol.views import ToolView
 from tests.studio_support import opened, stdio
 from tests.support import python_server, run

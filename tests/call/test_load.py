@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from mcp_studio.call.call import Call
+from mcp_studio.call.call import Call, CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.call.load import Load, consent, remembered
-from mcp_studio.call.outcome import CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.rules import PolicyRule
+from mcp_studio.catalog.listing import Entry, Ref
+from mcp_studio.config.model import PolicyRule
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.session.inbox import Inbox

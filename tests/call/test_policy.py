@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from mcp_studio.call.policy import Judgement, judge
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.rules import PolicyRule
+from mcp_studio.call.caller import Judgement, judge
+from mcp_studio.catalog.listing import Entry, Ref
+from mcp_studio.config.model import PolicyRule
 from mcp_studio.protocol.views import ToolView
 
 REF = Ref("tool", "s", "delete_all")

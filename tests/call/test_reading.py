@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.call.outcome import Rejected, Succeeded
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.protocol.caching import Hint
+from mcp_studio.call.call import Rejected, Succeeded
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.protocol.versions import Hint
 from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio
 from tests.support import python_server, run, wait_until

@@ -8,14 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.call.private import Keeper
-from mcp_studio.call.saved import SavedCall, Variable, literal, schema_of
-from mcp_studio.call.saved_edit import changed_text
-from mcp_studio.call.saved_fill import fill, missing
-from mcp_studio.call.saved_folder import Folders, folders
-from mcp_studio.call.saved_text import means, read_saved, saved_text
-from mcp_studio.call.saving import leaves, made
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.history import Keeper
+from mcp_studio.call.saved import (
+    Folders,
+    SavedCall,
+    Variable,
+    changed_text,
+    folders,
+    literal,
+    means,
+    read_saved,
+    saved_text,
+    schema_of,
+)
+from mcp_studio.call.saved_arguments import fill, leaves, made, missing
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Problem
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import ExactFloat, Json, dumps, loads

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
-from mcp_studio.catalog.listing import Listing, salvage
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Listing, Ref, salvage
 
 
 def catalog(**servers: Iterable[str]) -> Catalog:

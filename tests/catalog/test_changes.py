@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.catalog.changes import Change, change_of, diff
+from mcp_studio.catalog.listing import Change, change_of, diff
 
 OLD: dict[str, Any] = {"name": "t", "description": "one\ntwo", "inputSchema": {"type": "object"}, "title": "T"}
 

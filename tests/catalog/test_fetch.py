@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.fetch import Fetched, Page, fetch, fetch_page
+from mcp_studio.catalog.listing import Fetched, Page, fetch, fetch_page
 from mcp_studio.errors import ProtocolError
 from mcp_studio.limits import DEFAULT
-from mcp_studio.protocol.caching import Hint
+from mcp_studio.protocol.versions import Hint
 from tests.support import run
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.catalog.frontmatter import Plain, YamlProblem, differences, parse
+from mcp_studio.catalog.skills import Plain, YamlProblem, differences, parse
 
 J = {"i": "j"}
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.catalog.listing import Listing, doubts_of, salvage
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Listing, Ref, doubts_of, salvage
 
 GOOD = {"name": "good", "inputSchema": {"type": "object"}}
 

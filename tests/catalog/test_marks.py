@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.catalog import refresh
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.limits import DEFAULT
 from mcp_studio.studio import Studio

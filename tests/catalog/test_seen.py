@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import Entry, Listing, salvage
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.catalog.seen import Seen, compare
+from mcp_studio.catalog.catalog import Catalog, Seen, compare
+from mcp_studio.catalog.listing import Entry, Listing, Ref, salvage
 from mcp_studio.redact import Redactor
 
 

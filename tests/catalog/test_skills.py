@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.catalog.skills import EXTENSION, Skill, offered, read_entry
-from mcp_studio.catalog.verifying import verify
+from mcp_studio.catalog.skills import EXTENSION, Skill, offered, read_entry, verify
 
 URI = "skill://brew/SKILL.md"
 TEXT = "---\nname: brew\ndescription: How to brew\n---\n\nWell.\n"

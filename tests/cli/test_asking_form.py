@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.cli.asking_form import fill
-from mcp_studio.cli.telling import Left
+from mcp_studio.cli.questions import fill
+from mcp_studio.cli.terminal import Left
 from mcp_studio.session.inbox import InputRequest
 from tests.support import run
 

@@ -16,8 +16,8 @@ from mcp_studio.cli import main
 from mcp_studio.paths import Paths
 from mcp_studio.vault import oskeyring
 from mcp_studio.vault.base import VaultRefused
-from mcp_studio.vault.choose import forget_memory
 from mcp_studio.vault.file import FileVault
+from mcp_studio.vault.keyring import forget_memory
 from tests.cli.kit import Done, ends_at
 from tests.servers import auth_manners_wire as wire
 from tests.servers.auth_manners import back

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.cli.bending import bent
 from mcp_studio.cli.options import parse
-from mcp_studio.cli.targets import configuration
+from mcp_studio.cli.targets import bent, configuration
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths

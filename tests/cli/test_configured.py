@@ -10,7 +10,7 @@ import pytest
 
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.paths import Paths
 from tests.cli.kit import RAW, cli, faulty
 from tests.support import python_server

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import Denied, Rejected
+from mcp_studio.call.call import Denied, Rejected
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.ending import end
+from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output
 from mcp_studio.jsontext import pretty
 

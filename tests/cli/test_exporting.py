@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.cli.exporting import check, to_collector
 from mcp_studio.cli.output import Output
+from mcp_studio.cli.recording import check, to_collector
 from mcp_studio.errors import UsageError
 from tests.support import run
 from tests.trace.export.recorded import morning, recorded

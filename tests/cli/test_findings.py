@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcp_studio.trace.lint.catalogue import RULES
+from mcp_studio.trace.lint.rules import RULES
 from tests.cli.kit import cli, faulty, raw
 from tests.support import npm_server
 

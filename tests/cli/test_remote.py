@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.cli.remote import resource
+from mcp_studio.cli.accounts import resource
 from mcp_studio.config.model import ServerConfig
 
 

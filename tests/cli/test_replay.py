@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.bundle import open_bundle
 from mcp_studio.trace.export.formats import export

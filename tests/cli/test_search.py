@@ -12,11 +12,10 @@ from typing import Any, cast
 
 import pytest
 
-from mcp_studio.cli import searching
-from mcp_studio.cli.help_search import METHODS
+from mcp_studio.cli.help import METHODS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
-from mcp_studio.cli.rows import RISKS
+from mcp_studio.cli.output import RISKS, Output
+from mcp_studio.cli.verbs import search as searching
 from mcp_studio.config.model import Config, Settings
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.search.methods import AUTO, OWN

@@ -10,10 +10,11 @@ import pytest
 
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, NextRequest, SignInState
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.cli import sign_in_words, signed_in
-from mcp_studio.cli.lines import EndOfInput, Lines
+from mcp_studio.cli import accounts
+from mcp_studio.cli import sign_in as sign_in_words
 from mcp_studio.cli.output import SignInAt
-from mcp_studio.cli.signing_in import Guide, Opener
+from mcp_studio.cli.sign_in import Guide, Opener
+from mcp_studio.cli.terminal import EndOfInput, Lines
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.signal import Signal
 from tests.support import run
@@ -290,7 +291,7 @@ def account(**facts: object) -> Account:
 )
 def test_until_when_is_said_in_words(facts: dict[str, object], words: str, usable: bool) -> None:
     found = account(**facts)
-    assert (signed_in.validity(found, 1_120.0), signed_in.usable(found, 1_120.0)) == (words, usable)
+    assert (accounts.validity(found, 1_120.0), accounts.usable(found, 1_120.0)) == (words, usable)
 
 
 def rows(made: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -298,13 +299,13 @@ def rows(made: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def test_all_that_is_known_is_told_with_moments_that_can_be_read() -> None:
-    found = rows(signed_in.lines(account()))
+    found = rows(accounts.lines(account()))
     assert found["claims exp"] == "4600  (1970-01-01T01:16:40Z)" and found["claims sub"] == "ada"
     assert found["client"] == "id (registered by itself)" and found["can be revoked"] == "yes"
-    told = signed_in.with_claims(account())
+    told = accounts.with_claims(account())
     assert told["expires"] == "1970-01-01T01:16:40Z" and told["claims"] == {"sub": "ada", "exp": 4_600}
 
 
 def test_how_long_a_token_is_good_is_a_phrase_of_its_own() -> None:
     words = ("for 8 minutes, then renewed", "just expired", "no end is known")
-    assert [signed_in.phrase(one) for one in words] == [f"valid {words[0]}", *words[1:]]
+    assert [accounts.phrase(one) for one in words] == [f"valid {words[0]}", *words[1:]]

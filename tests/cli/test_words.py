@@ -11,8 +11,7 @@ import pytest
 
 from mcp_studio import __version__
 from mcp_studio.cli.help import USAGE
-from mcp_studio.cli.options import ALLOWED, parse
-from mcp_studio.cli.words import VERBS
+from mcp_studio.cli.options import ALLOWED, VERBS, parse
 from mcp_studio.errors import UsageError
 from tests.cli.kit import cli, raw
 

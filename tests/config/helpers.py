@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mcp_studio.config.load import load
+from mcp_studio.config.load import TrustStore, load
 from mcp_studio.config.model import Config
-from mcp_studio.config.trust import TrustStore
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.config.answers import append_answer, fingerprint, load_answers
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Problem
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.config.model import AnswerRule, Problem
+from mcp_studio.config.settings import append_answer, fingerprint, load_answers
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
 

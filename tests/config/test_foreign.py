@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.config.foreign import read_document
-from mcp_studio.config.importers import foreign_files
-from mcp_studio.config.jsonc import loads_lenient
+from mcp_studio.config.importers import foreign_files, read_document
 from mcp_studio.config.model import Auth, Problem, Source
+from mcp_studio.config.table import loads_lenient
 from mcp_studio.jsontext import Json, JsonProblem
 from tests.config.helpers import load_file
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Timeouts
-from mcp_studio.config.rules import PolicyRule
+from mcp_studio.config.model import PolicyRule, Timeouts
 from mcp_studio.paths import Paths
 from tests.config.helpers import keyring, load_file, load_user, trust
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_studio.config.expand import expanded
+from mcp_studio.config.expand import expanded, texts, uses, with_texts
+from mcp_studio.config.load import cautions
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
-from mcp_studio.config.offering import Offer, offers, placed
-from mcp_studio.config.places import texts, uses, with_texts
-from mcp_studio.config.trust import cautions
+from mcp_studio.config.save import Offer, offers, placed
 
 REMOTE = ServerConfig(
     "git hub",

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_studio.config.importers import from_command, from_url, parse_paste, suggest_name
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.snippet import parse_paste
-from mcp_studio.config.target import from_command, from_url, suggest_name
 from mcp_studio.errors import ConfigError, UsageError
 
 

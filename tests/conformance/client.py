@@ -18,19 +18,16 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import Cancelled, Lost, TimedOut
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import KINDS, Ref
+from mcp_studio.call.call import Call, Cancelled, Lost, TimedOut
+from mcp_studio.catalog.listing import KINDS, Entry, Ref
 from mcp_studio.catalog.skills import Skill
-from mcp_studio.config.model import Config, ServerConfig, Settings
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.config.model import AnswerRule, Config, ServerConfig, Settings
 from mcp_studio.errors import StudioError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import HANDSHAKE_VERSIONS
 from mcp_studio.protocol.views import PromptView, ToolView
-from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, List, Map, Number, Object, Union
-from mcp_studio.schema.form import build, defaults
+from mcp_studio.schema.field import Choice, Choices, Field, Flag, JsonField, List, Map, Number, Object, Union, defaults
+from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 from tests.conformance import signing
 

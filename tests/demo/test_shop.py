@@ -8,10 +8,9 @@ import wave
 import pytest
 from PIL import Image
 
-from mcp_studio.servers.demo import media, texts
-from mcp_studio.servers.demo.completion import complete
-from mcp_studio.servers.demo.seed import BOOKS, GENRES
-from mcp_studio.servers.demo.shop import Shop, ShopError
+from mcp_studio.servers.demo import resources
+from mcp_studio.servers.demo.server import complete
+from mcp_studio.servers.demo.shop import BOOKS, GENRES, Shop, ShopError
 
 
 def test_every_shelf_has_books_and_ids_are_unique() -> None:
@@ -50,21 +49,21 @@ def test_reset_forgets_everything() -> None:
 
 
 def test_the_picture_is_a_png_of_the_size_asked_for() -> None:
-    picture = Image.open(io.BytesIO(media.png(32)))
+    picture = Image.open(io.BytesIO(resources.png(32)))
     picture.load()
     assert (picture.format, picture.size, picture.mode) == ("PNG", (32, 32), "RGB")
     assert picture.getpixel((16, 16)) != picture.getpixel((0, 0))
 
 
 def test_the_sound_is_a_wav_of_the_length_asked_for() -> None:
-    with wave.open(io.BytesIO(media.wav(0.25))) as sound:
+    with wave.open(io.BytesIO(resources.wav(0.25))) as sound:
         assert sound.getnframes() / sound.getframerate() == 0.25
         assert max(sound.readframes(100)) > 0
 
 
 @pytest.mark.parametrize("kilobytes", [1, 100])
 def test_long_texts_have_about_the_size_asked_for(kilobytes: int) -> None:
-    assert kilobytes * 1024 <= len(texts.long_text(kilobytes)) <= kilobytes * 1024 + 80
+    assert kilobytes * 1024 <= len(resources.long_text(kilobytes)) <= kilobytes * 1024 + 80
 
 
 def test_completion_prefers_beginnings_over_insides_and_counts_all() -> None:

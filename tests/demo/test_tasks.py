@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.call.outcome import Cancelled
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Cancelled
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.studio import Studio
 from tests.demo.wire import opened as wired

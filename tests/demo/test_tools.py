@@ -7,7 +7,7 @@ import json
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from mcp_studio.servers.demo import texts
+from mcp_studio.servers.demo import resources
 from tests.demo import client as sdk
 from tests.support import run
 
@@ -89,7 +89,7 @@ def test_hostile_text_arrives_as_it_is(era: str) -> None:
     async def go() -> None:
         async with sdk.connected(era) as client:
             everything = sdk.words(await client.call_tool("show_hostile_text", {}))
-            for attempt in texts.HOSTILE.values():
+            for attempt in resources.HOSTILE.values():
                 assert attempt in everything
             one = sdk.words(await client.call_tool("show_hostile_text", {"kind": "bidirectional"}))
             assert "\u202e" in one and "\x1b" not in one

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mcp_studio.trace.query.keys import FLAGS, KEYS, LEVELS, STATUSES
-from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.query.parser import FLAGS, KEYS, LEVELS, STATUSES, parse
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs" / "trace.md").read_text("utf-8")

@@ -7,13 +7,11 @@ import json
 from typing import Any
 
 from mcp_studio.protocol.message import parse
-from mcp_studio.servers.mock.greeting import Greeting
 from mcp_studio.servers.mock.peer import Pace, Peer
-from mcp_studio.servers.mock.tape import Tape
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.export.filling import Filling
+from mcp_studio.servers.mock.tape import Greeting, Tape
+from mcp_studio.trace.export.bundle import Filling
 from mcp_studio.trace.export.item import Item
-from mcp_studio.trace.message import Direction
+from mcp_studio.trace.message import Columns, Direction
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 Said = tuple[Direction, dict[str, Any]]

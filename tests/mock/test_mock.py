@@ -12,11 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_studio.call.replay.load import once
-from mcp_studio.call.replay.plan import plan
-from mcp_studio.call.replay.result import summary
-from mcp_studio.call.replay.runner import Manner, Replayer
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.replay.plan import once, plan
+from mcp_studio.call.replay.runner import Manner, Replayer, summary
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.trace.export.bundle import open_bundle

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.protocol.caching import LONGEST, Hint, hint_of, narrowest
+from mcp_studio.protocol.versions import LONGEST, Hint, hint_of, narrowest
 
 
 def test_a_hint_is_read_in_seconds() -> None:

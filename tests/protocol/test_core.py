@@ -9,9 +9,8 @@ import pytest
 
 from mcp_studio.errors import ConnectionLost, ProtocolError, SignInNeeded, StudioError, Unreachable
 from mcp_studio.protocol import events as ev
-from mcp_studio.protocol.core import ClientCore
+from mcp_studio.protocol.core import ClientCore, progress_text
 from mcp_studio.protocol.message import parse
-from mcp_studio.protocol.progress import progress_text
 from mcp_studio.protocol.versions import META_CAPABILITIES, META_CLIENT, META_VERSION
 
 INFO = {"name": "test", "version": "0"}

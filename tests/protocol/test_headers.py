@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.protocol.headers import encode_value, header_problem, param_headers
+from mcp_studio.protocol.views import encode_value, header_problem, param_headers
 
 GOOD = {
     "type": "object",

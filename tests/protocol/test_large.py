@@ -11,9 +11,19 @@ from typing import Any
 import pytest
 
 from mcp_studio import jsontext
-from mcp_studio.protocol.large import SMALL, LargeObject, hint_at, read_large
-from mcp_studio.protocol.message import Malformed, Response, parse
-from mcp_studio.protocol.skim import LARGE, Node, Skim, Skimmed
+from mcp_studio.protocol.message import (
+    LARGE,
+    SMALL,
+    LargeObject,
+    Malformed,
+    Node,
+    Response,
+    Skim,
+    Skimmed,
+    hint_at,
+    parse,
+    read_large,
+)
 from mcp_studio.transport.lines import LineSplitter
 
 BIG = 'a "quoted" line \\ with é and 😀\n' * (LARGE // 30)

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.core import ClientCore
-from mcp_studio.protocol.trace_context import Context, begun, continued, fresh, of_frame, read
+from mcp_studio.protocol.versions import Context, begun, continued, fresh, of_frame, read
 
 TEXT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 KNOWN = Context("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7")

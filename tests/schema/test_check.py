@@ -9,8 +9,8 @@ import pytest
 
 from mcp_studio.jsontext import ExactFloat
 from mcp_studio.schema.check import equal, own, quick, quick_at, wrong_members
+from mcp_studio.schema.field import field_at
 from mcp_studio.schema.form import build
-from mcp_studio.schema.walk import field_at
 from mcp_studio.schema.whole import Checked
 
 

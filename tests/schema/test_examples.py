@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 
 from mcp_studio.jsontext import dumps
-from mcp_studio.schema.ecma import to_python
-from mcp_studio.schema.example_pattern import MOST as LONGEST_TEXT
-from mcp_studio.schema.example_pattern import matching
+from mcp_studio.schema.ecma import MOST as LONGEST_TEXT
+from mcp_studio.schema.ecma import Unreadable, matching, read, to_python
 from mcp_studio.schema.examples import KINDS, example, valid
 from mcp_studio.schema.form import build, prompt_fields, template_fields
-from mcp_studio.schema.regex import Unreadable
-from mcp_studio.schema.regex_reading import read
 from tests.schema.proof.catalogue import CARELESS, SOUND
 from tests.schema.proof.support import Library, same, typed
 

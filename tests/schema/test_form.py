@@ -22,8 +22,9 @@ from mcp_studio.schema.field import (
     Scalar,
     Text,
     Union,
+    defaults,
 )
-from mcp_studio.schema.form import MAX_FIELDS, build, defaults, prompt_fields, template_fields
+from mcp_studio.schema.form import MAX_FIELDS, build, prompt_fields, template_fields
 
 
 def one(schema: Any, *, required: bool = False) -> Field:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.schema.form import build
-from mcp_studio.schema.pairs import parse_pair, set_pair
+from mcp_studio.schema.text import parse_pair, set_pair
 
 FORM = build(
     {

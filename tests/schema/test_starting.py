@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.schema.form import build, defaults
-from mcp_studio.schema.starting import starter
+from mcp_studio.schema.field import defaults, starter
+from mcp_studio.schema.form import build
 
 
 @pytest.mark.parametrize(

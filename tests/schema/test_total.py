@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Form, Union
-from mcp_studio.schema.form import build, defaults
-from mcp_studio.schema.starting import starter
-from mcp_studio.schema.walk import settled
+from mcp_studio.schema.field import Form, Union, defaults, settled, starter
+from mcp_studio.schema.form import build
 from tests.schema.proof.support import tree
 
 TYPES = "string integer number boolean array object null".split()

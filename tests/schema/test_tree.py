@@ -20,9 +20,10 @@ from mcp_studio.schema.field import (
     Scalar,
     Text,
     Union,
+    field_at,
+    settled,
 )
 from mcp_studio.schema.form import build
-from mcp_studio.schema.walk import field_at, settled
 
 NODE: dict[str, Any] = {
     "$ref": "#/$defs/node",

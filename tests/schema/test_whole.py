@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from mcp_studio.schema.checkproc import loads
-from mcp_studio.schema.whole import Checked
+from mcp_studio.schema.whole import Checked, loads
 from tests.schema.proof.strategies import NONSENSE
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.limits import MB, Limits
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.worker import Checker
 from tests.support import run, wait_until
 

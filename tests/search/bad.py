@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.jsontext import Json
-from mcp_studio.search.document import Document
+from mcp_studio.search.method import Document
 
 
 def _properties(count: int) -> dict[str, Json]:

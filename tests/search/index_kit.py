@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.catalog.listing import Listing, salvage
-from mcp_studio.catalog.ref import EntryKind, Ref
-from mcp_studio.search.document import Document
-from mcp_studio.search.found import Found
+from mcp_studio.catalog.listing import EntryKind, Listing, Ref, salvage
 from mcp_studio.search.index import SearchIndex
+from mcp_studio.search.method import Document, Found
 
 Plug = Callable[..., None]
 Make = Callable[..., SearchIndex]

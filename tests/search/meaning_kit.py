@@ -10,14 +10,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import embedder
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.document import Document
-from mcp_studio.search.hybrid import Hybrid
-from mcp_studio.search.method import Method
-from mcp_studio.search.model import SIZE, Vector
-from mcp_studio.search.semantic import Semantic
+from mcp_studio.search.method import Document, Method
+from mcp_studio.search.semantic import Hybrid, Semantic
+from mcp_studio.search.vectors import SIZE, Vector
 from tests.search.index_kit import document
 
 DOCUMENTS = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.document import Document
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.search.method import Document
 
 TOOLS = """
 files | read_file | Read a text file from the disk | path: where the file is

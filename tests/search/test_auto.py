@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import auto
 from mcp_studio.search.auto import Close, close, pieces
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.document import Document
-from mcp_studio.search.method import Answer, Query, Scored
+from mcp_studio.search.method import Answer, Document, Query, Scored
 from mcp_studio.search.substring import Substring
 from tests.search.index_kit import Make, document, names
 
@@ -149,7 +148,7 @@ def test_names_are_compared_by_their_pieces() -> None:
 
 
 def test_what_is_missing_is_said_once(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_studio.search.model.available", lambda: (False, "Do this to get it"))
+    monkeypatch.setattr("mcp_studio.search.vectors.available", lambda: (False, "Do this to get it"))
     index = indexes(semantic=True)
     index.put("github", "tool", TOOLS[:3])
     said = "Only words were compared. Do this to get it."

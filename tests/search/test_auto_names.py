@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.search.auto import search
 from mcp_studio.search.method import Answer, Query, Reason, Scored, SearchProblem
 

@@ -8,13 +8,12 @@ from random import Random
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
-from mcp_studio.search import model, regex
+from mcp_studio.search import regex, vectors
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.document import Document
 from mcp_studio.search.index import SearchIndex
-from mcp_studio.search.method import Answer, Method, Query, Scope, SearchProblem
+from mcp_studio.search.method import Answer, Document, Method, Query, Scope, SearchProblem
 from mcp_studio.search.okapi import Okapi
 from mcp_studio.search.plugins import order
 from mcp_studio.search.regex import Regexes
@@ -120,7 +119,7 @@ def test_reasons_can_be_told_for_everything() -> None:
 
 
 def test_meaning_bears_the_same() -> None:
-    if not model.available()[0]:
+    if not vectors.available()[0]:
         pytest.skip("the extra `semantic` is not installed")
     meaning = Semantic()
     method = Both(meaning)

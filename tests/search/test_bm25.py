@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Cjk
-from mcp_studio.search import cjk
+from mcp_studio.search import tokens
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.document import Document
-from mcp_studio.search.method import Query, Scope
+from mcp_studio.search.method import Document, Query, Scope
 from tests.search.recall import questions, tools
 
 
@@ -93,7 +92,7 @@ def test_two_things_that_are_asked_for_are_both_near_the_top() -> None:
 
 
 def test_words_of_a_dictionary_are_found() -> None:
-    assert cjk.dictionary() is not None, "the extra cjk is part of the tests' own"
+    assert tokens.dictionary() is not None, "the extra cjk is part of the tests' own"
     raw = {"name": "a", "description": "管理数据库连接"}
     method = filled([Document(Ref("tool", "db", "a"), raw)], cjk="jieba")
     answer = method.search(Query("数据库"))
@@ -103,7 +102,7 @@ def test_words_of_a_dictionary_are_found() -> None:
 
 def test_without_the_dictionary_characters_do_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jieba", None)
-    cjk.dictionary.cache_clear()
+    tokens.dictionary.cache_clear()
     try:
         method = filled([Document(Ref("tool", "db", "a"), {"description": "管理数据库"})], cjk="jieba")
         answer = method.search(Query("数据库"))
@@ -111,4 +110,4 @@ def test_without_the_dictionary_characters_do_and_that_is_said(monkeypatch: pyte
         assert "pip install 'mcp-studio[cjk]'" in answer.note
         assert method.search(Query("a")).note == ""
     finally:
-        cjk.dictionary.cache_clear()
+        tokens.dictionary.cache_clear()

@@ -7,10 +7,9 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.document import Document
-from mcp_studio.search.method import Query, Scope
+from mcp_studio.search.method import Document, Query, Scope
 from tests.search.test_inverted import tidied
 
 NAMES = ["read_file", "readFiles", "list_issues", "getWeather", "send-mail", "x", "読む"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.deeds import done, wanted
 from mcp_studio.search.method import Query
+from mcp_studio.search.question import done, wanted
 from tests.search.index_kit import document
 
 

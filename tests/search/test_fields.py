@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.catalog.ref import EntryKind, Ref
-from mcp_studio.search.document import Document
+from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.search.fields import (
     LONGEST_NAME,
     LONGEST_PARAMETER,
@@ -19,6 +18,7 @@ from mcp_studio.search.fields import (
     fields,
     first_sentence,
 )
+from mcp_studio.search.method import Document
 
 KEYS = "name title description inputSchema properties items anyOf enum arguments annotations $ref $defs type".split()
 json = st.recursive(

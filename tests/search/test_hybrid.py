@@ -7,12 +7,11 @@ from collections.abc import Generator
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import embedder
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.hybrid import mix
 from mcp_studio.search.method import Query, Reason, Scored, SearchProblem
-from mcp_studio.search.semantic import Near, Semantic
+from mcp_studio.search.semantic import Near, Semantic, mix
 from tests.search.index_kit import document
 from tests.search.meaning_kit import DOCUMENTS, Both, Letters, many, stand_in
 

@@ -10,11 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import Listing
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.found import Found
-from mcp_studio.search.intake import Intake
-from mcp_studio.search.method import LONGEST, Scope, SearchProblem
+from mcp_studio.catalog.listing import Listing, Ref
+from mcp_studio.search.method import LONGEST, Found, Scope, SearchProblem
+from mcp_studio.search.methods import Intake
 from tests.search.index_kit import Make, document, listing, names, searching
 from tests.support import run, wait_until
 

@@ -9,8 +9,8 @@ import pytest
 
 from mcp_studio.search import methods
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.document import Document
 from mcp_studio.search.index import SearchIndex
+from mcp_studio.search.method import Document
 from mcp_studio.search.semantic import Semantic
 from tests.search.index_kit import Make, document, names
 from tests.search.meaning_kit import DOCUMENTS, many, stand_in

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from mcp_studio.catalog.ref import KINDS, Ref
-from mcp_studio.search import inverted
-from mcp_studio.search.inverted import Inverted, Weighed
+from mcp_studio.catalog.listing import KINDS, Ref
+from mcp_studio.search import bm25
+from mcp_studio.search.bm25 import Inverted, Weighed
 from mcp_studio.search.method import EVERYWHERE, Scope
-from mcp_studio.search.slots import Scores
+from mcp_studio.search.threads import Scores
 
 WORDS = ["a", "ab", "abc", "b", "ba", "read", "reading", "读", "读取"]
 refs = st.builds(Ref, st.sampled_from(KINDS[:2]), st.sampled_from("st"), st.sampled_from("uvwxyz"))
@@ -40,7 +40,7 @@ scopes = st.sampled_from(
 @contextmanager
 def tidied(few: int, part: int) -> Iterator[None]:
     """Tidying up starts with `few` documents gone, and takes `part` words at a time."""
-    with patch.object(inverted, "FEW", few), patch.object(inverted, "SLICE", part):
+    with patch.object(bm25, "FEW", few), patch.object(bm25, "SLICE", part):
         yield
 
 

@@ -7,8 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.search.letters import Letters, form_of, pieces_of, words_of
 

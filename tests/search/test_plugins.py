@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.search import serving
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.search import index as serving
 from mcp_studio.search.index import SearchIndex
 from mcp_studio.search.method import Answer, Query, Reason, Scope, Scored, SearchProblem
 from mcp_studio.search.plugins import MethodFailed, Offer, checked, entry_points, guarded

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_studio.search import question
 from mcp_studio.search.question import BESIDE, LATER, LOOK, MOST_ASKED, MOST_PARTS, SINGLE, analyse, read
-from mcp_studio.search.stems import stem
-from mcp_studio.search.tokens import words
+from mcp_studio.search.tokens import stem, words
 
 
 class Known:

@@ -7,10 +7,9 @@ import time
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import regex
-from mcp_studio.search.document import Document
-from mcp_studio.search.method import Query, Scope, SearchProblem
+from mcp_studio.search.method import Document, Query, Scope, SearchProblem
 from mcp_studio.search.regex import Regexes
 
 TOOLS = {

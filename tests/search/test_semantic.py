@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from mcp_studio.search import embedder
+from mcp_studio.search.fields import gist, questions_of
 from mcp_studio.search.method import EVERYWHERE, Query, Scope, SearchProblem
 from mcp_studio.search.semantic import Semantic
-from mcp_studio.search.texts import gist, questions_of
 from tests.search.index_kit import document
 from tests.search.meaning_kit import DOCUMENTS, Letters, many, stand_in
 
@@ -231,7 +231,7 @@ def test_questions_are_embedded_once(letters: Letters, semantics: Make) -> None:
 
 
 def test_a_hundred_thousand_are_compared_in_blocks_with_a_small_error() -> None:
-    from mcp_studio.search.matrix import Matrix, packed
+    from mcp_studio.search.vectors import Matrix, packed
 
     made = np.random.default_rng(7).normal(size=(1_300, 384)).astype(np.float32)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
@@ -245,7 +245,7 @@ def test_a_hundred_thousand_are_compared_in_blocks_with_a_small_error() -> None:
 
 
 def test_a_question_to_a_hundred_thousand_takes_few_milliseconds() -> None:
-    from mcp_studio.search.matrix import Matrix
+    from mcp_studio.search.vectors import Matrix
 
     matrix, vector = Matrix(), np.full((1, 384), 0.05, np.float32)
     matrix.grow(100_000)

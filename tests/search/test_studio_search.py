@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Config, Settings
 from mcp_studio.paths import Paths
-from mcp_studio.search.found import Found
-from mcp_studio.search.method import SearchProblem
+from mcp_studio.search.method import Found, SearchProblem
 from mcp_studio.studio import Studio
 from tests.search.index_kit import listing, names, searching
 from tests.studio_support import opened, stdio

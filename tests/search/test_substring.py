@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.catalog.ref import KINDS, Ref
-from mcp_studio.search.document import Document
-from mcp_studio.search.grades import Pool, everything, graded, in_order, words_of
-from mcp_studio.search.literal import literal_reasons
-from mcp_studio.search.method import BY_LETTERS, Answer, Query, Scope
-from mcp_studio.search.names import text_of
+from mcp_studio.catalog.listing import KINDS, Ref
+from mcp_studio.search.grades import Pool, everything, graded, in_order, text_of, words_of
+from mcp_studio.search.method import BY_LETTERS, Answer, Document, Query, Scope
 from mcp_studio.search.substring import Substring
+from mcp_studio.search.why import literal_reasons
 
 TOOLS = {
     "library.list_books": "All books of the library.",

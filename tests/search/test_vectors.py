@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcp_studio.search.model import SIZE
-from mcp_studio.search.vectors import FILE, Kept, VectorCache, key_of
+from mcp_studio.search.vectors import FILE, SIZE, Kept, VectorCache, key_of
 from tests.support import ROOT
 
 

@@ -7,11 +7,10 @@ from collections import Counter
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.jsontext import Json
-from mcp_studio.search import reading
-from mcp_studio.search.document import Document
-from mcp_studio.search.method import Query, Reason
+from mcp_studio.search import why as reading
+from mcp_studio.search.method import Document, Query, Reason
 from mcp_studio.search.why import MOST, reasons
 from tests.search.index_kit import Make
 

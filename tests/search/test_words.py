@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.search.cjk import grams
-from mcp_studio.search.stems import stem
-from mcp_studio.search.tokens import LONGEST_CHUNK, matching, words
+from mcp_studio.search.tokens import LONGEST_CHUNK, grams, matching, stem, words
 
 anything = st.text(max_size=300)
 

@@ -13,10 +13,9 @@ from typing import Any
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.outgoing import Outgoing
-from mcp_studio.transport.base import Transport
+from mcp_studio.protocol.events import Outgoing
+from mcp_studio.transport.base import HttpRequest, HttpResponse, Tap, Transport
 from mcp_studio.transport.http import HttpTransport
-from mcp_studio.transport.tap import HttpRequest, HttpResponse, Tap
 from tests.support import python_server, wait_until
 
 MODERN = "2026-07-28"

@@ -15,8 +15,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.session import late
 from mcp_studio.signal import Signal
-from mcp_studio.transport.credentials import HeaderList, Refused
-from mcp_studio.transport.tap import Tap
+from mcp_studio.transport.base import HeaderList, Refused, Tap
 from tests.servers.auth_mcp import answer
 from tests.servers.http_raw import RawServer, Reply, Request
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import Rejected, Succeeded
-from mcp_studio.config.model import Root, Settings
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.call.call import Rejected, Succeeded
+from mcp_studio.config.model import AnswerRule, Root, Settings
 from mcp_studio.limits import Limits
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.rules import message_result

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from mcp_studio.call.outcome import Cancelled
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Cancelled
+from mcp_studio.catalog.listing import Ref
 from tests.studio_support import opened, stdio, text
 from tests.support import npm_server, python_server, run, wait_until
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig, Settings, Timeouts
 from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.limits import DEFAULT

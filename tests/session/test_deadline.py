@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.session.deadline import Deadline, Limit
+from mcp_studio.session.connection import Deadline, Limit
 
 
 async def passes(deadline: Deadline) -> str:

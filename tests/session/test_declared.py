@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.protocol.versions import INVALID_PARAMS, METHOD_NOT_FOUND
-from mcp_studio.session.declared import undeclared
+from mcp_studio.session.server_requests import undeclared
 from tests.studio_support import call, http, opened, stdio, text
 from tests.support import python_server, run, wait_until
 from tests.support_servers import http_server

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import Lost, Rejected, Succeeded, TimedOut
+from mcp_studio.call.call import Lost, Rejected, Succeeded, TimedOut
 from mcp_studio.config.model import Settings, Timeouts
 from mcp_studio.limits import Limits
 from tests.servers.http_failing import Server

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import Lost
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Lost
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.limits import DEFAULT
 from tests.studio_support import call, http, opened, stdio

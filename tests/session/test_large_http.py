@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from mcp_studio.call.outcome import Succeeded
-from mcp_studio.protocol.large import LargeObject
+from mcp_studio.call.call import Succeeded
+from mcp_studio.protocol.message import LargeObject
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_sse import SseServer
 from tests.studio_support import call, http, opened

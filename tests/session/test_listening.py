@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from mcp_studio.limits import DEFAULT
-from mcp_studio.session.listening import Listening
+from mcp_studio.session.subscriptions import Listening
 from tests.support import run, wait_until
 
 NOTE = "raw://note"

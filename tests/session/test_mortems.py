@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.call import Call
+from mcp_studio.call.call import Call, Lost
 from mcp_studio.call.interrupted import learned, mortem_of
-from mcp_studio.call.outcome import Lost
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.studio import Studio
-from mcp_studio.trace import mortem_words
+from mcp_studio.trace import postmortem
 from mcp_studio.trace.postmortem import Mortem, endings
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import http, opened, stdio
@@ -47,7 +46,7 @@ def test_a_signal_under_a_call_is_told_with_what_was_in_flight(number: int, word
             assert (found.ending.how, found.ending.code, found.ready) == ("signal", number, True)
             assert [(one.method, one.target, one.id) for one in found.flights] == [("tools/call", "wait", call.request)]
             assert found.flights[0].ms >= 0 and found.uptime is not None and found.uptime < 60
-            assert words in mortem_words.means(found)
+            assert words in postmortem.means(found)
             assert [frame.method for frame in found.frames][-1] == "tools/call"
             assert studio.trace[found.flights[0].number - studio.trace.first_number].method == "tools/call"
             # The same can be read from what the trace says of it, as of a past session.
@@ -61,10 +60,10 @@ def test_an_exit_code_comes_with_the_last_words() -> None:
     async def check() -> None:
         async with opened(stdio(python_server("raw_faults", "--fault", "exits-mid-call"), "s")) as studio:
             found = await lost(studio, start(studio, text="hi"))
-            assert mortem_words.first_line(found).startswith("s ended with exit code 7 after ")
+            assert postmortem.first_line(found).startswith("s ended with exit code 7 after ")
             assert [line.text for line in found.stderr] == ["panic: out of cheese"]
-            assert ("in flight", mortem_words.flight(found.flights[0])) in list(mortem_words.facts(found))
-            assert mortem_words.as_json(found)["inFlight"][0]["target"] == "echo"
+            assert ("in flight", postmortem.flight(found.flights[0])) in list(postmortem.facts(found))
+            assert postmortem.as_json(found)["inFlight"][0]["target"] == "echo"
 
     run(check())
 

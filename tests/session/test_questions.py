@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from mcp_studio.call.outcome import Cancelled, Succeeded, TimedOut
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Cancelled, Succeeded, TimedOut
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from tests.studio_support import opened, stdio
 from tests.support import python_server, run, wait_until

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
-from mcp_studio.session.exchange import RawExchange
+from mcp_studio.session.raw import RawExchange
 from mcp_studio.studio import Studio
 from tests.servers.bridge import bridged
 from tests.studio_support import call, halted, http, opened, stdio, text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import Rejected, Succeeded
+from mcp_studio.call.call import Rejected, Succeeded
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import call, http, opened
 from tests.support import run

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.config.answers import fingerprint
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.config.model import AnswerRule
+from mcp_studio.config.settings import fingerprint
 from mcp_studio.redact import Redactor
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import AnswerRules, rule_for

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_studio.call.outcome import Lost, Succeeded
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Lost, Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Auth, Config, ServerConfig, Settings, Source, Timeouts
 from mcp_studio.errors import UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
-from mcp_studio.session import late, life
+from mcp_studio.session import late, supervisor
 from mcp_studio.studio import Studio
-from mcp_studio.transport.credentials import Refused
+from mcp_studio.transport.base import Refused
 from tests.session.signing_stand_ins import CHALLENGE, Protected, put_in_place
 from tests.studio_support import http, opened, stdio
 from tests.support import python_server, run, wait_until
@@ -214,7 +214,7 @@ def test_a_question_that_nobody_answers_waits_for_whoever_is_in_the_browser(monk
 
 def test_getting_a_token_takes_nothing_of_the_time_for_connecting(monkeypatch: pytest.MonkeyPatch) -> None:
     accounts = put_in_place(monkeypatch)
-    monkeypatch.setattr(life, "REMOTE_PROBE", 0.8)
+    monkeypatch.setattr(supervisor, "REMOTE_PROBE", 0.8)
     accounts.signed_in = True
 
     async def go() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_studio.auth.model import Grant
 from mcp_studio.auth.store import GrantStore
-from mcp_studio.call.outcome import Succeeded
+from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Auth, Settings, Timeouts
 from mcp_studio.vault import keyring
 from tests.servers.auth_server import AuthServer

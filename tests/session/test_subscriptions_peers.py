@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Settings
 from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.versions import META_SUBSCRIPTION

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.session import task_keeper
-from mcp_studio.session.task_file import TaskFile
-from mcp_studio.session.task_keeper import TaskKeeper
-from mcp_studio.session.tasks import Task
+from mcp_studio.session import tasks as task_keeper
+from mcp_studio.session.tasks import Task, TaskFile, TaskKeeper
 from tests.support import run
 
 CONFIG = ServerConfig("s", url="http://localhost:1/mcp")

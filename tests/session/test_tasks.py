@@ -11,16 +11,14 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import Cancelled, InBackground, Lost, Rejected, Succeeded, TimedOut, ToolFailed
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Call, Cancelled, InBackground, Lost, Rejected, Succeeded, TimedOut, ToolFailed
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.protocol.tasks import TaskState, read_state
 from mcp_studio.redact import Redactor
-from mcp_studio.session import task_follower
-from mcp_studio.session.task_file import TaskFile
-from mcp_studio.session.tasks import Task, TaskStore
+from mcp_studio.session import task_manager
+from mcp_studio.session.tasks import Task, TaskFile, TaskStore
 from mcp_studio.studio import Studio
 from tests.studio_support import PATIENT, opened, stdio, text
 from tests.support import python_server, run, wait_until
@@ -352,7 +350,7 @@ def test_polling_an_unknown_id_says_that_the_server_does_not_know_it() -> None:
 def test_an_unknown_status_is_given_up_after_some_attempts(
     era: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task_follower, "SHORTEST", 0.005)  # doubled with each attempt
+    monkeypatch.setattr(task_manager, "SHORTEST", 0.005)  # doubled with each attempt
 
     async def main() -> None:
         async with served(*era, "--poll", "1") as studio:
@@ -367,7 +365,7 @@ def test_an_unknown_status_is_given_up_after_some_attempts(
 def test_crooked_numbers_and_texts_are_told_and_do_no_harm(
     era: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task_follower, "POLL", 0.05)
+    monkeypatch.setattr(task_manager, "POLL", 0.05)
 
     async def main() -> None:
         async with served(*era) as studio:

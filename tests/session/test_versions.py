@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.protocol.versions import HANDSHAKE_VERSIONS, LATEST_MODERN, VERSIONS
 from mcp_studio.studio import Studio

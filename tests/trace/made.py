@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns, Recording
 
 
 class Made:

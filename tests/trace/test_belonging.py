@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
-from mcp_studio.protocol.outgoing import Outgoing
-from mcp_studio.protocol.trace_context import of_frame, read
+from mcp_studio.protocol.versions import of_frame, read
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.columns import PROBE
-from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.message import PROBE, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import tree, walk

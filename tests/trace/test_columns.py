@@ -6,12 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
-from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
-from mcp_studio.trace import columns as bits
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.message import Columns, Recording
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 

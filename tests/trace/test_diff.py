@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps, loads
-from mcp_studio.trace.diff import MOST, Difference, compare, diff
-from mcp_studio.trace.diff_ignore import Ignore
-from mcp_studio.trace.diff_text import path_text, shown
+from mcp_studio.trace.diff import MOST, Difference, Ignore, compare, diff, path_text, shown
 from tests.support import run
 
 ALL = Ignore(usual=False)

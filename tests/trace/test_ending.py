@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from mcp_studio.trace.ending import ENDED_NOTE, headline, meaning, of_words, read
-from mcp_studio.transport.endings import how_it_ended
+from mcp_studio.trace.postmortem import ENDED_NOTE, headline, meaning, of_words, read
+from mcp_studio.transport.stdio import how_it_ended
 
 
 @pytest.mark.parametrize("code", [0, 1, 3, 137, -signal.SIGSEGV, -signal.SIGKILL, -40, None])

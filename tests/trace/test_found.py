@@ -7,7 +7,7 @@ from array import array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.found import Found
+from mcp_studio.trace.search import Found
 
 
 @given(st.sets(st.integers(1, 40)), st.sets(st.integers(41, 80)), st.lists(st.integers(1, 90)), st.integers(0, 90))

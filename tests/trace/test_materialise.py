@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from mcp_studio.jsontext import Json
-from mcp_studio.trace import columns as bits
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.lint.finding import Finding
-from mcp_studio.trace.materialise import Materialiser, findings_from_json, findings_to_json, id_in
-from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, MessageKind, Outcome, WireMessage
-from mcp_studio.trace.rounds import conversation
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.capture import Materialiser, findings_from_json, findings_to_json, id_in
+from mcp_studio.trace.lint.rules import Finding
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns, MessageKind, Outcome, WireMessage
+from mcp_studio.trace.server_tap import conversation
 
 
 class Made:

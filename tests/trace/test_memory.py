@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from mcp_studio.errors import ConnectionLost
 from mcp_studio.limits import DEFAULT
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
-from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.transport.tap import HttpResponse
+from mcp_studio.transport.base import HttpResponse
 
 SECRET = "very-secret-value-1"
 

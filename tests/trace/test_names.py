@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_studio.trace.names import OTHER, Names
+from mcp_studio.trace.message import OTHER, Names
 
 
 def test_the_same_text_has_the_same_number() -> None:

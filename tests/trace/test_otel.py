@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_studio.jsontext import Json
-from mcp_studio.trace.otel import Ended, name_of, told
+from mcp_studio.trace.export.spans import Ended, name_of, told
 
 STDIO: dict[str, Json] = {"transport": "stdio", "version": "2025-11-25"}
 CALL = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"order"}}'

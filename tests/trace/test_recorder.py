@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
-from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
-from mcp_studio.trace import columns as bits
+from mcp_studio.trace import message as bits
 from mcp_studio.trace import recorder
-from mcp_studio.trace.disk.batch import Batch
+from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.writer import Writer
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import Recording
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from tests.support import run, wait_until

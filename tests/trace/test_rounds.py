@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_studio.trace.message import Span
-from mcp_studio.trace.rounds import conversation
+from mcp_studio.trace.server_tap import conversation
 from tests.trace.lint.kit import MODERN, Talk, text
 
 ASKING: dict[str, Any] = {"resultType": "input_required", "requestState": "s"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
-from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.lines import Lines, beginning
-from mcp_studio.trace.server_tap import ServerTap
+from mcp_studio.trace.server_tap import Lines, ServerTap, beginning
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.transport.tap import HttpRequest, HttpResponse
+from mcp_studio.transport.base import HttpRequest, HttpResponse
 
 
 def made() -> tuple[TraceStore, ServerTap]:

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.query.select import select
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import Node, request_of, tree, walk
-from mcp_studio.transport.tap import HttpRequest, HttpResponse
+from mcp_studio.transport.base import HttpRequest, HttpResponse
 from tests.trace.export.recorded import exported
 from tests.trace.made import Made
 from tests.trace.test_server_tap import made, receive

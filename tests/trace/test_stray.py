@@ -8,8 +8,8 @@ import pytest
 
 from mcp_studio.protocol.message import parse
 from mcp_studio.trace import stray
-from mcp_studio.trace.language import GO, JAVA, NODE, PYTHON, RUST, UNKNOWN, language_of, launcher_of
 from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.stray import GO, JAVA, NODE, PYTHON, RUST, UNKNOWN, language_of, launcher_of
 from tests.trace.test_server_tap import made, receive, send
 
 

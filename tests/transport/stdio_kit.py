@@ -14,7 +14,7 @@ from typing import Any
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import DEFAULT, Limits
-from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.transport.stdio import StdioTransport
 from tests.support import python_server, wait_until
 

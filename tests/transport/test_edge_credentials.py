@@ -13,10 +13,9 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.transport import edge, http_client
-from mcp_studio.transport.credentials import HeaderList, Refused
+from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
 from mcp_studio.transport.http_errors import HttpSignIn, details
 from mcp_studio.transport.make import make
-from mcp_studio.transport.tap import Headers, Tap
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_sse import SseServer

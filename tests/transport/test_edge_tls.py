@@ -18,8 +18,8 @@ from mcp_studio.errors import ConfigError
 from mcp_studio.limits import Limits
 from mcp_studio.transport import http_client
 from mcp_studio.transport.http import HttpTransport
+from mcp_studio.transport.http_client import route_to
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpUnreachable
-from mcp_studio.transport.proxies import route_to
 from mcp_studio.transport.websocket import WebSocketTransport
 from tests.servers.http_kit import Box, Recorder, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request

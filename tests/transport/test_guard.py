@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mcp_studio.errors import Unreachable
-from mcp_studio.transport.guard_client import Guard, GuardedChild, StartFailure
 from mcp_studio.transport.guard_start import GuardProcess
+from mcp_studio.transport.stdio import Guard, GuardedChild, StartFailure
 from tests.support import ROOT, run, wait_until
 from tests.transport.stdio_kit import alive, below
 

@@ -11,11 +11,9 @@ import pytest
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
-from mcp_studio.transport.base import Opened, Sink
+from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.http_errors import HttpFailure
-from mcp_studio.transport.http_fallback import FallbackTransport
-from mcp_studio.transport.http_sse import SseTransport
-from mcp_studio.transport.tap import Tap
+from mcp_studio.transport.http_sse import FallbackTransport, SseTransport
 from tests.servers.http_kit import INITIALIZE, child, notification, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_session import session

@@ -16,12 +16,13 @@ from mcp.shared.inbound import decode_header_value
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, ProtocolError, SignInNeeded, StudioError, Unreachable
-from mcp_studio.protocol.outgoing import Outgoing
-from mcp_studio.transport import http_errors, network_errors
-from mcp_studio.transport.http_body import PIECE, decoder
-from mcp_studio.transport.http_headers import configured, encode_value, modern_headers, resumable, valid_session
-from mcp_studio.transport.http_ids import answered, error_frame
+from mcp_studio.protocol.events import Outgoing
+from mcp_studio.transport import http_errors
+from mcp_studio.transport import http_errors as network_errors
+from mcp_studio.transport.edge import configured
+from mcp_studio.transport.http_response import PIECE, decoder
 from mcp_studio.transport.http_status import sign_in, wants_sign_in
+from mcp_studio.transport.http_wire import answered, encode_value, error_frame, modern_headers, resumable, valid_session
 
 NESTED = {"content": [{"id": 99, "text": '","id":98}'}], "error": None}
 

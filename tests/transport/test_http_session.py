@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from mcp_studio.errors import ConnectionLost
-from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.events import Outgoing
 from tests.servers.http_kit import modern, notification, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_session import QUICK, session

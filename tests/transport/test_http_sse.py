@@ -13,7 +13,7 @@ import pytest
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import KB, Limits
-from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.transport.http_errors import HttpSignIn, SessionLost
 from mcp_studio.transport.http_sse import SseTransport
 from tests.servers.http_kit import Box, Line, Recorder, child, notification, opened, request

@@ -11,7 +11,7 @@ import pytest
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ConnectionLost, HttpAnswer, ProtocolError, StudioError
 from mcp_studio.jsontext import dumps
-from mcp_studio.transport import network_errors
+from mcp_studio.transport import http_errors
 from mcp_studio.transport.http_errors import KEPT, HttpFailure, HttpLost, HttpUnreachable, SessionLost, details
 from mcp_studio.transport.http_status import MEANINGS, meaning, named
 from tests.servers.http_bad import body, meet
@@ -218,9 +218,9 @@ def test_truncated_and_reset_answers_are_told_apart(sent: bytes, words: str, cut
     ],
 )
 def test_what_fails_below_http_has_words_and_a_hint(problem: Exception, words: str) -> None:
-    error = network_errors.network_failure(problem, "host:1", under_way=False)
+    error = http_errors.network_failure(problem, "host:1", under_way=False)
     assert isinstance(error, HttpUnreachable) and words in error.message and error.hint
-    through = network_errors.network_failure(problem, "proxy:3128", under_way=False, proxy="HTTPS_PROXY")
+    through = http_errors.network_failure(problem, "proxy:3128", under_way=False, proxy="HTTPS_PROXY")
     assert "HTTPS_PROXY" in through.message or "HTTPS_PROXY" in through.hint
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from mcp_studio.transport import pipes
 from mcp_studio.transport.lines import Line
-from mcp_studio.transport.pace import HEAD_START, Pace
-from mcp_studio.transport.pipes import GATHERED, LineReader, PipeWriter
+from mcp_studio.transport.pipes import GATHERED, HEAD_START, LineReader, Pace, PipeWriter
 from tests.support import run, wait_until
 
 
@@ -146,7 +145,7 @@ def test_a_server_that_sends_little_never_waits_for_keys(monkeypatch: pytest.Mon
 
 def test_keys_without_end_leave_servers_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("mcp_studio.transport.pace.monotonic", lambda: now)
+    monkeypatch.setattr("mcp_studio.transport.pipes.monotonic", lambda: now)
     pace, waited, steps = Pace(), 0, 1_000
     for _ in range(steps):
         now += HEAD_START / 10

@@ -10,9 +10,9 @@ import pytest
 
 from mcp_studio.config.model import Tls
 from mcp_studio.errors import ConfigError
+from mcp_studio.transport.http_client import route_to
 from mcp_studio.transport.http_errors import HttpUnreachable
 from mcp_studio.transport.make import make
-from mcp_studio.transport.proxies import route_to
 from tests.servers.certificates import Authority
 from tests.servers.http_kit import opened, request
 from tests.servers.http_raw import RawServer, Reply, Request

@@ -11,8 +11,7 @@ import pytest
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.transport.http import HttpTransport
-from mcp_studio.transport.http_fallback import FallbackTransport
-from mcp_studio.transport.http_sse import SseTransport
+from mcp_studio.transport.http_sse import FallbackTransport, SseTransport
 from mcp_studio.transport.websocket import WebSocketTransport
 from tests.servers.http_kit import MODERN, opened
 from tests.servers.http_raw import RawServer, Reply, Request

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from mcp_studio.errors import ConnectionLost
-from mcp_studio.protocol.outgoing import Outgoing
+from mcp_studio.protocol.events import Outgoing
 from tests.support import python_server, run, wait_until
 from tests.transport.stdio_kit import Ear, alive, call, faulty, message, opened, python, transport
 

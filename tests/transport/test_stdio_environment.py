@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.transport.environment import child_environment, default_names, environment_names
+from mcp_studio.transport.guard_start import child_environment, default_names, environment_names
 
 OURS = {"HOME": "/home/me", "PATH": "/bin", "TERM": "xterm", "SECRET": "s3cr3t", "LANG": "C", "USER": "() { evil; }"}
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.transport.lines import KEPT, LineSplitter, Oversize
-from mcp_studio.transport.oversize import answer_for, size_text
+from mcp_studio.transport.lines import KEPT, LineSplitter, Oversize, answer_for, size_text
 
 
 def split(chunks: list[bytes], limit: int = 1_000) -> list[bytes | Oversize]:

@@ -13,7 +13,7 @@ import pytest
 
 from mcp_studio.config.model import Tls
 from mcp_studio.errors import ConfigError
-from mcp_studio.transport import tls
+from mcp_studio.transport import http_client
 from tests.servers.certificates import Authority
 
 
@@ -25,7 +25,7 @@ def ca(tmp_path: Path) -> Authority:
 def wrong(table: Tls) -> ConfigError:
     """What is said of a table that cannot be used."""
     with pytest.raises(ConfigError) as caught:
-        tls.context(table, server="s", file="config.toml")
+        http_client.context(table, server="s", file="config.toml")
     assert caught.value.file == "config.toml"
     return caught.value
 
@@ -37,39 +37,39 @@ def names(context: ssl.SSLContext) -> list[str]:
 
 
 def test_a_table_that_says_nothing_verifies_against_the_system() -> None:
-    context = tls.context(Tls())
+    context = http_client.context(Tls())
     assert context.verify_mode == ssl.CERT_REQUIRED and context.check_hostname
 
 
 def test_authorities_come_from_a_file_or_from_all_certificates_of_a_folder(ca: Authority, tmp_path: Path) -> None:
-    assert "authority of tests" in names(tls.context(Tls(ca=str(ca.file))))
+    assert "authority of tests" in names(http_client.context(Tls(ca=str(ca.file))))
     folder = tmp_path / "more"
     folder.mkdir()
     for name in ("one", "two"):
         Authority(folder, name)
     (folder / "readme.txt").write_text("no certificate")
-    assert {"authority of one", "authority of two"} <= set(names(tls.context(Tls(ca=str(folder)))))
+    assert {"authority of one", "authority of two"} <= set(names(http_client.context(Tls(ca=str(folder)))))
 
 
 def test_an_authority_in_der_is_read_too(ca: Authority, tmp_path: Path) -> None:
     file = tmp_path / "ca.der"
     file.write_bytes(ssl.PEM_cert_to_DER_cert(ca.file.read_text()))
-    assert "authority of tests" in names(tls.context(Tls(ca=str(file))))
+    assert "authority of tests" in names(http_client.context(Tls(ca=str(file))))
 
 
 def test_insecure_verifies_nothing_and_is_never_the_default(ca: Authority) -> None:
-    context = tls.context(Tls(insecure=True, ca="/does/not/matter"))
+    context = http_client.context(Tls(insecure=True, ca="/does/not/matter"))
     assert context.verify_mode == ssl.CERT_NONE and not context.check_hostname
     assert not Tls().insecure
 
 
 def test_a_client_certificate_with_its_key_in_one_file_or_in_two(ca: Authority, tmp_path: Path) -> None:
     issued, locked = ca.issue("me"), ca.issue("me", password="pass word ü")
-    tls.context(Tls(cert=str(issued.cert), key=str(issued.key)))
+    http_client.context(Tls(cert=str(issued.cert), key=str(issued.key)))
     both = tmp_path / "both.pem"
     both.write_bytes(issued.key.read_bytes() + issued.cert.read_bytes())
-    tls.context(Tls(cert=str(both)))
-    tls.context(Tls(cert=str(locked.cert), key=str(locked.key), password="pass word ü"))
+    http_client.context(Tls(cert=str(both)))
+    http_client.context(Tls(cert=str(locked.cert), key=str(locked.key), password="pass word ü"))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_client_certificate_with_its_key_in_one_file_or_in_two(ca: Authority, 
 )
 def test_a_client_certificate_out_of_its_time_is_noted(ca: Authority, first: float, last: float, words: str) -> None:
     issued, notes = ca.issue("me", first=first, last=last), list[str]()
-    tls.context(Tls(cert=str(issued.cert), key=str(issued.key)), note=notes.append)
+    http_client.context(Tls(cert=str(issued.cert), key=str(issued.key)), note=notes.append)
     assert len(notes) == 1 and words in notes[0] and issued.cert.name in notes[0]
 
 
@@ -163,7 +163,7 @@ def test_authorities_that_the_environment_names_wrongly_are_named(
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv(variable, str(file))
     if variable == "SSL_CERT_DIR":
-        tls.context(Tls())  # OpenSSL looks into a folder only when it verifies.
+        http_client.context(Tls())  # OpenSSL looks into a folder only when it verifies.
     else:
         with pytest.raises(ConfigError, match=variable):
-            tls.context(Tls())
+            http_client.context(Tls())

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_studio.config.model import Tls
 from mcp_studio.errors import ConnectionLost
-from mcp_studio.transport import tls, tls_errors
+from mcp_studio.transport import http_client, http_errors
 from mcp_studio.transport.http_errors import HttpUnreachable
 from mcp_studio.transport.make import make
 from tests.servers.certificates import Authority
@@ -127,7 +127,7 @@ def test_an_expired_client_certificate_is_noted_before_it_is_refused(ca: Authori
 
 
 def test_a_server_of_old_versions_of_tls_alone(ca: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = tls.context
+    made = http_client.context
 
     def newer(table: Tls, **about: Any) -> ssl.SSLContext:
         context = made(table, **about)
@@ -136,7 +136,7 @@ def test_a_server_of_old_versions_of_tls_alone(ca: Authority, monkeypatch: pytes
 
     context = ca.server()
     context.maximum_version = ssl.TLSVersion.TLSv1_2
-    monkeypatch.setattr(tls, "context", newer)
+    monkeypatch.setattr(http_client, "context", newer)
     error = refused(context, Tls(insecure=True))
     assert "version" in error.message, error.message
 
@@ -160,7 +160,7 @@ def test_every_reason_of_verification_has_words_and_a_hint(code: int) -> None:
     problem = ssl.SSLCertVerificationError(1, "certificate verify failed")
     problem.verify_code, problem.verify_message = code, "as openssl says"
     problem.reason = "CERTIFICATE_VERIFY_FAILED"
-    error = tls_errors.tls_failure(problem, "host:1", under_way=False)
+    error = http_errors.tls_failure(problem, "host:1", under_way=False)
     assert error is not None and "as openssl says" in error.message and error.hint
 
 
@@ -183,8 +183,8 @@ def test_every_reason_of_verification_has_words_and_a_hint(code: int) -> None:
 def test_every_alert_has_words(reason: str, words: str) -> None:
     problem = ssl.SSLError(1, "x")
     problem.reason = reason
-    error = tls_errors.tls_failure(problem, "host:1", under_way=False)
+    error = http_errors.tls_failure(problem, "host:1", under_way=False)
     assert error is not None and words in error.message
-    lost = tls_errors.tls_failure(problem, "host:1", under_way=True)
+    lost = http_errors.tls_failure(problem, "host:1", under_way=True)
     ours = reason.startswith(("SSLV3_ALERT", "TLSV13_ALERT")) or reason.endswith(("UNKNOWN_CA", "ACCESS_DENIED"))
     assert (lost is not None) == ours

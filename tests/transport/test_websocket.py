@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.outcome import Cancelled, Succeeded
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Cancelled, Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, SignInNeeded, StudioError, Unreachable
 from mcp_studio.limits import KB, Limits

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, NextRequest
-from mcp_studio.auth.signin import SignIn
-from mcp_studio.auth.watched import TITLES
+from mcp_studio.auth.signin import TITLES, SignIn
 from mcp_studio.config.model import Keeping, ServerConfig, Tls
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
-from mcp_studio.session.signing import Signing as Begun
+from mcp_studio.session.sign_in import Signing as Begun
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from tests.tui.stage import Stage, on_stage

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import on_stage, raw, run

@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.events import ScreenResume
 
-from mcp_studio.call.outcome import Denied, Succeeded
+from mcp_studio.call.call import Denied, Succeeded
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.question import Question

@@ -9,10 +9,9 @@ from typing import Any
 
 from textual.widgets import Static
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config, Root, ServerConfig, Settings, Source
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.config.model import AnswerRule, Config, Root, ServerConfig, Settings, Source
 from mcp_studio.config.save import put_server
 from mcp_studio.paths import Paths
 from mcp_studio.session.inbox import Answer, InputRequest

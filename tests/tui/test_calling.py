@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.call.outcome import Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
+from mcp_studio.call.call import Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.config.model import Source
 from mcp_studio.tui.panels.call import CallPanel
 from tests.studio_support import stdio

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.catalog.changes import Change
-from mcp_studio.catalog.listing import Entry, Listing, salvage
-from mcp_studio.protocol.caching import Hint
+from mcp_studio.catalog.listing import Change, Entry, Listing, salvage
+from mcp_studio.protocol.versions import Hint
 from mcp_studio.safetext import is_live
 from mcp_studio.tui.changed import briefly, freshness, mark, summary
 from mcp_studio.tui.definition import about, icons

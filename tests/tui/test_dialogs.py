@@ -15,7 +15,7 @@ from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_dialog import ServerDialog
 from mcp_studio.tui.screens.theme_picker import ThemePicker
 from mcp_studio.tui.screens.trust import Trust
-from mcp_studio.vault.choose import place_in_words
+from mcp_studio.vault.keyring import place_in_words
 from tests.support import SERVERS
 from tests.tui.stage import Stage, on_stage, raw, run
 

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from mcp_studio.catalog.listing import salvage
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref, salvage
 from mcp_studio.config.model import Settings
-from mcp_studio.search.found import Found, Hit
 from mcp_studio.search.index import SearchIndex
-from mcp_studio.search.method import Query, Reason
+from mcp_studio.search.method import Found, Hit, Query, Reason
 from mcp_studio.tui.panels import catalog_rows
 from tests.studio_support import stdio
 from tests.support import python_server, wait_until

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.search.found import Found, Hit
-from mcp_studio.search.method import EVERYWHERE, Query, Reason
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.search.method import EVERYWHERE, Found, Hit, Query, Reason
 from mcp_studio.signal import Signal
 from mcp_studio.tui.screens.filtering import Filtering
 from tests.support import run, wait_until

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_studio.call.outcome import Lost
+from mcp_studio.call.call import Lost
 from mcp_studio.errors import HttpAnswer, StudioError
 from mcp_studio.tui import describe, http_card
 from mcp_studio.tui.screens.server_details import ServerDetails

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.call.outcome import Succeeded
-from mcp_studio.protocol.large import LargeObject
+from mcp_studio.call.call import Succeeded
+from mcp_studio.protocol.message import LargeObject
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import on_stage, run

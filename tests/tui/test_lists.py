@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.catalog import refresh
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import http, stdio
 from tests.support import python_server

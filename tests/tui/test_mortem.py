@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.call.outcome import Lost
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Lost
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.tui.panels.mortem_card import MortemCard
 from mcp_studio.tui.screens.mortem_dialog import MortemDialog
 from mcp_studio.tui.screens.stray_dialog import StrayDialog

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_studio.call.outcome import TimedOut
+from mcp_studio.call.call import TimedOut
 from tests.tui.stage import on_stage, raw, run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.tui.replay_acts import edit
 from mcp_studio.tui.replaying import Shown
 from mcp_studio.tui.screens.approval import Approval

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui import sampling_reply

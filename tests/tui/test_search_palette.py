@@ -10,9 +10,9 @@ from unittest.mock import patch
 from textual.events import Key
 from textual.widgets import Input
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Settings
-from mcp_studio.search.found import Found
+from mcp_studio.search.method import Found
 from mcp_studio.tui.screens.search_palette import SearchPalette
 from tests.tui.stage import Stage, on_stage, raw, run
 

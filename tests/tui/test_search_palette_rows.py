@@ -7,11 +7,9 @@ from typing import Any, cast
 import pytest
 from rich.cells import cell_len
 
-from mcp_studio.catalog.listing import Entry, salvage
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref, salvage
 from mcp_studio.jsontext import Json
-from mcp_studio.search.found import Found, Hit, MethodInfo, Used
-from mcp_studio.search.method import Query, Reason, SearchProblem
+from mcp_studio.search.method import Found, Hit, MethodInfo, Query, Reason, SearchProblem, Used
 from mcp_studio.tui.screens import search_words
 from mcp_studio.tui.screens.search_asking import Answer
 from mcp_studio.tui.screens.search_preview import preview

@@ -17,7 +17,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_dialog import ServerDialog
 from mcp_studio.vault import keyring
-from mcp_studio.vault.choose import forget_memory
+from mcp_studio.vault.keyring import forget_memory
 from tests.tui.stage import Stage, on_stage, raw, run
 
 

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import Succeeded
-from mcp_studio.catalog.listing import Listing, salvage
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.call.call import Call, Succeeded
+from mcp_studio.catalog.listing import EntryKind, Listing, salvage
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import Unreachable
 from mcp_studio.paths import Paths

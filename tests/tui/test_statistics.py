@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.trace.names import OTHER
-from mcp_studio.trace.numbers.durations import LONGEST
-from mcp_studio.trace.numbers.keys import Target
-from mcp_studio.trace.numbers.numbers import Numbers
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.trace.durations import LONGEST
+from mcp_studio.trace.message import OTHER
+from mcp_studio.trace.statistics import Numbers, Target
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.statistics import Statistics
 from mcp_studio.tui.screens.statistics_detail import detail

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mcp_studio.call.outcome import Cancelled, InBackground, Succeeded
+from mcp_studio.call.call import Cancelled, InBackground, Succeeded
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.screens.task_dialog import TaskDialog

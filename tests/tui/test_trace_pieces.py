@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import tree
-from mcp_studio.trace.columns import COMMENTED, MARKED
 from mcp_studio.trace.diff import diff
-from mcp_studio.trace.message import DIRECTIONS, KINDS
+from mcp_studio.trace.message import COMMENTED, DIRECTIONS, KINDS, MARKED
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui import tracing
 from mcp_studio.tui.diff_rows import DiffRow, Fold, diff_rows, folded

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from tests.studio_support import stdio
 from tests.support import python_server

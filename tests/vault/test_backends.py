@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.vault import backends
-from mcp_studio.vault.backends import KNOWN, Known, find
+from mcp_studio.vault import oskeyring
 from mcp_studio.vault.base import VaultRefused
+from mcp_studio.vault.oskeyring import KNOWN, Known, find
 
 CHOICES = ('[secrets] store = "file"', 'store = "memory"')
 
@@ -109,7 +109,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("known_keyrings")
     monkeypatch.setitem(sys.modules, "known_keyrings", module)
     names = [Known(f"known_keyrings.{name}", f"place {name}") for name in ("A", "B", "C")]
-    monkeypatch.setattr(backends, "KNOWN", (*names, *KNOWN[-2:]))
+    monkeypatch.setattr(oskeyring, "KNOWN", (*names, *KNOWN[-2:]))
     return module
 
 
@@ -147,4 +147,4 @@ def test_other_systems_say_what_is_missing_there(monkeypatch: pytest.MonkeyPatch
 
 def test_windows_is_known_to_take_little_at_a_time() -> None:
     assert {one.path.split(".")[2]: one.limit for one in KNOWN if one.limit} == {"Windows": 1_200}
-    assert backends.WINDOWS_LIMIT * 2 < 2_560
+    assert oskeyring.WINDOWS_LIMIT * 2 < 2_560

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from mcp_studio.vault.beside import beside
+from mcp_studio.vault.base import beside
 from tests.support import run
 
 

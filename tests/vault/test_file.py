@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.vault import file as module
-from mcp_studio.vault import keyring, sealed
-from mcp_studio.vault.base import PassphraseNeeded, PassphraseWrong, Vault, VaultDamaged, VaultRefused
-from mcp_studio.vault.choose import open_vault
+from mcp_studio.vault import file as sealed
+from mcp_studio.vault import keyring
+from mcp_studio.vault.base import FileLock, PassphraseNeeded, PassphraseWrong, Vault, VaultDamaged, VaultRefused
 from mcp_studio.vault.file import FileVault, file_in, forget_keys
-from mcp_studio.vault.lock import FileLock
+from mcp_studio.vault.keyring import open_vault
 from tests.support import ROOT
 
 PASSPHRASE = "correct horse"
@@ -207,7 +207,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from mcp_studio.vault import sealed
-from mcp_studio.vault.choose import open_vault
+from mcp_studio.vault.keyring import open_vault
 sealed.new_cost = lambda: sealed.Cost(b"s" * 16, n=16)
 kept = open_vault("file", Path(sys.argv[2]))
 for number in range(20):
@@ -237,7 +237,7 @@ def test_what_another_has_made_meanwhile_with_another_passphrase_is_asked_for(ho
 def test_a_lock_that_somebody_keeps_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = vault(home)
     kept.set("x", "y")
-    monkeypatch.setattr("mcp_studio.vault.lock.PATIENCE", 0.05)
+    monkeypatch.setattr("mcp_studio.vault.base.PATIENCE", 0.05)
     original = FileLock.acquire
     monkeypatch.setattr(FileLock, "acquire", lambda self, patience=0.05: original(self, patience))
     with FileLock(file_in(home).with_suffix(".lock")), pytest.raises(VaultRefused, match="busy with the encrypted"):

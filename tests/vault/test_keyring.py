@@ -11,10 +11,8 @@ from mcp_studio.config.load import load, written
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
 from mcp_studio.vault import keyring
-from mcp_studio.vault.base import VaultDamaged, VaultRefused
-from mcp_studio.vault.choose import open_vault
-from mcp_studio.vault.memory import MemoryVault
-from mcp_studio.vault.names import Names, names_file
+from mcp_studio.vault.base import MemoryVault, VaultDamaged, VaultRefused
+from mcp_studio.vault.keyring import Names, names_file, open_vault
 
 
 class Counting(MemoryVault):

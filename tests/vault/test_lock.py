@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.vault.beside import beside
-from mcp_studio.vault.lock import FileLock, LockHeld
+from mcp_studio.vault.base import FileLock, LockHeld, beside
 from tests.support import ROOT, run
 
 HOLDER = """
 import sys
 from pathlib import Path
-from mcp_studio.vault.lock import FileLock
+from mcp_studio.vault.base import FileLock
 FileLock(Path(sys.argv[1])).acquire()
 print("held", flush=True)
 sys.stdin.read()

@@ -14,9 +14,8 @@ import pytest
 from mcp_studio.errors import ConfigError
 from mcp_studio.vault import keyring, oskeyring
 from mcp_studio.vault.base import VaultDamaged, VaultLocked, VaultRefused
-from mcp_studio.vault.choose import open_vault, place_in_words
-from mcp_studio.vault.oskeyring import KeyringVault
-from mcp_studio.vault.secret_service import SecretService
+from mcp_studio.vault.keyring import open_vault, place_in_words
+from mcp_studio.vault.oskeyring import KeyringVault, SecretService
 from tests.keyring_session import KeyringSession, own_keyring
 from tests.support import ROOT, run, wait_until
 
@@ -173,7 +172,7 @@ def test_many_secrets_need_one_connection_that_is_closed_afterwards(
 WRITER = """
 import sys
 from pathlib import Path
-from mcp_studio.vault.choose import open_vault
+from mcp_studio.vault.keyring import open_vault
 vault = open_vault("keyring", Path(sys.argv[2]), drawer="secrets")
 name = sys.argv[1]
 for number in range(5):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.vault.base import VaultDamaged
-from mcp_studio.vault.splitting import Split
+from mcp_studio.vault.oskeyring import Split
 
 LIMIT = 110
 """Enough for a header."""

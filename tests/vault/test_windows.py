@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from keyring.backends import Windows
 
-from mcp_studio.vault import backends, oskeyring
-from mcp_studio.vault.backends import KNOWN, Found
+from mcp_studio.vault import oskeyring
+from mcp_studio.vault import oskeyring as backends
 from mcp_studio.vault.base import VaultRefused
-from mcp_studio.vault.oskeyring import KeyringVault
+from mcp_studio.vault.oskeyring import KNOWN, Found, KeyringVault
 
 
 class CredentialError(Exception):

@@ -3,14 +3,268 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
+from typing import Literal, cast
 
-from mcp_studio.call.copying import paste_json
-from mcp_studio.call.copying.pasted import Meant, Pasted, PasteProblem
-from mcp_studio.call.copying.sh import END, Unclosed, words
-from mcp_studio.config.jsonc import unfenced
+from mcp_studio.call.copying.subject import END, Unclosed, shell_words
+from mcp_studio.catalog.listing import EntryKind, Ref
+from mcp_studio.config.table import loads_lenient, unfenced
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.record import record
 from mcp_studio.redact import MARK
+from mcp_studio.schema.field import Form
+from mcp_studio.schema.text import set_pair
+
+Meant = Literal["tool", "prompt", "resource", ""]
+"""What is called; empty where the text does not say."""
+
+
+class PasteProblem(ValueError):
+    """A text that says nothing of a call: a sentence, and the line that it is about (from 1; 0 for none)."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@record(frozen=True)
+class Pasted:
+    """A call, or only its arguments."""
+
+    form: str
+    """What the text is, in words: `JSON`, `JSON-RPC request`, `mcp-studio command line` …"""
+    arguments: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    kind: Meant = ""
+    name: str = ""
+    """The tool or prompt, or the URI of a resource; empty where it is not said."""
+    server: str = ""
+    """The server's name where it is said."""
+    url: str = ""
+    """The server's address where it is said."""
+    pairs: tuple[str, ...] = ()
+    """`key=value` words, whose values only a form can type."""
+    remarks: tuple[str, ...] = ()
+    """What of the text was not taken, in sentences."""
+
+    @property
+    def count(self) -> int:
+        """How many arguments there are."""
+        return len({*self.arguments, *(pair.partition("=")[0].removesuffix(":") for pair in self.pairs)})
+
+    def value(self, form: Form) -> dict[str, Json]:
+        """The arguments, those that are words typed by the fields of a form.
+
+        Raises:
+            PasteProblem: one of them has no meaning there.
+        """
+        made = dict(self.arguments)
+        for pair in self.pairs:
+            try:
+                made = set_pair(form, made, pair)
+            except ValueError as problem:
+                said = str(problem)
+                # Else it begins with the name of the argument.
+                said = f"T{said[1:]}" if said.startswith("there is ") else said
+                raise PasteProblem(f"{said}.".replace("?.", "?")) from None
+        return made
+
+    def names(self, ref: Ref) -> bool:
+        """Whether it can be about this entry: it says nothing else."""
+        kinds: dict[EntryKind, Meant] = {
+            "tool": "tool", "prompt": "prompt", "resource": "resource", "template": "resource",
+        }  # fmt: skip
+        same = self.name in ("", ref.name) and self.kind in ("", kinds[ref.kind])
+        return same and self.server in ("", ref.server)
+
+    def says(self) -> str:
+        """What it is, in a sentence without a full stop."""
+        what = {"tool": "a call of", "prompt": "prompt", "resource": "reading", "": "for"}[self.kind]
+        about = f": {what} {self.name}" if self.name else ""
+        if self.kind == "resource" and not self.count:
+            return f"{self.form}{about}"
+        count = "no arguments" if not self.count else "1 argument" if self.count == 1 else f"{self.count} arguments"
+        return f"{self.form}{about}{', ' if about else ': '}{count}"
+
+
+_METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+_AROUND = ("message", "body", "request", "frame", "sent", "payload", "data", "params", "item", "output")
+"""Members under which logs and answers of models hold a message."""
+_LISTS = ("tool_calls", "content", "output", "messages", "function_calls", "choices")
+_LOOKED_AT = 1_000
+_WORDS = {"tool_use": "tool-use block", "server_tool_use": "tool-use block", "mcp_tool_use": "tool-use block"}
+
+
+def read(text: str) -> Json:
+    """The JSON value of a text, with comments and trailing commas forgiven, or of its lines as a list.
+
+    Raises:
+        PasteProblem: it is none; says where.
+    """
+    try:
+        return loads(text, exact=True)
+    except LimitExceeded as problem:
+        raise PasteProblem(problem.message) from None
+    except JsonProblem as strict:
+        if strict.reason == "Extra data" and (several := _lines(text)):
+            return several
+    try:
+        return loads_lenient(text, exact=True)
+    except LimitExceeded as problem:
+        raise PasteProblem(problem.message) from None
+    except JsonProblem as problem:
+        raise PasteProblem(f"It looks like JSON, but is not valid: {problem}.", problem.line) from None
+
+
+def _lines(text: str) -> list[Json]:
+    """The values of a text that has one on each line; empty where a line is none."""
+    try:
+        return [loads(line, exact=True) for line in text.splitlines() if line.strip()]
+    except (JsonProblem, LimitExceeded):
+        return []
+
+
+def call_in(value: Json) -> Pasted:
+    """The call that a value describes, or the arguments that it is.
+
+    Raises:
+        PasteProblem: it is neither.
+    """
+    if isinstance(value, str):
+        value = _inside(value)
+    found = _found(value, 4)
+    first = next(found, None)
+    if first is not None:
+        more = sum(1 for _ in found)
+        if not more:
+            return first
+        count = "one more call" if more == 1 else f"{more} more calls"
+        return replace(first, remarks=(*first.remarks, f"The first is taken; there is {count} in the text."))
+    if isinstance(value, dict):
+        if reason := _no_call(cast("dict[str, Json]", value)):
+            raise PasteProblem(reason)
+        return Pasted("JSON", cast("dict[str, Json]", value))
+    if isinstance(value, list):
+        raise PasteProblem("It is a list with no call in it; arguments are an object: {…}.")
+    raise PasteProblem("It is a single value; arguments are an object: {…}.")
+
+
+def _inside(text: str) -> Json:
+    try:
+        return loads(text, exact=True)
+    except (JsonProblem, LimitExceeded):
+        return text
+
+
+def _no_call(value: dict[str, Json]) -> str:
+    """Why a JSON-RPC message is no call; empty for an object that is none."""
+    if value.get("jsonrpc") is None:
+        return ""
+    if isinstance(method := value.get("method"), str):
+        wanted = ", ".join(_METHODS)
+        return f"It is a JSON-RPC message of {method[:60]}; what can be filled in is one of {wanted}."
+    return "It is an answer, not a request." if "result" in value or "error" in value else ""
+
+
+def _found(value: Json, levels: int) -> Iterator[Pasted]:
+    """The calls in a value, in their order."""
+    if isinstance(value, list):
+        for item in cast("list[Json]", value)[:_LOOKED_AT]:
+            yield from _found(item, levels - 1) if levels else ()
+        return
+    if not isinstance(value, dict):
+        return
+    known = cast("dict[str, Json]", value)
+    if (call := _rpc(known) or _block(known) or _function(known) or _params(known)) is not None:
+        yield call
+        return
+    if levels and _wraps(known):
+        for key in (*_AROUND, *_LISTS):
+            inner = _inside(known[key]) if key in _AROUND and isinstance(known.get(key), str) else known.get(key)
+            before = _found(inner, levels - 1)
+            if (first := next(before, None)) is not None:
+                yield first
+                yield from before
+                return
+
+
+def _wraps(value: dict[str, Json]) -> bool:
+    """Whether an object is something around a call, and not the arguments of one that have calls in them."""
+    marks = ("role", "direction", "tool_calls", "choices", "stop_reason", "server", "time", "timestamp", "jsonrpc")
+    return any(mark in value for mark in marks) or (len(value) == 1 and next(iter(value)) in (*_AROUND, *_LISTS))
+
+
+def _rpc(value: dict[str, Json]) -> Pasted | None:
+    method = value.get("method")
+    kind = _METHODS.get(method, "") if isinstance(method, str) else ""
+    params = value.get("params")
+    if not kind or (not isinstance(params, dict) and "jsonrpc" not in value):
+        return None
+    known = mapping(params)
+    name = known.get("uri" if kind == "resource" else "name")
+    remarks = () if isinstance(name, str) else (f"The request of {method} names nothing.",)
+    arguments = {} if kind == "resource" else _object(known.get("arguments"), str(method))
+    return Pasted("JSON-RPC request", arguments, kind, name if isinstance(name, str) else "", remarks=remarks)
+
+
+def _block(value: dict[str, Json]) -> Pasted | None:
+    """`{"type": "tool_use", "name": …, "input": …}`."""
+    kind, name = value.get("type"), value.get("name")
+    if kind not in _WORDS or not isinstance(name, str):
+        return None
+    server = value.get("server_name")
+    return _named(_WORDS[str(kind)], name, _object(value.get("input"), name), server if isinstance(server, str) else "")
+
+
+def _function(value: dict[str, Json]) -> Pasted | None:
+    """A function call, its arguments as text: `{"type": "function", "function": {…}}`, or `"function_call"`."""
+    inner = value.get("function") if value.get("type") in ("function", None) else None
+    if not isinstance(inner, dict):
+        inner = value.get("function_call")
+    if not isinstance(inner, dict) and value.get("type") in ("function_call", "mcp_call"):
+        inner = value
+    known = mapping(inner)
+    name, server = known.get("name"), known.get("server_label")
+    if not isinstance(name, str) or "arguments" not in known:
+        return None
+    arguments = _object(known["arguments"], name)
+    return _named("function call", name, arguments, server if isinstance(server, str) else "")
+
+
+def _params(value: dict[str, Json]) -> Pasted | None:
+    """The params of a call alone: `{"name": …, "arguments": {…}}` and nothing else."""
+    name, arguments = value.get("name"), value.get("arguments")
+    if not isinstance(name, str) or not isinstance(arguments, dict) or value.keys() - {"name", "arguments", "_meta"}:
+        return None
+    return _named("params of a call", name, cast("dict[str, Json]", arguments), "", kind="")
+
+
+def _named(form: str, name: str, arguments: dict[str, Json], server: str, kind: Meant = "tool") -> Pasted:
+    """Programs that give models the tools of several servers call them `mcp__SERVER__TOOL`."""
+    prefix, mark, rest = name.removeprefix("mcp__").partition("__")
+    if name.startswith("mcp__") and mark and rest:
+        server, name = server or prefix, rest
+    return Pasted(form, arguments, kind, name, server)
+
+
+def _object(value: Json, what: str) -> dict[str, Json]:
+    """Arguments: an object, or its text.
+
+    Raises:
+        PasteProblem: they are something else.
+    """
+    if isinstance(value, str):
+        try:
+            value = loads(value, exact=True) if value.strip() else {}
+        except (JsonProblem, LimitExceeded) as problem:
+            raise PasteProblem(f"The arguments of {what[:60]} are text that is no JSON: {problem}.") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise PasteProblem(f"The arguments of {what[:60]} are no object.")
+    return cast("dict[str, Json]", value)
+
 
 LARGEST = 8 * 1024 * 1024
 """Characters."""
@@ -61,9 +315,9 @@ def _read(text: str) -> Pasted:
     if _is_ours(text):
         return _ours(text)
     if text.lstrip()[0] in '{["/':
-        return paste_json.call_in(paste_json.read(text))
+        return call_in(read(text))
     if logged := _LOGGED.match(text):
-        return paste_json.call_in(paste_json.read(text[logged.end() :]))
+        return call_in(read(text[logged.end() :]))
     raise PasteProblem(f"It is nothing that is known. {EXPECTED}")
 
 
@@ -86,7 +340,7 @@ def _is_ours(text: str) -> bool:
 
 def _words(text: str) -> list[str]:
     try:
-        return words(_PROMPT.sub("", text))
+        return shell_words(_PROMPT.sub("", text))
     except Unclosed as problem:
         raise PasteProblem("A quote is not closed.", problem.line) from None
 
@@ -107,7 +361,7 @@ def _curl(text: str) -> Pasted:
             problem = PasteProblem(f"The body is in the file {body[1:80]}, which is not read: paste what is in it.")
             continue
         try:
-            call = paste_json.call_in(paste_json.read(body))
+            call = call_in(read(body))
         except PasteProblem as reason:
             problem = PasteProblem(f"The body of the curl command: {str(reason)[:1].lower()}{str(reason)[1:]}")
             continue
@@ -177,7 +431,7 @@ def _given(options: dict[str, str]) -> dict[str, object]:
         raise PasteProblem("The arguments are in a file, which is not read: paste what is in it.")
     if not text:
         return {}
-    value = paste_json.read(text)
+    value = read(text)
     if not isinstance(value, dict):
         raise PasteProblem("What --args says is no object.")
     return value

@@ -4,29 +4,136 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast, get_args
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import CallOutcome
-from mcp_studio.call.policy import Origin
-from mcp_studio.call.replay.given import Script
-from mcp_studio.call.replay.load import Recorded, load
-from mcp_studio.call.replay.plan import CALLS, Step
-from mcp_studio.call.replay.result import Result, answer_of, differences, redacted, why_none
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Call, CallOutcome, InBackground, Rejected, Succeeded, ToolFailed
+from mcp_studio.call.caller import Origin
+from mcp_studio.call.history import OUTCOMES, said_of
+from mcp_studio.call.replay.plan import CALLS, Recorded, Script, Step, load
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, mapping
+from mcp_studio.jsontext import Json, dumps, loads, mapping
 from mcp_studio.protocol.events import Answered
 from mcp_studio.protocol.versions import LISTS
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.trace.diff import USUAL
-from mcp_studio.trace.diff_ignore import Ignore
-from mcp_studio.trace.diff_text import path_text
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
+from mcp_studio.trace.message import Recording
+
+Verdict = Literal["same", "differs", "new", "failed", "skipped"]
+"""`new`: the recording has no answer to compare with; `failed`: it was sent, or was to be, and there is no answer;
+`skipped`: it could not be sent as it was."""
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+_QUICK = 32 * 1024
+_OF_ERA = ("ttlMs", "cacheScope")
+"""Members of results that only one era has."""
+
+
+@record(frozen=True)
+class Result:
+    """One step, done."""
+
+    step: Step
+    verdict: Verdict
+    differences: tuple[Difference, ...] = ()
+    """Where the answer differs from the recorded one; paths are within the result, or the error."""
+    said: str = ""
+    """Why it failed or was skipped; foreign text."""
+    ms: float | None = None
+    """Milliseconds it took now."""
+    answer: dict[str, Json] | None = None
+    """`result` or `error` as it came now, without secrets."""
+    outcome: CallOutcome | None = None
+
+
+def summary(results: Iterable[Result]) -> dict[str, int]:
+    """How many there are of each verdict, and of all together."""
+    counted = Counter(one.verdict for one in results)
+    return {"steps": counted.total(), **{word: counted[word] for word in VERDICTS}}
+
+
+def answer_of(outcome: CallOutcome) -> dict[str, Json] | None:
+    """The answer of a call as it stands in a message; None where there is none."""
+    match outcome:
+        case Succeeded(result=result) | ToolFailed(result=result):
+            return {"result": result}
+        case Rejected(code=0, message=_, data=data) if outcome.problems and data is not None:
+            return {"result": data}
+        case Rejected(code=code, message=message, data=data):
+            more: dict[str, Json] = {"data": data} if data is not None else {}
+            return {"error": {"code": code, "message": message, **more}}
+        case InBackground(task=task):
+            return {"result": {"task": {"taskId": task}}}
+        case _:
+            return None
+
+
+def why_none(outcome: CallOutcome) -> str:
+    """Why a call has no answer, in words; foreign text."""
+    return said_of(outcome) or OUTCOMES.get(type(outcome), "no answer")
+
+
+async def redacted(answer: dict[str, Json], redactor: Redactor) -> dict[str, Json]:
+    """An answer as the trace would have it: recorded ones have no secrets either."""
+    frame = dumps(answer)
+    if len(frame) > _QUICK:
+        return await asyncio.to_thread(lambda: mapping(loads(redactor.bytes(frame))))
+    clean = redactor.bytes(frame)
+    return answer if clean == frame else mapping(loads(clean))
+
+
+async def differences(
+    step: Step, before: dict[str, Json], after: dict[str, Json], ignore: Ignore
+) -> tuple[Difference, ...]:
+    """Where an answer differs from the recorded one, beside the event loop where it is large."""
+    old, new = _comparable(step, before, after)
+    size = sum(len(dumps(value)) for value in (old, new)) if _large(old) or _large(new) else 0
+    if size > _QUICK:
+        return await asyncio.to_thread(diff, old, new, ignore)
+    return diff(old, new, ignore)
+
+
+def _comparable(step: Step, before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
+    for kind in ("result", "error"):
+        if kind in before and kind in after:
+            old, new = before[kind], after[kind]
+            if not isinstance(old, dict) or not isinstance(new, dict):
+                return old, new
+            return _of_either_era(step, cast("dict[str, Json]", old), cast("dict[str, Json]", new))
+    return before, after
+
+
+def _of_either_era(step: Step, old: dict[str, Json], new: dict[str, Json]) -> tuple[Json, Json]:
+    """Without what one of them has only since it is of another era, and what is of no meaning to another server."""
+    drop = {key for key in _OF_ERA if (key in old) != (key in new)}
+    if {old.get("resultType", "complete"), new.get("resultType", "complete")} == {"complete"}:
+        drop.add("resultType")
+    if step.method in LISTS and "nextCursor" in old and "nextCursor" in new:
+        drop.add("nextCursor")
+    if not drop:
+        return old, new
+    return ({key: value for key, value in one.items() if key not in drop} for one in (old, new))  # type: ignore[return-value]
+
+
+def _large(value: Json) -> bool:
+    """Whether a value may be large: it is cheaper to look at a few of its parts than to write it."""
+    todo = [value]
+    seen = 0
+    while todo and seen < 200:
+        item = todo.pop()
+        seen += 1
+        if isinstance(item, str) and len(item) > _QUICK:
+            return True
+        if isinstance(item, (dict, list)):
+            if len(item) > 200:
+                return True
+            todo += item.values() if isinstance(item, dict) else item
+    return bool(todo)
+
 
 _COMPLETE = "completion/complete"
 _LONGEST = 60.0

@@ -5,27 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mcp_studio.call.call import Call
-from mcp_studio.catalog.listing import doubts_of
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli import late
 from mcp_studio.cli.arguments import refuse_wrong
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.content import result_text
-from mcp_studio.cli.ending import check_file, end
+from mcp_studio.cli.call_arguments import given, save
 from mcp_studio.cli.engine import execute, located, outcome_of
-from mcp_studio.cli.given_call import given, save
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.outcome import check_file, end, result_text
+from mcp_studio.cli.output import Output, problem_of
 from mcp_studio.cli.plan import Plan
-from mcp_studio.cli.rows import problem_of
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import AS_JSON, Field, Form, Number, Text
+from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
 from mcp_studio.schema.form import build
-from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.studio import Studio
 
 

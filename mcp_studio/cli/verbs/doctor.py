@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -9,25 +10,145 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from mcp_studio import __version__
-from mcp_studio.catalog.ref import KINDS
-from mcp_studio.cli import doctor_remote, ended
+from mcp_studio.auth.discovery import is_loopback, tidy
+from mcp_studio.catalog.listing import KINDS
+from mcp_studio.cli import accounts, outcome
+from mcp_studio.cli.accounts import alone
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import execute
-from mcp_studio.cli.findings import exercise, findings, lines_of
-from mcp_studio.cli.http_words import http_json, http_lines
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.output import Output, http_json, http_lines
 from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.sign_in import login_command
 from mcp_studio.config.model import KIND_NAMES, ServerConfig
+from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
+from mcp_studio.session.connection import Deadline
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.sessions import in_words
-from mcp_studio.transport.environment import environment_names
-from mcp_studio.vault.choose import place_in_words
+from mcp_studio.trace.lint.rules import SEVERITIES
+from mcp_studio.transport.guard_start import environment_names
+from mcp_studio.transport.http_client import route_to
+from mcp_studio.vault.keyring import place_in_words
+
+_PATIENCE = 5.0
+"""Seconds that the ping may take."""
+_SIGNS = {"error": "✗", "warning": "!", "hint": "·"}
+
+
+async def exercise(studio: Studio, name: str, status: Status) -> None:
+    """Make the traffic that the lint needs, besides the lists that were read, and check all of it closely."""
+    if status.state == "ready" and not status.modern:
+        try:
+            await studio.manager.connection(name).request("ping", deadline=Deadline(_PATIENCE, _PATIENCE))
+        except StudioError:
+            pass  # the lint, and the state of the connection, say what was wrong
+    await studio.trace.examine(name)
+
+
+def findings(studio: Studio, name: str) -> list[Json]:
+    """All findings on a server, worst first, equal ones counted."""
+    found: list[Json] = []
+    lines, _ = studio.manager.stray(name)
+    for group in studio.trace.ledger(name).groups():
+        first = group.first
+        item: dict[str, Json] = {"severity": first.severity, "rule": first.rule, "text": first.text}
+        item |= {"section": first.section, "pointer": first.pointer, "count": group.count, "others": group.others}
+        if first.rule == "stdout-noise" and lines:
+            item["example"] = lines[0]
+        found.append(item)
+    return found
+
+
+def lines_of(found: list[Json]) -> Iterator[str]:
+    """The same as text: one line for what, one for where it is specified."""
+    if not found:
+        yield "  findings     none: nothing is wrong with what it sent so far"
+        return
+    counts = [(severity, sum(item["severity"] == severity for item in found)) for severity in SEVERITIES]
+    kinds = ", ".join(f"{count} {severity}{'s' if count > 1 else ''}" for severity, count in counts if count)
+    yield f"  findings     {kinds}"
+    for item in found:
+        times = f" ({item['count']:,} times)" if item["count"] > 1 else ""
+        text = f"and others of the rule {item['rule']}" if item["others"] else item["text"]
+        example = f' Such as: "{item["example"]}"' if "example" in item else ""
+        yield f"  {_SIGNS[item['severity']]} {text}{times}{example}"
+        where = f" at {item['pointer']}" if item["pointer"] else ""
+        yield f"      {item['section']}{where}"
+
+
+"""Seconds for a keyring to answer; it may be waiting for somebody to unlock it."""
+_PLAIN = ("http:", "ws:")
+
+
+async def remote_report(studio: Studio, server: ServerConfig) -> dict[str, Json]:
+    """How a server at a URL is reached and signed in to; nothing secret is in it."""
+    try:
+        route = route_to(server.url)
+        proxy = f"{route.place} ({route.variable})" if route is not None else None
+    except ConfigError as error:
+        proxy = f"✗ {error.message}"
+    found: dict[str, Json] = {"tls": _tls(server), "insecure": server.tls.insecure, "proxy": proxy}
+    if not server.signs_in:
+        never = server.auth.kind == "none"
+        return found | {"signIn": None, "credentials": "none" if never else "in its entry"}
+    return found | {"signIn": await _signed_in(studio, server)}
+
+
+async def _signed_in(studio: Studio, server: ServerConfig) -> Json:
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            account = await studio.account(server.name)
+    except TimeoutError:
+        return {"problem": "What is kept could not be looked at: the keyring does not answer."}
+    except StudioError as error:
+        return {"problem": f"{error.message} {error.hint}".rstrip()}
+    if account is None:
+        return {"signedIn": False}
+    return {**accounts.facts(account), "valid": accounts.validity(account)}
+
+
+def _tls(server: ServerConfig) -> str:
+    tls = server.tls
+    if server.url.startswith(_PLAIN):
+        try:
+            near = is_loopback(tidy(server).url)
+        except StudioError as error:
+            return f"✗ {error.message}"
+        return "none: it is on this machine" if near else "✗ none: what is sent is read on the way"
+    if tls.insecure:
+        return "✗ NOT CHECKED: any certificate is accepted (insecure = true)"
+    more = [f"also by the authorities in {tls.ca}"] * bool(tls.ca)
+    more += [f"we show the client certificate {tls.cert}"] * bool(tls.cert)
+    return ", ".join(["certificates are checked", *more])
+
+
+def remote_lines(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
+    """The same as text."""
+    yield f"  tls          {report['tls']}"
+    if report["proxy"]:
+        yield f"  proxy        {report['proxy']}"
+    found = report["signIn"]
+    if found is None:
+        kind = "never: kind = none" if report["credentials"] == "none" else "by credentials that stand in its entry"
+        yield f"  signed in    {kind}"
+    elif "problem" in found:
+        yield f"  signed in    ✗ {found['problem']}"
+    elif "issuer" not in found:
+        if alone(server):
+            yield f"  signed in    not yet: by itself ({server.auth.kind}), when the server wants it"
+            return
+        wanted = "" if report["state"] == "needs_auth" else ", should it want that"
+        yield f"  signed in    nobody is{wanted}: {login_command(server)}"
+    else:
+        scopes = f", scopes {' '.join(found['scopes'])}" if found["scopes"] else ""
+        yield f"  signed in    at {found['issuer']}{scopes}"
+        yield f"  token        {accounts.phrase(found['valid'])}; kept in {found['kept']}"
+
 
 _LAST = 5
 """Lines of standard error that are shown of a server."""
@@ -81,7 +202,7 @@ async def _examine(studio: Studio, plan: Plan, out: Output) -> int:
         await exercise(studio, name, status)
         report = _report(studio, server, status, (ready - began) * 1000, (listed - ready) * 1000)
         if server.url:
-            report |= await doctor_remote.report(studio, server)
+            report |= await remote_report(studio, server)
         if "try" in report:
             report["try"] = out.hint(report["try"])
         found.append(report)
@@ -130,7 +251,7 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
         by_hand = "Start the command by hand, in that folder, to see what it says." if server.command else ""
         report |= {"error": clean(status.error.message), "try": clean(status.error.hint) or by_hand}
         report["http"] = http_json(status.error.http, studio.redactor) if status.error.http is not None else None
-    report |= {"ending": ended.ending_of(studio, server.name), "stray": ended.stray_of(studio, server.name)}
+    report |= {"ending": outcome.ending_of(studio, server.name), "stray": outcome.stray_of(studio, server.name)}
     return report | {"stderr": list(studio.manager.stderr(server.name)[-_LAST:])}
 
 
@@ -168,7 +289,7 @@ def _text(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
         yield f"  url          {report['url']}"
         yield f"  transport    {KIND_NAMES[report['transport']]}"
         yield f"  headers      {', '.join(report['headers']) or 'none of its own'}"
-        yield from doctor_remote.lines(report, server)
+        yield from remote_lines(report, server)
     else:
         yield f"  argv         {' '.join(report['argv'])}"
         yield f"  cwd          {report['cwd']}"
@@ -183,8 +304,8 @@ def _text(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
         yield f"  it declares  {_named(report['capabilities'])}"
         yield f"  we declare   {_named(report['clientCapabilities'])}"
     if report["ending"]:
-        yield from ended.ending_lines(report["ending"])
-    yield from ended.stray_lines(report["stray"])
+        yield from outcome.ending_lines(report["ending"])
+    yield from outcome.stray_lines(report["stray"])
     for warning in report["warnings"]:
         yield f"  ! {warning}"
     if good or report["findings"]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from mcp_studio.cli.arguments import refuse_wrong, texts
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.content import messages_text
-from mcp_studio.cli.ending import check_file, end
+from mcp_studio.cli.call_arguments import given, save
 from mcp_studio.cli.engine import execute, located, outcome_of
-from mcp_studio.cli.given_call import given, save
 from mcp_studio.cli.options import Options
+from mcp_studio.cli.outcome import check_file, end, messages_text
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.protocol.views import PromptView

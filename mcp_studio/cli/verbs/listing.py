@@ -7,15 +7,13 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping
 
-from mcp_studio.catalog.listing import Entry, doubts_of, problems_of, salvage
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref, doubts_of, problems_of, salvage
 from mcp_studio.cli import late
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import connected, execute, settled
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.output import Output, entry_rows, problem_of, table
 from mcp_studio.cli.plan import Plan
-from mcp_studio.cli.rows import entry_rows, problem_of, table
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json

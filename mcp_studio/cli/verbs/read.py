@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.cli.addresses import expanded, owner, template_form, template_pairs
-from mcp_studio.cli.arguments import refuse_wrong
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.cli.arguments import expanded, owner, refuse_wrong, template_form, template_pairs
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.content import resource_text
-from mcp_studio.cli.ending import check_file, end
+from mcp_studio.cli.call_arguments import Given, given, save
 from mcp_studio.cli.engine import connected, execute, outcome_of
-from mcp_studio.cli.given_call import Given, given, save
 from mcp_studio.cli.options import Options
+from mcp_studio.cli.outcome import check_file, end, resource_text
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import UsageError

@@ -8,17 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mcp_studio.cli.lines import can_ask
+from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
-from mcp_studio.cli.passphrase import typed
-from mcp_studio.cli.rows import table
-from mcp_studio.cli.saved_call import saved_folders
-from mcp_studio.cli.telling import prompt
+from mcp_studio.cli.output import Output, table
+from mcp_studio.cli.terminal import can_ask, prompt, typed
+from mcp_studio.config.expand import uses
 from mcp_studio.config.load import written
 from mcp_studio.config.model import Config, Keeping
-from mcp_studio.config.nearest import nearest
-from mcp_studio.config.places import uses
+from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths

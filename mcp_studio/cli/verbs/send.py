@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import cast
 
-from mcp_studio.cli.ending import ToolError
+from mcp_studio.cli.arguments import given_bytes, given_json, given_object
 from mcp_studio.cli.engine import connected, execute
-from mcp_studio.cli.given import given_bytes, given_json, given_object
 from mcp_studio.cli.options import Options
+from mcp_studio.cli.outcome import ToolError
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import LimitExceeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, pretty
-from mcp_studio.protocol.compose import NONE, request
+from mcp_studio.protocol.events import NONE, request
 from mcp_studio.session.bare import Bare
-from mcp_studio.session.exchange import RawExchange
-from mcp_studio.session.raw import ByHand
+from mcp_studio.session.raw import ByHand, RawExchange
 from mcp_studio.studio import Studio
 
 Frames = Callable[[ByHand | Bare], Iterator[bytes]]

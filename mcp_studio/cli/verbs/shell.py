@@ -21,7 +21,7 @@ from mcp_studio.cli.help import answer
 from mcp_studio.cli.options import ALLOWED, Options, parse
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.plan import Plan, make
-from mcp_studio.config.nearest import nearest
+from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe

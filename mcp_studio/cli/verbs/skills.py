@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
-from mcp_studio.call.outcome import Succeeded
+from mcp_studio.call.call import Succeeded
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.content import contents_text
-from mcp_studio.cli.ending import end
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.outcome import contents_text, end
+from mcp_studio.cli.output import Output, table
 from mcp_studio.cli.plan import Plan
-from mcp_studio.cli.rows import table
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 
-from mcp_studio.call.outcome import CallOutcome, Cancelled, TimedOut
-from mcp_studio.call.tasked import outcome_of_task
+from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
+from mcp_studio.call.sending import outcome_of_task
 from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.content import result_text
-from mcp_studio.cli.ending import check_file, end
 from mcp_studio.cli.engine import Narration, connected, execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.outcome import check_file, end, result_text
+from mcp_studio.cli.output import Output, table
 from mcp_studio.cli.plan import Plan
-from mcp_studio.cli.rows import table
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
-from mcp_studio.session.deadline import Deadline, limit_of
+from mcp_studio.session.connection import Deadline, limit_of
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio

@@ -9,17 +9,19 @@ from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
-from mcp_studio.cli import late, recorded, recorded_tree
+from mcp_studio.cli import late
+from mcp_studio.cli import recording as recorded
+from mcp_studio.cli import recording as recorded_tree
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.sessions import folder, listing, open_named
+from mcp_studio.cli.recording import folder, listing, open_named
 from mcp_studio.errors import UsageError
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import delete, find
-from mcp_studio.trace.query.lexer import QueryError
+from mcp_studio.trace.message import Recording
+from mcp_studio.trace.query.needle import QueryError
 from mcp_studio.trace.query.parser import Query, parse
 from mcp_studio.trace.query.select import select
-from mcp_studio.trace.recording import Recording
 
 _ROWS = 1_000
 """Entries that a table, and the envelope, have at most unless `--limit` says otherwise; the newest of them."""

@@ -22,12 +22,12 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     # Thousands of model classes are made at import and none is garbage: collecting in between costs a quarter of it.
     gc.disable()
-    from mcp_studio.servers.demo import serve
+    from mcp_studio.servers.demo import server
 
     gc.freeze()
     gc.enable()
     try:
-        serve.stdio() if options.http is None else serve.http(options.http)
+        server.stdio() if options.http is None else server.http(options.http)
     except KeyboardInterrupt:
         return 130
     except OSError as error:

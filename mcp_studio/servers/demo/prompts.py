@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_studio.servers.demo import content, media
-from mcp_studio.servers.demo.content import Block
+from mcp_studio.servers.demo import resources as media
+from mcp_studio.servers.demo import tool
 from mcp_studio.servers.demo.resources import CATALOGUE, book_uri, catalogue
 from mcp_studio.servers.demo.shop import Shop, as_line
+from mcp_studio.servers.demo.tool import Block
 
 Arguments = dict[str, str]
 Message = dict[str, Any]
@@ -35,7 +36,7 @@ class Prompt:
 
 
 def _says(role: str, block: Block | str) -> Message:
-    return {"role": role, "content": content.text(block) if isinstance(block, str) else block}
+    return {"role": role, "content": tool.text(block) if isinstance(block, str) else block}
 
 
 def _argument(name: str, description: str, *, required: bool = False) -> dict[str, Any]:
@@ -69,9 +70,9 @@ def _gift(shop: Shop, arguments: Arguments) -> list[Message]:
 def _show_and_tell(shop: Shop, arguments: Arguments) -> list[Message]:
     book = shop.book(arguments["book"])
     return [
-        _says("user", content.embedded(CATALOGUE, "application/json", catalogue(shop))),
-        _says("user", content.image(media.png(64))),
-        _says("user", content.link(book_uri(book), book.id, book.title, "application/json")),
+        _says("user", tool.embedded(CATALOGUE, "application/json", catalogue(shop))),
+        _says("user", tool.image(media.png(64))),
+        _says("user", tool.link(book_uri(book), book.id, book.title, "application/json")),
         _says("user", f"Here are the catalogue, our lantern and {book.title!r}. What belongs together?"),
     ]
 

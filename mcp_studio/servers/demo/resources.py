@@ -2,15 +2,263 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
+import struct
+import wave
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_studio.protocol import apps
-from mcp_studio.servers.demo import media, texts
-from mcp_studio.servers.demo.seed import Book
-from mcp_studio.servers.demo.shop import Shop, as_json
+from mcp.shared.uri_template import UriTemplate
+
+from mcp_studio.protocol import views
+from mcp_studio.servers.demo.shop import GENRES, Book, Shop, ShopError, as_json, as_line
+
+Values = dict[str, str | list[str]]
+
+NOTES = {
+    "desk/today": "Call the bookbinder. Feed the cat.",
+    "desk/someday": "Wind the clock.",
+    "cellar/boxes/1": "Maps, water-stained, mostly of islands.",
+    "cellar/boxes/2": "Unsold almanacs.",
+}
+ORDERS = ("title", "price", "year")
+MONTHS = tuple(f"{month:02}" for month in range(1, 13))
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One template and how to read what matches it."""
+
+    raw: dict[str, Any]
+    """Its entry in `resources/templates/list`."""
+    uri: UriTemplate
+    read: Callable[[Shop, Values], str]
+
+    @property
+    def mime(self) -> str:
+        """The type of everything that matches."""
+        return self.raw["mimeType"]
+
+
+def _book(shop: Shop, values: Values) -> str:
+    return json.dumps(as_json(shop.book(str(values["id"]))), indent=2, ensure_ascii=False)
+
+
+def _shelf(shop: Shop, values: Values) -> str:
+    genre = str(values["genre"])
+    if genre not in GENRES:
+        raise ShopError(f"There is no shelf {genre!r}. There are: {', '.join(GENRES)}.")
+    order = str(values.get("order", "title"))
+    if order not in ORDERS:
+        raise ShopError(f"Order by one of {', '.join(ORDERS)}, not {order!r}.")
+    limit = str(values.get("limit", "100"))
+    if not limit.isdecimal():
+        raise ShopError(f"The limit must be a whole number, not {limit!r}.")
+    keys: dict[str, Callable[[Book], Any]] = {
+        "title": lambda b: b.title,
+        "price": lambda b: b.price,
+        "year": lambda b: b.year,
+    }
+    books = sorted(shop.books(genre), key=keys[order])
+    return "\n".join(map(as_line, books[: int(limit)])) + "\n"
+
+
+def _author(shop: Shop, values: Values) -> str:
+    name = str(values["name"])
+    books = [book for book in shop.books() if book.author == name]
+    if not books:
+        raise ShopError(f"No book by {name!r} here.")
+    return "\n".join(map(as_line, books)) + "\n"
+
+
+def _diary(shop: Shop, values: Values) -> str:
+    year, month = str(values["year"]), str(values["month"])
+    if not year.isdecimal() or month not in MONTHS:
+        raise ShopError("Write the year as 2026 and the month as 01 to 12.")
+    return f"Diary of {month}/{year}: {int(year) * 7 % 23} visitors, {int(month) * 5 % 7} of them cats.\n"
+
+
+def _note(shop: Shop, values: Values) -> str:
+    try:
+        return NOTES[str(values["path"])] + "\n"
+    except KeyError:
+        raise ShopError(f"No note {values['path']!r}. There are: {', '.join(NOTES)}.") from None
+
+
+def _templates_entry(
+    template: str, name: str, title: str, description: str, mime: str, read: Callable[[Shop, Values], str]
+) -> Template:
+    raw = {"uriTemplate": template, "name": name, "title": title, "description": description, "mimeType": mime}
+    return Template(raw, UriTemplate.parse(template), read)
+
+
+TEMPLATES = (
+    _templates_entry("shop://books/{id}", "book", "A book", "One book by its id.", "application/json", _book),
+    _templates_entry(
+        "shop://shelves/{genre}{?order,limit}",
+        "shelf",
+        "A shelf",
+        "The books of a genre; order is title, price or year, limit a number. Both may be left out.",
+        "text/plain",
+        _shelf,
+    ),
+    _templates_entry("shop://authors/{name}", "author", "An author", "The books by one author.", "text/plain", _author),
+    _templates_entry(
+        "shop://diary/{year}/{month}", "diary-month", "A month", "The diary of one month.", "text/plain", _diary
+    ),
+    _templates_entry(
+        "shop://notes/{+path}", "note", "A note", "A note by its path, slashes included.", "text/plain", _note
+    ),
+)
+
+LONG_PAGE = """\
+<html>
+  <head><title>The Paper Lantern</title></head>
+  <body style="background:#20285a;color:#ffb74d;font:24px serif;text-align:center">
+    <h1>The lantern is lit</h1>
+    <p id="clock"></p>
+    <script>document.getElementById("clock").textContent = new Date().toLocaleTimeString()</script>
+  </body>
+</html>
+"""
+"""The page of a tool (MCP Apps)."""
+
+MARKDOWN = """\
+# The Paper Lantern
+
+A **small** bookshop with *slow* trains on the shelf, and `one` cat.
+
+| shelf  | books | smell        |
+|--------|------:|--------------|
+| poetry |     2 | dust         |
+| travel |     2 | coal and sea |
+
+1. Come in
+2. Read a page
+   - standing
+   - or on the stairs
+3. Stay
+
+> Nobody winds the clock, and still it is right twice a day.
+
+```python
+def open_shop(hour: int) -> bool:
+    return 9 <= hour < 18
+```
+
+[The catalogue](shop://catalogue) has everything.
+"""
+
+UNICODE = """\
+Latin       naïve café, Ærøskøbing, Łódź
+Greek       Ἀθηναῖοι
+Cyrillic    Ёлка, Київ
+Hebrew      שלום עולם
+Arabic      مرحبا بالعالم
+Devanagari  नमस्ते
+Thai        สวัสดี
+Chinese     你好，世界
+Japanese    こんにちは、ｶﾀｶﾅ
+Korean      안녕하세요
+Signs       ∑ ∞ ≠ ← ↑ → ↓ ½ № ™
+Wide        ｗｉｄｅ　ｓｐａｃｅ
+Combining   e\u0301 o\u0308 n\u0303
+Boxes       ┌─┬─┐ ▏▎▍▌▋▊▉█
+"""
+
+HOSTILE = {
+    "escape sequences": "red: \x1b[31mred\x1b[0m, clear: \x1b[2J\x1b[H, title: \x1b]0;owned\x07, link: "
+    "\x1b]8;;https://example.com\x1b\\click\x1b]8;;\x1b\\, clipboard: \x1b]52;c;b3duZWQ=\x07",
+    "control characters": "bell \x07 backspace 123\x08\x08\x08 carriage return\rover, C1 \x9b31m, NUL \x00, DEL \x7f",
+    "bidirectional": "invoice\u202efdp.exe, \u2066isolate\u2069, price 100 \u200f!",
+    "invisible": "zero\u200bwidth, word\u2060joiner, soft\u00adhyphen, tag \U000e0041\U000e0042, BOM \ufeffhere",
+    "combining": "a" + "\u0301\u0316\u0334" * 30 + " tower",
+    "markup": "[bold red]not bold[/] [@click=app.quit]quit[/] [link=https://example.com]link[/link]",
+    "line separators": "one\u2028two\u2029three\x0bfour\x0cfive\x85six",
+}
+"""What a server should not be able to do to a terminal, by name."""
+
+
+def long_text(kilobytes: int) -> str:
+    """About `kilobytes` KB of numbered lines, each a sentence from the shop's diary."""
+    sentences = (
+        "The bell rang and nobody came in.",
+        "Two readers met between travel and poetry.",
+        "The cat slept on the science shelf again.",
+        "A parcel of maps arrived from the coast.",
+        "Rain until four, then a queue at the till.",
+    )
+    lines: list[str] = []
+    size = 0
+    while size < kilobytes * 1024:
+        number = len(lines) + 1
+        lines.append(f"{number:>7}  {sentences[number % 5]}")
+        size += len(lines[-1]) + 1
+    return "\n".join(lines)
+
+
+def long_json(kilobytes: int) -> dict[str, Any]:
+    """An object of about `kilobytes` KB when written without blanks: a list of sales."""
+    count = max(1, kilobytes * 1024 // 96)
+    sales = [
+        {
+            "number": n,
+            "book": "slow-trains-north",
+            "copies": n % 3 + 1,
+            "paid": round(n * 0.37 % 50, 2),
+            "gift": n % 7 == 0,
+        }
+        for n in range(1, count + 1)
+    ]
+    return {"count": count, "sales": sales}
+
+
+RATE = 8_000
+"""Samples per second of the sound."""
+
+
+def png(size: int) -> bytes:
+    """A square RGB picture of a paper lantern at dusk, `size` pixels wide."""
+    middle = (size - 1) / 2
+    rows = (b"\0" + b"".join(_pixel(x - middle, y - middle, size) for x in range(size)) for y in range(size))
+    header = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
+    body = zlib.compress(b"".join(rows), 6)
+    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", body) + _chunk(b"IEND", b"")
+
+
+def _pixel(x: float, y: float, size: int) -> bytes:
+    glow = math.hypot(x / 0.75, y) / size
+    if glow < 0.3:
+        rib = int(y * 12 / size) % 2
+        return bytes((255 - 18 * rib, 190 - 20 * rib - int(160 * glow), 80))
+    dusk = 0.5 + y / size
+    light = max(0.0, 0.55 - glow)
+    return bytes((min(255, int(40 + 70 * dusk + 300 * light)), int(45 + 40 * dusk + 120 * light), int(95 - 30 * dusk)))
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def wav(seconds: float) -> bytes:
+    """A shop bell: two tones that fade, mono, 16 bits."""
+    count = int(RATE * seconds)
+    samples = (
+        int(9_000 * math.exp(-4 * i / count) * (math.sin(i * 1.1) + math.sin(i * 0.66)))  # radians per sample
+        for i in range(count)
+    )
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(RATE)
+        out.writeframes(struct.pack(f"<{count}h", *samples))
+    return file.getvalue()
+
 
 WELCOME = "shop://welcome"
 CATALOGUE = "shop://catalogue"
@@ -60,15 +308,15 @@ def _entry(
 
 
 FIXED = (
-    _entry(WELCOME, "Welcome", "The sign at the door.", "text/markdown", lambda _: texts.MARKDOWN),
+    _entry(WELCOME, "Welcome", "The sign at the door.", "text/markdown", lambda _: MARKDOWN),
     _entry("shop://hours", "Opening hours", "Plain text.", "text/plain", lambda _: HOURS, size=len(HOURS)),
     _entry(CATALOGUE, "Catalogue", "All books. Changes when a book does.", "application/json", catalogue),
     _entry(TILL, "Till", "Changes with every sale: subscribe, then call sell_book.", "text/plain", _till),
     _entry(CLOCK, "Clock", "Changes every two seconds while somebody is subscribed.", "text/plain", _clock),
-    _entry("shop://lantern.png", "Lantern", "A picture, binary.", "image/png", lambda _: media.png(128)),
-    _entry("shop://bell.wav", "Bell", "A sound, binary.", "audio/wav", lambda _: media.wav(0.5)),
-    _entry("shop://diary", "Diary", "A megabyte of text.", "text/plain", lambda _: texts.long_text(1024)),
-    _entry(PAGE, "Lantern page", "The page of show_page (MCP Apps).", apps.MIME, lambda _: texts.PAGE, _meta=REACH),
+    _entry("shop://lantern.png", "Lantern", "A picture, binary.", "image/png", lambda _: png(128)),
+    _entry("shop://bell.wav", "Bell", "A sound, binary.", "audio/wav", lambda _: wav(0.5)),
+    _entry("shop://diary", "Diary", "A megabyte of text.", "text/plain", lambda _: long_text(1024)),
+    _entry(PAGE, "Lantern page", "The page of show_page (MCP Apps).", views.MIME, lambda _: LONG_PAGE, _meta=REACH),
     _entry("shop://locked", "The locked drawer", "Cannot be read.", "text/plain", lambda _: _locked()),
 )
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
-from mcp_studio.protocol.outgoing import RequestId
 from mcp_studio.protocol.versions import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -20,9 +20,7 @@ from mcp_studio.protocol.versions import (
     META_VERSION,
     METHOD_NOT_FOUND,
 )
-from mcp_studio.servers.mock.greeting import Greeting, client_features
-from mcp_studio.servers.mock.nearest import unknown
-from mcp_studio.servers.mock.tape import Take, Tape
+from mcp_studio.servers.mock.tape import Greeting, Take, Tape, client_features, unknown
 from mcp_studio.trace.message import GREETINGS, LISTEN
 
 Put = Callable[[dict[str, Json]], Awaitable[None]]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.trace.disk import format, lock
+from mcp_studio.trace.disk import format
+from mcp_studio.trace.disk import format as lock
 
 _MOST = 1_000
 """Sessions that are kept at most, and listed."""
@@ -170,7 +171,7 @@ def prune(folder: Path, most_bytes: int, oldest: float, most: int = _MOST) -> Pr
     found = sorted(_inventory(folder))
     count, total = len(found), sum(one.bytes for one in found)
     gone = Pruned(0, 0)
-    for file in folder.glob(f"*{lock.ENDING}"):
+    for file in folder.glob(f"*{lock.LOCK_ENDING}"):
         if not file.with_suffix(format.ENDING).exists() and not lock.held(file):
             file.unlink(missing_ok=True)  # of a studio that ended before its session began
     for written, name, size in found:

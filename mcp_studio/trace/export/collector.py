@@ -15,12 +15,12 @@ from mcp_studio.jsontext import JsonProblem, loads, mapping
 from mcp_studio.limits import DEFAULT, KB, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.formats import Told, gathered
-from mcp_studio.trace.export.otlp import Otlp
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.export.spans import Otlp
+from mcp_studio.trace.message import Recording
+from mcp_studio.transport.base import HttpRequest, HttpResponse
 from mcp_studio.transport.edge import Edge
-from mcp_studio.transport.http_answer import Answer
 from mcp_studio.transport.http_errors import excerpt
-from mcp_studio.transport.tap import HttpRequest, HttpResponse
+from mcp_studio.transport.http_response import Answer
 
 PATH = "/v1/traces"
 """Where spans go at a collector whose address names no path (OTLP over HTTP)."""

@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from mcp_studio.errors import UsageError
+from mcp_studio.paths import file_stem
 from mcp_studio.redact import Redactor
-from mcp_studio.trace import columns as bits
+from mcp_studio.trace import message as bits
 from mcp_studio.trace.export.har import Har
-from mcp_studio.trace.export.item import Extra, items
+from mcp_studio.trace.export.item import Extra, Source, Writer, items, servers_in
 from mcp_studio.trace.export.jsonl import Bundle, JsonLines
 from mcp_studio.trace.export.markdown import Markdown
-from mcp_studio.trace.export.otlp import Otlp
-from mcp_studio.trace.export.servers import servers_in
-from mcp_studio.trace.export.writer import Source, Writer
-from mcp_studio.trace.reading import LARGE
-from mcp_studio.trace.recording import Reader, Recording
+from mcp_studio.trace.export.spans import Otlp
+from mcp_studio.trace.message import MARKED, Columns, Reader, Recording
+from mcp_studio.trace.recorder import LARGE
+from mcp_studio.trace.tree import tree, walk
 
 _CHUNK = 500
 _SLICE = 0.005
@@ -254,3 +254,37 @@ async def _patiently(waiting: asyncio.Future[None]) -> None:
         with suppress(asyncio.CancelledError):
             await asyncio.wait((waiting,))
         raise
+
+
+_MARKED = bytes(bool(flags & MARKED) for flags in range(256))
+_TRIES = 1_000
+
+
+def exchange(recording: Recording, number: int) -> array[int]:
+    """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
+    columns = recording.columns
+    found = tree(recording, number)
+    numbers = {number} if found is None else {node.number for _, node in walk(found)}
+    rows = (one - columns.first for one in tuple(numbers))
+    numbers.update(columns.link[row] for row in rows if 0 <= row < len(columns) and columns.link[row])
+    return array("I", sorted(numbers))
+
+
+def marked(columns: Columns) -> array[int]:
+    """The entries that a person has marked."""
+    flags = columns.flags.tobytes().translate(_MARKED)
+    found: array[int] = array("I")
+    at = flags.find(1)
+    while at >= 0:
+        found.append(columns.first + at)
+        at = flags.find(1, at + 1)
+    return found
+
+
+def new_file(folder: str, what: str, ending: str) -> Path:
+    """A file that is not there yet: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
+    within = Path(folder.strip() or ".").expanduser()
+    plain = file_stem(what, "")
+    stem = f"trace-{time.strftime('%Y%m%d-%H%M%S')}{f'-{plain}' if plain else ''}"
+    names = (f"{stem}{'' if number == 1 else f'-{number}'}.{ending}" for number in range(1, _TRIES))
+    return next((path for name in names if not (path := within / name).exists()), within / f"{stem}.{ending}")

@@ -16,11 +16,9 @@ from mcp_studio import __version__
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import MB
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.export.item import Item
-from mcp_studio.trace.export.writer import Source
-from mcp_studio.trace.heads import Told, cleaned, read
-from mcp_studio.trace.message import DIRECTIONS, KINDS
+from mcp_studio.trace.export.item import Item, Source
+from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns
+from mcp_studio.trace.server_tap import Told, cleaned, read
 
 _HEAD_OUT = KINDS.index("http") | DIRECTIONS.index("out") << 4
 _HEAD_IN = KINDS.index("http") | DIRECTIONS.index("in") << 4

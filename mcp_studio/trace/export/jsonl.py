@@ -2,14 +2,244 @@
 
 from __future__ import annotations
 
+import binascii
 import gzip
-from collections.abc import Iterable
-from typing import IO
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import IO, cast
 
 from mcp_studio import __version__
-from mcp_studio.trace.export.item import Item
-from mcp_studio.trace.export.lines import head_line, line_of
-from mcp_studio.trace.export.writer import Source
+from mcp_studio.errors import LimitExceeded, UsageError
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping, parts
+from mcp_studio.trace.export.item import ASKED, BY_HAND, MARKED, PROBE, Extra, Item, Source
+from mcp_studio.trace.lint.rules import SEVERITIES, Finding
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
+
+FORMAT = "mcp-studio-trace"
+VERSION = 1
+STEPS: tuple[Callable[[dict[str, Json]], dict[str, Json]], ...] = ()
+"""What makes of a line of version 1, 2, … one of the version after it."""
+
+_FRAME, _TEXT = b',"frame":', b',"text":'
+_FLAGS = (("probe", PROBE), ("by_hand", BY_HAND), ("asked", ASKED), ("marked", MARKED))
+_MOST = 0xFFFFFFFF
+_LATEST = 253_402_300_800
+"""Seconds; from there on years have five digits."""
+_FINDINGS, _WORDS = 200, 4_000
+_PARTS = 300_000
+"""Values and members of a line, at the most, that are made of it: a small file may have millions in a line."""
+
+
+class BadLine(ValueError):
+    """A line that cannot be used; says why."""
+
+
+def _no_json(name: str) -> Json:
+    raise BadLine("it is no JSON")
+
+
+_SCAN = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_json)
+"""Finds the end of a value, whatever numbers are in it."""
+
+
+def head_line(servers: Mapping[str, Json], title: str, made: float, by: str) -> bytes:
+    """The first line."""
+    head: dict[str, Json] = {"format": FORMAT, "version": VERSION, "made": made, "by": by, "title": title}
+    return dumps({**head, "servers": dict(servers)}) + b"\n"
+
+
+def line_of(item: Item) -> bytes:
+    """The line of one entry."""
+    known: dict[str, Json] = {
+        "n": item.number, "time": item.time, "server": item.server, "direction": item.direction, "kind": item.kind,
+        "size": item.size,
+    }  # fmt: skip
+    asks = item.kind == "request"
+    further: dict[str, Json] = {
+        "method": item.method, "target": item.target, "answer" if asks else "request": item.link,
+        "outcome": item.outcome, "under": item.under, "follows": item.follows, "exchange": item.exchange,
+    }  # fmt: skip
+    known.update((name, value) for name, value in further.items() if value)
+    if item.ms is not None and not asks:
+        known["ms"] = round(item.ms, 3)
+    known.update((name, True) for name, flag in _FLAGS if item.flags & flag)
+    if item.extra.comment:
+        known["comment"] = item.extra.comment
+    if item.extra.findings:
+        known["findings"] = [_told(finding) for finding in item.extra.findings]
+    return _with_body(known, item.body)
+
+
+def _told(finding: Finding) -> Json:
+    told = {"severity": finding.severity, "rule": finding.rule, "text": finding.text, "section": finding.section}
+    return {**told, "pointer": finding.pointer} if finding.pointer else told
+
+
+def _with_body(known: dict[str, Json], body: bytes) -> bytes:
+    if not body:
+        return dumps(known) + b"\n"
+    kind = known["kind"]
+    if b"\n" not in body and b"\r" not in body and _is_json(body, kind in ("request", "result", "error")):
+        return b"%b%b%b}\n" % (dumps(known)[:-1], _FRAME, body)
+    try:
+        known["text"] = body.decode()
+    except UnicodeDecodeError:
+        known["base64"] = binascii.b2a_base64(body, newline=False).decode()
+    return dumps(known) + b"\n"
+
+
+def _is_json(body: bytes, read: bool) -> bool:
+    """Whether a body is JSON; `read`: it was, when it came, and where it has very many parts that is believed."""
+    if body[:1] not in b"{[" or body[-1:] not in b"}]":
+        return False
+    if parts(body) > _PARTS:
+        return read
+    try:
+        loads(body.decode(), most=500)
+    except (UnicodeDecodeError, JsonProblem, LimitExceeded):
+        return False
+    return True
+
+
+def read_head(line: bytes, place: str) -> dict[str, Json]:
+    """What the first line says.
+
+    Raises:
+        UsageError: it is another format, or a version that this studio does not know.
+    """
+    try:
+        head = mapping(loads(line))
+    except (JsonProblem, LimitExceeded):
+        head = {}
+    if head.get("format") != FORMAT:
+        raise UsageError(f"{place} is no recording of mcp-studio.", hint="A recording begins with a line that says so.")
+    version = head.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise UsageError(f"{place} does not say of which version its format is.")
+    if version > VERSION:
+        raise UsageError(
+            f"{place} was written by a newer mcp-studio: its format is version {version}, known here is {VERSION}.",
+            hint="Update mcp-studio, or export it there as JSONL of this version.",
+        )
+    return head
+
+
+def converted(
+    line: dict[str, Json],
+    version: int,
+    steps: Sequence[Callable[[dict[str, Json]], dict[str, Json]]] = STEPS,
+) -> dict[str, Json]:
+    """A line of an earlier version as one of today's."""
+    for step in steps[version - 1 :]:
+        line = step(line)
+    return line
+
+
+def read_line(line: bytes, version: int = VERSION) -> Item:
+    """One entry.
+
+    Raises:
+        BadLine: why it cannot be used.
+    """
+    known, body = _split(line)
+    known = converted(known, version)
+    number, time = known.get("n"), known.get("time")
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= _MOST:
+        raise BadLine("its number `n` is missing or makes no sense")
+    if isinstance(time, bool) or not isinstance(time, (int, float)) or not 0 <= time < _LATEST:
+        raise BadLine("its `time` is missing or makes no sense")
+    kind, direction, outcome = known.get("kind"), known.get("direction"), known.get("outcome", "")
+    if kind not in KINDS or direction not in DIRECTIONS or outcome not in ("", *OUTCOMES):
+        raise BadLine("its `kind`, `direction` or `outcome` is not known")
+    size = _number(known, "size")
+    return Item(
+        number, float(time), _text(known, "server"), direction, kind, body, size or len(body),
+        _text(known, "method"), _text(known, "target"),
+        _number(known, "answer" if kind == "request" else "request"), outcome,
+        _number(known, "under"), _number(known, "follows"), _number(known, "exchange"),
+        sum(flag for name, flag in _FLAGS if known.get(name) is True),
+        extra=Extra(_findings(known.get("findings"), number), _text(known, "comment")),
+    )  # fmt: skip
+
+
+def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
+    """What is known of the entry, and its body."""
+    line = line.strip()
+    at = line.find(_FRAME)
+    try:
+        if parts(line) > _PARTS:
+            return _of_many_parts(line)
+        if at > 0:
+            text = line[at + len(_FRAME) :].decode()
+            _, end = _SCAN.raw_decode(text)
+            if text[end:].strip() == "}":
+                return _object(line[:at] + b"}"), text[:-1].encode()
+        known = _object(line)
+    except BadLine:
+        raise
+    except (ValueError, RecursionError):
+        raise BadLine("it is no JSON") from None
+    except LimitExceeded as problem:
+        raise BadLine(problem.message.rstrip(".")) from None
+    return known, _body(known)
+
+
+def _of_many_parts(line: bytes) -> tuple[dict[str, Json], bytes]:
+    """The same, where only what stands before the body is taken apart."""
+    starts = [(at, mark) for mark in (_FRAME, _TEXT) if (at := line.find(mark)) > 0]
+    at, mark = min(starts, default=(0, b""))
+    head, body = line[:at], line[at + len(mark) : -1]
+    if not at or parts(head) > _PARTS or line[-1:] != b"}":
+        raise BadLine("it has too many parts")
+    if mark == _FRAME:
+        return _object(head + b"}"), body
+    if body[:1] != b'"':
+        raise BadLine("its `text` is none")
+    return _object(head + b"}"), loads(body.decode()).encode("utf-8", "surrogatepass")
+
+
+def _object(line: bytes) -> dict[str, Json]:
+    value = loads(line.decode(), exact=True, most=600)
+    if not isinstance(value, dict):
+        raise BadLine("it is no JSON object")
+    return cast("dict[str, Json]", value)
+
+
+def _body(known: dict[str, Json]) -> bytes:
+    if "frame" in known:  # of a line that another program has written anew
+        return dumps(known.pop("frame"))
+    if isinstance(text := known.get("text"), str):
+        return text.encode("utf-8", "surrogatepass")
+    if isinstance(coded := known.get("base64"), str):
+        try:
+            return binascii.a2b_base64(coded, strict_mode=True)
+        except ValueError:
+            raise BadLine("its `base64` cannot be read") from None
+    return b""
+
+
+def _text(known: Mapping[str, Json], name: str) -> str:
+    value = known.get(name, "")
+    return value[:_WORDS] if isinstance(value, str) else ""
+
+
+def _number(known: Mapping[str, Json], name: str) -> int:
+    value = known.get(name, 0)
+    fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
+    return value if fits else 0
+
+
+def _findings(value: Json, number: int) -> tuple[Finding, ...]:
+    if not isinstance(value, list):
+        return ()
+    found: list[Finding] = []
+    for one in cast("list[Json]", value)[:_FINDINGS]:
+        known = mapping(one)
+        severity = known.get("severity")
+        if severity in SEVERITIES:
+            words = [_text(known, name) for name in ("rule", "text", "section", "pointer")]
+            found.append(Finding(severity, *words, number=number))
+    return tuple(found)
 
 
 class JsonLines:

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
-from mcp_studio.protocol.outgoing import Outgoing, RequestId
 from mcp_studio.protocol.versions import META_CAPABILITIES, META_LOG_LEVEL, META_VERSION, MODERN_VERSIONS, VERSIONS
-from mcp_studio.trace.lint.envelope import check_envelope
-from mcp_studio.trace.lint.finding import Spot
-from mcp_studio.trace.lint.frame import check_bytes
+from mcp_studio.trace import late
 from mcp_studio.trace.lint.http import Exchanges
-from mcp_studio.trace.lint.ledger import Ledger
-from mcp_studio.trace.lint.listings import LISTS, Names
+from mcp_studio.trace.lint.ledger import Ledger, Notes, attach
+from mcp_studio.trace.lint.messages import (
+    Requests,
+    Running,
+    Subscribed,
+    check_bytes,
+    check_change,
+    check_envelope,
+    check_log,
+    check_progress,
+)
 from mcp_studio.trace.lint.methods import check_notification, check_request, check_use
-from mcp_studio.trace.lint.notes import Notes
-from mcp_studio.trace.lint.notices import Subscribed, check_change, check_log
-from mcp_studio.trace.lint.progress import check_progress
-from mcp_studio.trace.lint.requests import Requests, Running
-from mcp_studio.trace.lint.results import check_result
+from mcp_studio.trace.lint.results import LISTS, Names, check_result
+from mcp_studio.trace.lint.rules import Finding, Spot, found
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.transport.tap import HttpRequest, HttpResponse
+from mcp_studio.transport.base import HttpRequest, HttpResponse
 
 _AT_ONCE = 300
 """Items of a result that are looked at on the event loop; larger ones are in a thread."""
@@ -297,3 +301,81 @@ def _items(result: dict[str, Json]) -> int:
 
 def _sentence(reason: str) -> str:
     return f"{reason[:1].upper()}{reason[1:]}" + ("" if reason.endswith((".", "?")) else ".")
+
+
+SIZE = 256 * 1024
+"""Bytes of a message that is checked; larger ones would take too long."""
+_REMEMBERED = 10_000
+_LOOKED_AT = 4_000
+_OF_A_KIND = 2
+_TOGETHER = 100
+_PRECISE = 3
+
+
+class Examiner:
+    """Adds what typed checks find to messages and ledgers.
+
+    Args:
+        ledger: the ledger of a server.
+        changed: told of each message that something was added to.
+    """
+
+    def __init__(self, ledger: Callable[[str], Ledger], changed: Callable[[WireMessage], None]) -> None:
+        self._ledger = ledger
+        self._changed = changed
+        self._done: dict[int, None] = {}
+        self._turn = asyncio.Lock()
+
+    async def look(self, entries: Iterable[WireMessage]) -> None:
+        """Check these messages, unless that was done before; what is found is on them afterwards."""
+        async with self._turn:
+            wanted = [entry for entry in entries if self._wanted(entry)][:_TOGETHER]
+            if not wanted:
+                return
+            jobs = [(entry, self._ledger(entry.server).version_at(entry.number)) for entry in wanted]
+            for entry in wanted:
+                self._done[entry.number] = None
+            while len(self._done) > _REMEMBERED:
+                del self._done[next(iter(self._done))]
+            for entry, spots in zip(wanted, await asyncio.to_thread(late.check_typed, jobs), strict=True):
+                self._add(entry, spots)
+
+    def _wanted(self, entry: WireMessage) -> bool:
+        kinds = ("request", "notification", "result")
+        if entry.kind not in kinds or entry.size > SIZE or entry.number in self._done:
+            return False
+        return len(entry.body) > 0
+
+    def _add(self, entry: WireMessage, spots: Sequence[Spot]) -> None:
+        ledger = self._ledger(entry.server)
+        modern = ledger.version_at(entry.number) >= "2026"
+        new = [found(spot, entry.number, modern) for spot in spots if not _said(spot.pointer, entry.findings)]
+        if attach(entry, ledger, new):
+            self._changed(entry)
+
+
+def typical(newest_first: Iterable[WireMessage], server: str) -> list[WireMessage]:
+    """The newest messages of a server, some of each kind: what is worth checking to judge it."""
+    chosen: list[WireMessage] = []
+    counts: dict[tuple[str, str, str, str], int] = {}
+    for seen, entry in enumerate(newest_first):
+        if seen >= _LOOKED_AT or len(chosen) >= _TOGETHER:
+            break
+        if entry.server != server:
+            continue
+        key = (entry.direction, entry.kind, entry.method, entry.target)
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= _OF_A_KIND:
+            chosen.append(entry)
+    return chosen
+
+
+def _said(pointer: str, findings: Sequence[Finding]) -> bool:
+    """Whether a rule has said something about this place, about what it is a part of, or about a part of it."""
+    return any(finding.pointer == pointer or _within(finding.pointer, pointer) for finding in findings)
+
+
+def _within(one: str, other: str) -> bool:
+    """Whether one of two places is inside the other, which is no mere top level of a message."""
+    outer, inner = sorted((one, other), key=len)
+    return inner.startswith(f"{outer}/") and outer.count("/") >= _PRECISE

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, VERSIONS, at_least
-from mcp_studio.trace.lint.finding import Spot
-from mcp_studio.trace.lint.words import quoted
+from mcp_studio.trace.lint.rules import Spot, quoted
 
 _MODERN = "2026-07-28"
 _TASKS = frozenset({"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"})

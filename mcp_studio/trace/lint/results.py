@@ -2,17 +2,265 @@
 
 from __future__ import annotations
 
-from typing import cast
+import re
+from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.protocol.large import hint_at
+from mcp_studio.protocol.message import hint_at
 from mcp_studio.protocol.versions import META_SERVER, RESULT_TYPES, VERSIONS, at_least
-from mcp_studio.trace.lint.content import check_block, check_icons, check_meta, check_resource
-from mcp_studio.trace.lint.finding import Spot
-from mcp_studio.trace.lint.listings import LISTS, Names, check_list
+from mcp_studio.protocol.views import header_problem
 from mcp_studio.trace.lint.methods import check_asking, has_tasks
-from mcp_studio.trace.lint.shape import Look
-from mcp_studio.trace.lint.words import escaped, kind_of, quoted
+from mcp_studio.trace.lint.rules import Look, Spot, escaped, kind_of, quoted
+
+_BLOCKS = {
+    "text": "2024-11-05",
+    "image": "2024-11-05",
+    "resource": "2024-11-05",
+    "audio": "2025-03-26",
+    "resource_link": "2025-06-18",
+}
+"""Content block type -> the version that brought it."""
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
+_PREFIX = r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*"
+_NAME = r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"
+# Patterns as texts: they are compiled when the first message needs them, not at every start.
+_KEYS = 100
+_ANNOTATIONS = "server/resources#annotations"
+_ICONS = 50
+
+
+def check_block(block: Look, version: str) -> None:
+    """One content block (specification, server/tools, "Tool Result")."""
+    kind = block.raw.get("type")
+    if not isinstance(kind, str):
+        block.say("content-block", f"{block.name} has no type.", "type")
+        return
+    if kind not in _BLOCKS:
+        block.say("content-block", f"{block.name} has the unknown type {quoted(kind)}.", "type")
+        return
+    if version and not at_least(version, _BLOCKS[kind]):
+        block.say("content-block", f"{block.name} has the type {kind}, which came with {_BLOCKS[kind]}.", "type")
+    check_annotations(block)
+    if kind == "text":
+        block.needs("text")
+    elif kind in ("image", "audio"):
+        block.needs("data")
+        block.needs("mimeType")
+    elif kind == "resource_link":
+        check_uri(block)
+        block.needs("name")
+    elif inner := block.inner("resource", f"the resource of {block.name}", required=True):
+        check_resource(inner)
+
+
+def check_resource(resource: Look) -> None:
+    """One item of `contents`: a URI, and either text or bytes (specification, server/resources)."""
+    check_uri(resource)
+    resource.may("mimeType")
+    if "text" in resource.raw:
+        resource.may("text")
+    elif "blob" in resource.raw:
+        resource.may("blob")
+    else:
+        resource.say("missing-field", f"{resource.name} has neither text nor blob.")
+
+
+def check_annotations(look: Look) -> None:
+    """Specification, server/resources, "Annotations": for whom it is, and how much it matters."""
+    notes = look.inner("annotations", f"the annotations of {look.name}")
+    if notes is None:
+        return
+    if any(who not in ("user", "assistant") for who in notes.items("audience", required=False)[:_ICONS]):
+        notes.say("wrong-type", "The audience is neither user nor assistant.", "audience", _ANNOTATIONS)
+    if notes.may("priority", "a number") and not 0 <= notes.raw["priority"] <= 1:
+        notes.say("wrong-type", "The priority is not between 0 and 1.", "priority", _ANNOTATIONS)
+    notes.may("lastModified")
+
+
+def check_uri(look: Look, key: str = "uri") -> None:
+    """A URI that must be there."""
+    if look.needs(key) and not re.match(_SCHEME, look.raw[key]):
+        look.say(
+            "resource-uri", f"{quoted(look.raw[key])} is no URI: it has no scheme.", key, "server/resources#resource"
+        )
+
+
+def check_icons(look: Look) -> None:
+    """Specification, basic, "icons": https or data, nothing that runs or reads something local."""
+    for index, icon in enumerate(look.items("icons", required=False)[:_ICONS]):
+        inner = look.item("icons", index, icon, f"an icon of {look.name}")
+        if inner is None or not inner.needs("src"):
+            continue
+        source = cast("str", inner.raw["src"])
+        if not source.lower().startswith(("https:", "data:")):
+            scheme = source.split(":", 1)[0][:20] if ":" in source else "no scheme"
+            inner.say(
+                "icon-source", f"{inner.name} is neither https nor data ({quoted(scheme)}).", "src", "basic#icons"
+            )
+
+
+def check_meta(look: Look) -> None:
+    """Specification, basic, "_meta": an object whose keys are names with an optional prefix."""
+    if "_meta" not in look.raw:
+        return
+    meta = look.raw["_meta"]
+    if not isinstance(meta, dict):
+        look.say("wrong-type", f"_meta of {look.name} is {kind_of(meta)}; it must be an object.", "_meta", "basic#meta")
+        return
+    for key in list(cast("dict[str, Json]", meta))[:_KEYS]:
+        prefix, slash, name = key.rpartition("/")
+        if (slash and not re.fullmatch(_PREFIX, prefix)) or not re.fullmatch(_NAME, name):
+            look.say("meta-key", f"{quoted(key)} is no valid key of _meta.", "_meta", "basic#meta")
+
+
+_TOOL_NAME = r"[A-Za-z0-9_.-]{1,128}"
+_NAMES = 20_000
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+class List(NamedTuple):
+    """What a list method answers with."""
+
+    key: str
+    """The member that holds the items."""
+    identity: str
+    """The member of an item that tells it apart."""
+    word: str
+    section: str
+
+
+LISTS = {
+    "tools/list": List("tools", "name", "tool", "server/tools#tool"),
+    "resources/list": List("resources", "uri", "resource", "server/resources#resource"),
+    "resources/templates/list": List("resourceTemplates", "uriTemplate", "template", "server/resources#resource"),
+    "prompts/list": List("prompts", "name", "prompt", "server/prompts#prompt"),
+}
+
+
+class Names:
+    """The names that the pages of each list have had so far."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, set[str]] = {}
+        self._next: dict[str, Json] = {}
+
+    def begin(self, method: str, cursor: Json = None) -> None:
+        """A page was asked for: the first one, the next one, or another one for itself."""
+        if cursor is None or cursor != self._next.get(method):
+            self._seen[method] = set()
+
+    def goes_on(self, method: str, cursor: Json) -> None:
+        """What the newest page names as the next one."""
+        self._next[method] = cursor
+
+    def twice(self, method: str, name: str) -> bool:
+        """Whether a name was there already; it is from now on."""
+        seen = self._seen.setdefault(method, set())
+        if name in seen:
+            return True
+        if len(seen) < _NAMES:
+            seen.add(name)
+        return False
+
+
+def check_list(method: str, result: dict[str, Json], version: str, names: Names) -> list[Spot]:
+    """One page of a list."""
+    listed, spots = LISTS[method], list[Spot]()
+    look = Look(result, "/result", f"the answer to {method}", listed.section, spots)
+    cursor = result.get("nextCursor")
+    names.goes_on(method, cursor)
+    if "nextCursor" in result and not isinstance(cursor, str):
+        text = f"nextCursor is {kind_of(cursor)}; it must be a string, or be left out."
+        spots.append(Spot("cursor-type", text, "/result/nextCursor"))
+    for index, raw in enumerate(look.items(listed.key)):
+        identity: Json = mapping(raw).get(listed.identity)
+        name = f"the {listed.word} {quoted(identity)}" if isinstance(identity, str) else f"a {listed.word}"
+        item = look.item(listed.key, index, raw, name)
+        if item is None:
+            continue
+        _check_item(method, item, version)
+        if isinstance(identity, str) and names.twice(method, identity):
+            item.say(
+                "duplicate-name", f"{_capitalized(name)} is listed more than once.", listed.identity, listed.section
+            )
+    return spots
+
+
+def _check_item(method: str, item: Look, version: str) -> None:
+    item.may("title")
+    item.may("description")
+    if "icons" in item.raw:
+        check_icons(item)
+    if "_meta" in item.raw:
+        check_meta(item)
+    if method == "tools/list":
+        _tool(item, version)
+    elif method == "resources/list":
+        check_uri(item)
+        item.needs("name")
+        item.may("size", "a number")
+        item.may("mimeType")
+        check_annotations(item)
+    elif method == "prompts/list":
+        _listed_prompt(item)
+    else:
+        item.needs("uriTemplate")
+        item.needs("name")
+        item.may("mimeType")
+        check_annotations(item)
+
+
+def _tool(tool: Look, version: str) -> None:
+    if tool.needs("name") and not re.fullmatch(_TOOL_NAME, tool.raw["name"]):
+        what = (
+            "is longer than 128 characters"
+            if len(tool.raw["name"]) > 128
+            else "has other characters than A-Z a-z 0-9 _ - ."
+        )
+        if not tool.raw["name"]:
+            what = "is empty"
+        tool.say("tool-name", f"The name of {tool.name} {what}.", "name", "server/tools#tool-names")
+    schema = tool.raw.get("inputSchema")
+    if not isinstance(schema, dict):
+        what = kind_of(schema) if "inputSchema" in tool.raw else "missing"
+        tool.say(
+            "tool-schema", f"The inputSchema of {tool.name} is {what}; it must be a JSON Schema object.", "inputSchema"
+        )
+    else:
+        kind = cast("dict[str, Json]", schema).get("type")
+        if kind != "object":
+            tool.say("tool-schema", f'The inputSchema of {tool.name} is not of "type": "object".', "inputSchema/type")
+        if version == "2026-07-28" and (wrong := header_problem(cast("Json", schema))):
+            tool.say("header-annotation", f"{tool.name}: {wrong}.", "inputSchema", "server/tools#x-mcp-header")
+    if "outputSchema" in tool.raw:
+        _output(tool, version)
+    if annotations := tool.inner("annotations", f"the annotations of {tool.name}"):
+        for hint in _HINTS:
+            annotations.may(hint, "true or false")
+
+
+def _output(tool: Look, version: str) -> None:
+    schema, section = tool.raw["outputSchema"], "server/tools#output-schema"
+    if not isinstance(schema, dict):
+        what = kind_of(schema)
+        tool.say("output-schema", f"The outputSchema of {tool.name} is {what}.", "outputSchema", section)
+    elif not at_least(version, "2026-07-28") and cast("dict[str, Json]", schema).get("type") != "object":
+        text = f'The outputSchema of {tool.name} is not of "type": "object".'
+        tool.say("output-schema", text, "outputSchema/type", section)
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _listed_prompt(prompt: Look) -> None:
+    prompt.needs("name")
+    for index, raw in enumerate(prompt.items("arguments", required=False)):
+        argument = prompt.item("arguments", index, raw, f"an argument of {prompt.name}")
+        if argument is not None:
+            argument.needs("name")
+            argument.may("required", "true or false")
+
 
 _CACHED = frozenset({*LISTS, "server/discover", "resources/read"})
 _INPUT = frozenset({"tools/call", "prompts/get", "resources/read"})

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.message import KINDS
-from mcp_studio.trace.query.keys import ALIASES, KEYS, SIGNS
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import KINDS, Recording
+from mcp_studio.trace.query.parser import (
+    ALIASES,
+    KEYS,
+    SIGNS,
+)
 
 _MOST = 50
 _SAMPLE = 20_000

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
 
+from mcp_studio.errors import UsageError
 from mcp_studio.patterns import Pattern, PatternError, TooSlow
-from mcp_studio.trace.query.lexer import QueryError
 
 LONGEST = 1_000
 """Characters of a pattern."""
@@ -192,3 +192,17 @@ def _forms(text: str) -> list[bytes]:
 def _any_case(text: str) -> re.Pattern[bytes]:
     """The same as a pattern, which is slower."""
     return re.compile(b"".join(b"(?:" + b"|".join(map(re.escape, _cases(char))) + b")" for char in text))
+
+
+class QueryError(UsageError):
+    """A text that is no query.
+
+    Attributes:
+        start: where in the text the wrong part begins; the text's length where something is missing at its end.
+        end: where it ends, at least `start`.
+    """
+
+    def __init__(self, message: str, start: int, end: int, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.start = start
+        self.end = end

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, is_secret
-from mcp_studio.schema.walk import inner, settled
-from mcp_studio.secret_names import is_secret_name
+from mcp_studio.redact import is_secret_name
+from mcp_studio.schema.field import Field, inner, is_secret, settled
 
 _MOST = 20_000
 """Places that are looked at; more than that is taken to hold one."""

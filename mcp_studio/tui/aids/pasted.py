@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcp_studio.config.jsonc import loads_lenient, unfenced
+from mcp_studio.config.table import loads_lenient, unfenced
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.record import record

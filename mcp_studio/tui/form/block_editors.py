@@ -11,8 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Form
-from mcp_studio.schema.problem import errors
+from mcp_studio.schema.field import Form, errors
 from mcp_studio.tui.form.area import AreaEditor
 from mcp_studio.tui.form.form_view import FormView
 

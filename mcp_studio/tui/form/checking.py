@@ -10,10 +10,8 @@ from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.check import own, wrong_members
-from mcp_studio.schema.field import Field, List, Map, Object
+from mcp_studio.schema.field import Field, List, Map, Object, SchemaProblem, Severity, inner
 from mcp_studio.schema.place import Path, pointer
-from mcp_studio.schema.problem import SchemaProblem, Severity
-from mcp_studio.schema.walk import inner
 from mcp_studio.tui.form.outline import Settle
 
 MOST = 2_000

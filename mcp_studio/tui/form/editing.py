@@ -21,11 +21,11 @@ from mcp_studio.schema.field import (
     Object,
     Text,
     Union,
+    settled,
+    starter,
 )
 from mcp_studio.schema.place import Path, pointer
-from mcp_studio.schema.starting import starter
 from mcp_studio.schema.text import from_text, to_text
-from mcp_studio.schema.walk import settled
 from mcp_studio.tui.form.history import State
 from mcp_studio.tui.form.moving import without
 from mcp_studio.tui.form.outline import ABSENT, Row

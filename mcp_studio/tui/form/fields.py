@@ -7,8 +7,8 @@ from textual.message import Message
 from textual.widgets import Input
 
 from mcp_studio.schema.field import AS_JSON, Text
-from mcp_studio.schema.options import label as label_of
 from mcp_studio.schema.place import pointer
+from mcp_studio.schema.unions import label as label_of
 from mcp_studio.tui.form.choosing import Outcome
 from mcp_studio.tui.form.editors import LineEditor
 from mcp_studio.tui.form.offer import Offer

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from textual.message import Message
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, Form
+from mcp_studio.schema.field import Field, Form, SchemaProblem
 from mcp_studio.schema.place import Path, pointer
-from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui import late
 from mcp_studio.tui.form.helped import Helped
 from mcp_studio.tui.form.model import FormModel

@@ -15,7 +15,7 @@ from textual.widgets import Static, TextArea
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.safetext import safe
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui import late_aids
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.form.area import AreaEditor

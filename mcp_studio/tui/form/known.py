@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.schema.kinds import REQUIRED
 from mcp_studio.schema.place import Path, path_of
-from mcp_studio.schema.problem import SchemaProblem
-from mcp_studio.schema.wording import REQUIRED
 
 
 class Told:

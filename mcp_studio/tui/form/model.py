@@ -7,9 +7,8 @@ from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema import place
-from mcp_studio.schema.field import JsonField, List, Map
+from mcp_studio.schema.field import JsonField, List, Map, starter
 from mcp_studio.schema.place import Path, pointer
-from mcp_studio.schema.starting import starter
 from mcp_studio.tui.form.editing import LARGEST as LARGEST
 from mcp_studio.tui.form.editing import Editing
 from mcp_studio.tui.form.moving import followed, without

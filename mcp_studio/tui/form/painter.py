@@ -8,9 +8,8 @@ from textwrap import wrap
 from rich.cells import cell_len
 
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Choice, Flag, Union
+from mcp_studio.schema.field import Choice, Flag, SchemaProblem, Union
 from mcp_studio.schema.place import pointer
-from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui.form import words
 from mcp_studio.tui.form.columns import Columns
 from mcp_studio.tui.form.drawn import Drawn, Spot

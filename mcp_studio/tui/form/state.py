@@ -6,11 +6,9 @@ from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import replace
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import AS_JSON, Field, Form, JsonField, List, Union
+from mcp_studio.schema.field import AS_JSON, Field, Form, JsonField, List, SchemaProblem, Union, field_at, settled
 from mcp_studio.schema.place import Path, found, has, path_of, pointer
-from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text
-from mcp_studio.schema.walk import field_at, settled
 from mcp_studio.tui.form.checking import Checks
 from mcp_studio.tui.form.history import History, State
 from mcp_studio.tui.form.kept_rows import KeptRows

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Field, is_secret
-from mcp_studio.schema.options import label
+from mcp_studio.redact import is_reference
+from mcp_studio.schema.field import Field, inner, is_secret
 from mcp_studio.schema.place import Path
-from mcp_studio.schema.walk import inner
-from mcp_studio.secret_names import is_reference
+from mcp_studio.schema.unions import label
 from mcp_studio.tui.form.outline import Settle
 
 _DEPTH = 3

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, Union
-from mcp_studio.schema.options import label as label_of
 from mcp_studio.schema.place import pointer
+from mcp_studio.schema.unions import label as label_of
 from mcp_studio.tui.form import words
 from mcp_studio.tui.form.columns import Columns
 from mcp_studio.tui.form.drawn import Drawn, Spot, Target

@@ -6,8 +6,7 @@ from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.check import equal
-from mcp_studio.schema.field import Choice, Const, Field, Object, json_types, type_of
-from mcp_studio.schema.starting import starter
+from mcp_studio.schema.field import Choice, Const, Field, Object, json_types, starter, type_of
 from mcp_studio.tui.form.outline import ABSENT
 
 

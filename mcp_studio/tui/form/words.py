@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from mcp_studio.jsontext import Json
+from mcp_studio.redact import is_reference
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, List, Map, Object, Text, Union, is_secret
-from mcp_studio.schema.options import label as label_of
-from mcp_studio.schema.shape import span
 from mcp_studio.schema.text import to_text
-from mcp_studio.secret_names import is_reference
+from mcp_studio.schema.unions import label as label_of
+from mcp_studio.schema.unions import span
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.outline import Row
 from mcp_studio.tui.views.glyphs import glyphs

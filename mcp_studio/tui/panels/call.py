@@ -11,11 +11,11 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ResourceView
 from mcp_studio.safetext import safe
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.session.state import Status
 from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.bindings import key_for, refuse

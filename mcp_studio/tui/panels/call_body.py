@@ -11,9 +11,9 @@ from textual.events import Paste
 from textual.message import Message
 from textual.widget import Widget
 
-from mcp_studio.catalog.changes import diff
+from mcp_studio.catalog.listing import diff
 from mcp_studio.jsontext import Json, dumps
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui import late_copy
 from mcp_studio.tui.definition import about
 from mcp_studio.tui.form.form_view import FormView

@@ -10,8 +10,7 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widget import Widget
 
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
 from mcp_studio.session.tasks import Task
 from mcp_studio.tui import changed
 from mcp_studio.tui.bindings import refuse

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.tui import late_filter
 from mcp_studio.tui.bindings import key_for
 from mcp_studio.tui.panels import catalog_rows

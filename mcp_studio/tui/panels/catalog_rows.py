@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.catalog.skills import SkillState
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe

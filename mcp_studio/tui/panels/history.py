@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 from textual.binding import BindingType
 from textual.message import Message
 
-from mcp_studio.call.past import Past
+from mcp_studio.call.history import Past
 from mcp_studio.call.saved import SavedCall
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe

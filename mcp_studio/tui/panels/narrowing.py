@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from mcp_studio.catalog.ref import KINDS, EntryKind, Ref
+from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.search.letters import Letters, name_of, pieces_of, words_of
 from mcp_studio.tui.panels.catalog_rows import Row
 from mcp_studio.tui.views.glyphs import glyphs

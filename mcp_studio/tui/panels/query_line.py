@@ -15,14 +15,14 @@ from textual.widgets import Input
 
 from mcp_studio.errors import UsageError
 from mcp_studio.safetext import safe
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import Recording
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.views.glyphs import glyphs
 
 if TYPE_CHECKING:
     from mcp_studio.trace.query.complete import Suggestions
-    from mcp_studio.trace.query.lexer import QueryError
+    from mcp_studio.trace.query.needle import QueryError
 
 HINT = "filter: words, server: tool: status:error >500ms size:>1MB since:10m /regex/ not or ( )"
 _LAST_WORD = re.compile(r"[^\s()]*$")

@@ -12,10 +12,8 @@ from textual.message import Message
 from textual.widget import AwaitMount, Widget
 from textual.widgets import Static
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import CallOutcome, Lost, Rejected, Succeeded, ToolFailed
-from mcp_studio.protocol.apps import app_of
-from mcp_studio.protocol.views import ToolView
+from mcp_studio.call.call import Call, CallOutcome, Lost, Rejected, Succeeded, ToolFailed
+from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe, late, late_trace, task_words
 from mcp_studio.tui.bindings import key_for

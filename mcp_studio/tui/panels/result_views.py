@@ -8,9 +8,9 @@ from typing import Any
 
 from textual.widget import Widget
 
-from mcp_studio.call.outcome import CallOutcome, Rejected, Succeeded, ToolFailed
+from mcp_studio.call.call import CallOutcome, Rejected, Succeeded, ToolFailed
 from mcp_studio.jsontext import Json, dumps
-from mcp_studio.protocol.apps import reach_lines, reach_of
+from mcp_studio.protocol.views import reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import blocks, large_result, late
 from mcp_studio.tui.views.content_view import ContentView, Item

@@ -12,8 +12,7 @@ from textual.widget import Widget
 
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.ended_in import EndedIn

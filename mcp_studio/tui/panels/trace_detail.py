@@ -15,8 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import Node, walk
 from mcp_studio.tui import describe, tracing

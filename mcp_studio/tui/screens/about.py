@@ -17,8 +17,8 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.hanging import Hanging
-from mcp_studio.vault.beside import beside
-from mcp_studio.vault.choose import place_in_words
+from mcp_studio.vault.base import beside
+from mcp_studio.vault.keyring import place_in_words
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio

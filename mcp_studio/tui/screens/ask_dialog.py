@@ -10,8 +10,8 @@ from textual.widgets import Static
 
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
-from mcp_studio.schema.problem import errors
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.screens.dialog import Dialog
 

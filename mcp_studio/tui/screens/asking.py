@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.screen import ModalScreen
 
 from mcp_studio.call.call import Call
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.config.model import AnswerRule
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui import asking_words, describe, late

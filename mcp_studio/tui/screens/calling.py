@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import Succeeded, ToolFailed
+from mcp_studio.call.call import Call, Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import SchemaProblem, errors
 from mcp_studio.schema.place import named
-from mcp_studio.schema.problem import SchemaProblem, errors
 from mcp_studio.tui import describe, late, task_words
 from mcp_studio.tui.kept import Kept
 from mcp_studio.tui.panels.pane import Pane
@@ -24,7 +23,7 @@ from mcp_studio.tui.screens.live_check import LiveCheck
 from mcp_studio.tui.screens.patience import Patience
 
 if TYPE_CHECKING:
-    from mcp_studio.catalog.changes import Change
+    from mcp_studio.catalog.listing import Change
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.remembering import Remembering

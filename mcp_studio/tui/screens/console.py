@@ -14,8 +14,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.session.bare import Bare
-from mcp_studio.session.exchange import RawExchange
-from mcp_studio.session.raw import ByHand
+from mcp_studio.session.raw import ByHand, RawExchange
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui import by_hand, describe
 from mcp_studio.tui.form.area import AreaEditor

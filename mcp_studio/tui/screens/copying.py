@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.tui import late, late_copy
 
 if TYPE_CHECKING:
-    from mcp_studio.call.copying.pasted import Pasted
+    from mcp_studio.call.copying.paste import Pasted
     from mcp_studio.call.copying.subject import Subject
-    from mcp_studio.trace.message import WireMessage
-    from mcp_studio.trace.recording import Recording
+    from mcp_studio.trace.message import Recording, WireMessage
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.replaying import Shown

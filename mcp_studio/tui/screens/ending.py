@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.outcome import Lost
+from mcp_studio.call.call import Call, Lost
 from mcp_studio.safetext import safe
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.panels.servers import Server

@@ -8,7 +8,7 @@ from textual.widgets import Input
 
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.entering import meant, pointer_of, words_of
 from mcp_studio.tui.form.editors import LineEditor
 from mcp_studio.tui.form.form_view import FormView

@@ -13,9 +13,8 @@ from textual.widgets import Static
 from mcp_studio.jsontext import dumps
 from mcp_studio.safetext import safe
 from mcp_studio.schema.examples import Example, valid
-from mcp_studio.schema.field import Form
+from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import build
-from mcp_studio.schema.problem import SchemaProblem, errors
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.findable import Findable

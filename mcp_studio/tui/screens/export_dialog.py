@@ -14,11 +14,9 @@ from textual.widgets import Input, Static
 
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.trace.export.choosing import exchange, marked, new_file
 from mcp_studio.trace.export.collector import PATH, send
-from mcp_studio.trace.export.formats import FORMATS, export
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.export.formats import FORMATS, exchange, export, marked, new_file
+from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.line import Line, fit

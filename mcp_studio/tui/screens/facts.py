@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.catalog.listing import KINDS, Entry, EntryKind
 from mcp_studio.safetext import safe
 from mcp_studio.tui import changed, describe
 from mcp_studio.tui.panels.servers import Server

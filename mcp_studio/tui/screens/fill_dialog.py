@@ -10,8 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from mcp_studio.call.copying.paste import EXPECTED, read_paste
-from mcp_studio.call.copying.pasted import Pasted, PasteProblem
+from mcp_studio.call.copying.paste import EXPECTED, Pasted, PasteProblem, read_paste
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe

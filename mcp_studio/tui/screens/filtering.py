@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
-from mcp_studio.catalog.ref import EntryKind, Ref
-from mcp_studio.search.found import Hit
+from mcp_studio.catalog.listing import EntryKind, Ref
+from mcp_studio.search.method import Hit
 from mcp_studio.tui.screens.search_asking import Answer, Asker
 from mcp_studio.tui.screens.search_question import Question
 from mcp_studio.tui.screens.search_rows import words_in

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, cast
 
-from mcp_studio.browser import open_page
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.apps import held_page, reach_lines, reach_of
-from mcp_studio.protocol.views import ResourceView
+from mcp_studio.protocol.views import ResourceView, held_page, reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.session.urls import judge
 from mcp_studio.tui import late
+from mcp_studio.urls import open_page
 
 if TYPE_CHECKING:
     from mcp_studio.tui.blocks import Block

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui import describe, late, late_filter, late_trace
 from mcp_studio.tui.screens.facts import freshness
 
 if TYPE_CHECKING:
-    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.catalog.listing import Ref
     from mcp_studio.tui.screens.filtering import Filtering
     from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.search_acts import Searching

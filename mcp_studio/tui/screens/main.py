@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.events import DescendantFocus, Resize
 
-from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
 from mcp_studio.tui.painter import COLUMNS, ROWS

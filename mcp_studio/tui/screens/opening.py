@@ -11,9 +11,8 @@ from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.format import is_database
 from mcp_studio.trace.disk.session import Session, open_session
-from mcp_studio.trace.export.bundle import open_bundle
-from mcp_studio.trace.export.opened import Opened
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.export.bundle import Opened, open_bundle
+from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.sessions import Chosen, SessionsDialog, when
 
 if TYPE_CHECKING:

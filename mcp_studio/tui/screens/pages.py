@@ -10,9 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.catalog.fetch import Page
-from mcp_studio.catalog.listing import METHODS
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.listing import METHODS, EntryKind, Page
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.safetext import safe

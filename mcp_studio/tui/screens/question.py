@@ -11,10 +11,9 @@ from textual.widgets import Static
 
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Field, Form, Object, is_secret
-from mcp_studio.schema.form import build, defaults
+from mcp_studio.schema.field import Field, Form, Object, SchemaProblem, defaults, errors, is_secret
+from mcp_studio.schema.form import build
 from mcp_studio.schema.place import Path, remove
-from mcp_studio.schema.problem import SchemaProblem, errors
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui import asking_words
 from mcp_studio.tui.form.form_view import FormView

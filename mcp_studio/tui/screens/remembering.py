@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from mcp_studio.call.past import Past
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.history import Past
+from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.tui import late, late_copy

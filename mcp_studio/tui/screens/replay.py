@@ -10,14 +10,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.call.replay.load import load, once
-from mcp_studio.call.replay.plan import Plan, Step
-from mcp_studio.call.replay.result import VERDICTS, Result, summary
-from mcp_studio.call.replay.runner import Manner, Replayer
+from mcp_studio.call.replay.plan import Plan, Step, load, once
+from mcp_studio.call.replay.runner import VERDICTS, Manner, Replayer, Result, summary
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.safetext import safe
-from mcp_studio.trace.diff_text import shown
+from mcp_studio.trace.diff import shown
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.row_diff import RowDiff, Side
@@ -26,7 +24,7 @@ from mcp_studio.tui.views.line import Line, Piece, cut, fit
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
-    from mcp_studio.trace.recording import Recording
+    from mcp_studio.trace.message import Recording
     from mcp_studio.tui.app import StudioApp
 
 _LINES = 6

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from mcp_studio.call.replay.plan import Plan, plan
 from mcp_studio.call.replay.runner import Manner
 from mcp_studio.safetext import safe
-from mcp_studio.trace.export.choosing import exchange, marked
+from mcp_studio.trace.export.formats import exchange, marked
 from mcp_studio.tui import describe
 from mcp_studio.tui.replaying import Shown
 from mcp_studio.tui.screens.dialog import Dialog

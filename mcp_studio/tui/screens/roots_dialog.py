@@ -15,7 +15,7 @@ from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.schema.problem import SchemaProblem
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.entering import pointer_of
 from mcp_studio.tui.entry import roots_of, roots_value
 from mcp_studio.tui.form.form_view import FormView

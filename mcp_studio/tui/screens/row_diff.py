@@ -13,9 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.diff import Difference, diff, value_of
-from mcp_studio.trace.diff_ignore import Ignore
-from mcp_studio.trace.diff_text import shown
+from mcp_studio.trace.diff import Difference, Ignore, diff, shown, value_of
 from mcp_studio.tui import describe
 from mcp_studio.tui.diff_rows import DiffRow, Fold, diff_rows, folded
 from mcp_studio.tui.panels.pane import Tab

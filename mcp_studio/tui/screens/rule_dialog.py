@@ -10,13 +10,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.config.answers import append_answer
-from mcp_studio.config.rules import AnswerRule, RuleAction
+from mcp_studio.config.model import AnswerRule, RuleAction
+from mcp_studio.config.settings import append_answer
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.form import build
-from mcp_studio.schema.wording import REQUIRED
+from mcp_studio.schema.kinds import REQUIRED
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import rule_for
 from mcp_studio.tui import asking_words

@@ -7,22 +7,21 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mcp_studio.call.saved import SavedCall, check_name, schema_of
-from mcp_studio.call.saved_fill import fill
-from mcp_studio.call.saved_folder import Folders, Loaded, folders
+from mcp_studio.call.saved import Folders, Loaded, SavedCall, check_name, folders, schema_of
+from mcp_studio.call.saved_arguments import fill
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.config.model import Problem
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import errors
 from mcp_studio.schema.place import named
-from mcp_studio.schema.problem import errors
 from mcp_studio.tui import late
 from mcp_studio.tui.aids import away, external
 from mcp_studio.tui.screens.ask_dialog import AskDialog
 from mcp_studio.tui.screens.save_call import SaveCall, Subject
 from mcp_studio.tui.screens.saved_choice import Chosen, SavedChoice
-from mcp_studio.vault.beside import beside
+from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     from mcp_studio.tui.opened import Opened

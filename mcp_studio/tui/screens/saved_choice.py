@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, cast
 
 from textual.content import Content
 
-from mcp_studio.call.saved import SavedCall
-from mcp_studio.call.saved_folder import Loaded
+from mcp_studio.call.saved import Loaded, SavedCall
 from mcp_studio.config.model import Problem
 from mcp_studio.safetext import safe
 from mcp_studio.tui.panels.history import saved_line

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.safetext import safe
-from mcp_studio.search.found import Hit
+from mcp_studio.search.method import Hit
 from mcp_studio.tui.screens.search_box import Chosen
 from mcp_studio.tui.screens.search_palette import SearchPalette
 from mcp_studio.tui.screens.search_question import Question

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcp_studio.search.found import Found
-from mcp_studio.search.method import SearchProblem
+from mcp_studio.search.method import Found, SearchProblem
 from mcp_studio.tui.screens.search_question import Question
 
 if TYPE_CHECKING:

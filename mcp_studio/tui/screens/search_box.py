@@ -13,7 +13,7 @@ from textual.reactive import Reactive
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.search.found import Hit
+from mcp_studio.search.method import Hit
 from mcp_studio.tui.actions import scoped
 from mcp_studio.tui.screens import search_words
 from mcp_studio.tui.screens.dialog import GAP, Box, Dialog

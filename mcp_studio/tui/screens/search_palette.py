@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.widgets import Input
 
 from mcp_studio.safetext import safe
-from mcp_studio.search.found import Found, Hit
+from mcp_studio.search.method import Found, Hit
 from mcp_studio.tui import late
 from mcp_studio.tui.screens import search_words
 from mcp_studio.tui.screens.search_asking import FEW, MANY, Answer

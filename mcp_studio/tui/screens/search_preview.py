@@ -8,8 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from mcp_studio.safetext import safe
-from mcp_studio.search.found import Hit
-from mcp_studio.search.method import Reason
+from mcp_studio.search.method import Hit, Reason
 from mcp_studio.tui.screens.search_rows import title_of, words_in
 from mcp_studio.tui.screens.search_signature import Signature, signature
 from mcp_studio.tui.views.glyphs import glyphs

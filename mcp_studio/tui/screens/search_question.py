@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mcp_studio.catalog.ref import KINDS, EntryKind
+from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.safetext import safe
 from mcp_studio.search.method import EVERYWHERE, Scope
 

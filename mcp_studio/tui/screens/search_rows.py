@@ -7,12 +7,10 @@ from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 
-from mcp_studio.catalog.listing import Entry
-from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.search.found import Hit
-from mcp_studio.search.method import Reason
+from mcp_studio.search.method import Hit, Reason
 from mcp_studio.tui.panels.catalog_rows import RISKS
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, fit, mark_matches, spread, width_of

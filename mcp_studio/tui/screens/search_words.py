@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from mcp_studio.catalog.ref import KINDS
+from mcp_studio.catalog.listing import KINDS
 from mcp_studio.safetext import safe
-from mcp_studio.search.found import Found, MethodInfo
-from mcp_studio.search.method import SearchProblem
+from mcp_studio.search.method import Found, MethodInfo, SearchProblem
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens.search_asking import MANY, Answer
 from mcp_studio.tui.screens.search_line import Way

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from textual.content import Content
 from textual.widget import Widget
 
-from mcp_studio.catalog.ref import KINDS
+from mcp_studio.catalog.listing import KINDS
 from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.safetext import safe

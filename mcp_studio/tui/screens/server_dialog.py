@@ -13,11 +13,11 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from mcp_studio.config.expand import effective
+from mcp_studio.config.importers import parse_paste
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.snippet import parse_paste
 from mcp_studio.errors import ConfigError
 from mcp_studio.safetext import safe
-from mcp_studio.schema.problem import errors
+from mcp_studio.schema.field import errors
 from mcp_studio.tui import describe, secret_offers
 from mcp_studio.tui.entering import merged, secret_warnings
 from mcp_studio.tui.entry import server_of, value_of
@@ -27,7 +27,7 @@ from mcp_studio.tui.screens.entry_form import EntryForm
 from mcp_studio.tui.server_files import place_of, save
 from mcp_studio.tui.server_form import server_form
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.vault.beside import beside
+from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio, TestReport

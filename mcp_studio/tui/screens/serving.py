@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mcp_studio.call.outcome import wants_handshake
+from mcp_studio.call.call import wants_handshake
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui import describe, late, late_auth

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mcp_studio import browser
+from mcp_studio import urls
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
@@ -107,7 +107,7 @@ class Signing:
             config.url if config is not None else "",
             reason,
             scopes,
-            browser=browser.is_there(browser=settings.browser),
+            browser=urls.is_there(browser=settings.browser),
             alone=config is not None and config.auth.alone,
         )
 

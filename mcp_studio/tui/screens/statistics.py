@@ -12,9 +12,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.numbers.errors import ErrorGroup, Errors
-from mcp_studio.trace.numbers.numbers import Numbers
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.error_groups import ErrorGroup, Errors
+from mcp_studio.trace.message import Recording
+from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.dialog import Dialog

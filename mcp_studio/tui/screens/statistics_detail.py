@@ -9,8 +9,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.numbers.errors import ErrorGroup
-from mcp_studio.trace.numbers.tally import Tally
+from mcp_studio.trace.error_groups import ErrorGroup
+from mcp_studio.trace.statistics import Tally
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens.statistics_rows import StatRow, View
 from mcp_studio.tui.views.glyphs import glyphs

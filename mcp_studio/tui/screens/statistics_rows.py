@@ -7,11 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.names import OTHER
-from mcp_studio.trace.numbers.keys import NAMED, Method, Target
-from mcp_studio.trace.numbers.numbers import Numbers
-from mcp_studio.trace.numbers.series import Axis
-from mcp_studio.trace.numbers.tally import Tally
+from mcp_studio.trace.message import OTHER
+from mcp_studio.trace.statistics import NAMED, Axis, Method, Numbers, Tally, Target
 from mcp_studio.tui import describe
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.histogram import brief, count_text, spark

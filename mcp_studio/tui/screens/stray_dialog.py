@@ -11,9 +11,8 @@ from textual.widgets import Static
 
 from mcp_studio.safetext import safe
 from mcp_studio.trace import stray
-from mcp_studio.trace.language import Language
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import Recording, WireMessage
+from mcp_studio.trace.stray import Language
 from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.tracing import clock

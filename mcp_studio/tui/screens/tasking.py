@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.tasked import outcome_of_task
+from mcp_studio.call.sending import outcome_of_task
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.tasks import offers_tasks
 from mcp_studio.safetext import safe

@@ -9,8 +9,7 @@ from textual.content import Content
 from textual.events import Click, Resize
 from textual.widget import Widget
 
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui import late_trace, tracing
 from mcp_studio.tui.panels.tab_line import tab_line

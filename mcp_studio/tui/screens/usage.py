@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import errors
 from mcp_studio.schema.place import named
-from mcp_studio.schema.problem import errors
-from mcp_studio.trace.numbers.keys import NAMED
-from mcp_studio.trace.numbers.numbers import Numbers
-from mcp_studio.trace.numbers.tally import Tally
+from mcp_studio.trace.statistics import NAMED, Numbers, Tally
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.screens.statistics_rows import errors_text
 from mcp_studio.tui.views.histogram import brief, count_text

@@ -10,7 +10,7 @@ from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.tui import watched
 
 if TYPE_CHECKING:
-    from mcp_studio.catalog.ref import Ref
+    from mcp_studio.catalog.listing import Ref
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.screens.main import MainScreen
 

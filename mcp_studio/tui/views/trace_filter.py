@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import Query
-from mcp_studio.trace.recording import Recording
 from mcp_studio.trace.search import Search
 
 

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator
 from functools import lru_cache
 
-from mcp_studio.trace.columns import COMMENTED, MARKED
+from mcp_studio.trace.message import COMMENTED, MARKED
 
 _STEP = 200_000
 

@@ -10,11 +10,10 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace import columns as bits
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.lines import beginning
-from mcp_studio.trace.lint.finding import SEVERITIES, worst
-from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, WireMessage
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.lint.rules import SEVERITIES, worst
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns, WireMessage
+from mcp_studio.trace.server_tap import beginning
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, fit
 from mcp_studio.tui.views.trace_words import READ, TELLING, said

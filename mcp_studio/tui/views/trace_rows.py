@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, ClassVar
 
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.tui.views import trace_row
 from mcp_studio.tui.views.line import Line
 from mcp_studio.tui.views.trace_marks import noted

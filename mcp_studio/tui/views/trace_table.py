@@ -11,8 +11,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
-from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.views.trace_rows import TraceRows
 

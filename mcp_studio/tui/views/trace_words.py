@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
-from mcp_studio.protocol.progress import progress_text, read_progress
+from mcp_studio.protocol.core import progress_text, read_progress
 
 READ = 4_096
 """Bytes of a body that is looked into."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from mcp_studio.call.copying.subject import Subject
-from mcp_studio.catalog.ref import EntryKind, Ref
+from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.config.expand import expanded
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.jsontext import Json

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from mcp_studio.call.copying.formats import copy_as
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.config.model import ServerConfig, Source, Tls
 from mcp_studio.jsontext import Json, loads
 from tests.call.copying.kit import HOME, OPEN, subject

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from mcp_studio.call.copying.paste import FLAGS, LARGEST, read_paste
-from mcp_studio.call.copying.pasted import Pasted, PasteProblem
+from mcp_studio.call.copying.paste import FLAGS, LARGEST, Pasted, PasteProblem, read_paste
 from mcp_studio.cli import options
 from mcp_studio.jsontext import dumps
 

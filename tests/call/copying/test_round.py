@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcp_studio.call.copying.formats import IDS, copy_as
 from mcp_studio.call.copying.paste import read_paste
 from mcp_studio.call.copying.python import literal
-from mcp_studio.catalog.ref import EntryKind
+from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, dumps, loads
 from mcp_studio.schema.form import build, prompt_fields

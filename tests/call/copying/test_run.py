@@ -15,11 +15,9 @@ import pytest
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject, subject_of, with_outcome
-from mcp_studio.call.replay.given import Given
-from mcp_studio.call.replay.plan import number_of
-from mcp_studio.catalog.ref import Ref
-from mcp_studio.config.model import Era, ServerConfig
-from mcp_studio.config.rules import AnswerRule
+from mcp_studio.call.replay.plan import Given, number_of
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.config.model import AnswerRule, Era, ServerConfig
 from mcp_studio.jsontext import Json, loads
 from tests.call.copying.kit import came, demo, entry, subject
 from tests.studio_support import PATIENT, http, opened

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.call.copying.sh import END, Unclosed, quote, words
+from mcp_studio.call.copying.subject import END, Unclosed, quote, shell_words
 
 NASTY = st.text(alphabet=st.sampled_from("ab -'\"\\$`\n#;|&<>(){}*?!~=é😀"), max_size=12)
 
@@ -19,7 +19,7 @@ NASTY = st.text(alphabet=st.sampled_from("ab -'\"\\$`\n#;|&<>(){}*?!~=é😀"), 
 def test_quoted_words_are_read_back(texts: list[str]) -> None:
     line = " ".join(map(quote, texts))
     assert shlex.split(line) == texts
-    assert words(line) == texts
+    assert shell_words(line) == texts
 
 
 @settings(max_examples=150, deadline=None)
@@ -29,9 +29,9 @@ def test_words_are_those_of_the_standard_library(text: str) -> None:
         wanted = shlex.split(text + "x")
     except ValueError:
         with pytest.raises(Unclosed):
-            words(text + "x")
+            shell_words(text + "x")
         return
-    assert words(text + "x") == wanted
+    assert shell_words(text + "x") == wanted
 
 
 def test_a_real_shell_reads_what_is_quoted() -> None:
@@ -58,10 +58,10 @@ def test_no_control_character_is_ever_pasted_into_a_terminal() -> None:
     ],
 )
 def test_what_a_shell_means(text: str, wanted: list[str]) -> None:
-    assert words(text) == wanted
+    assert shell_words(text) == wanted
 
 
 def test_a_quote_that_is_not_closed_is_named_by_its_line() -> None:
     with pytest.raises(Unclosed) as problem:
-        words("a\nb 'c\nd")
+        shell_words("a\nb 'c\nd")
     assert problem.value.line == 2

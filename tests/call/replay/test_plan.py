@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_studio.call.replay.plan import LeftOut, plan, step_of
-from mcp_studio.trace.columns import BY_HAND, PROBE
+from mcp_studio.trace.message import BY_HAND, PROBE
 from tests.trace.made import Made
 
 

@@ -7,15 +7,13 @@ import os
 import signal
 from typing import Any
 
-from mcp_studio.call.outcome import Succeeded
-from mcp_studio.call.replay.load import Recorded, load, once
-from mcp_studio.call.replay.plan import Plan, Step, plan, step_of
-from mcp_studio.call.replay.result import Result, summary
-from mcp_studio.call.replay.runner import Manner, Replayer
-from mcp_studio.catalog.ref import Ref
+from mcp_studio.call.call import Succeeded
+from mcp_studio.call.replay.plan import Plan, Recorded, Step, load, once, plan, step_of
+from mcp_studio.call.replay.runner import Manner, Replayer, Result, summary
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
-from mcp_studio.trace.diff_text import path_text
+from mcp_studio.trace.diff import path_text
 from tests.studio_support import halted, opened, stdio
 from tests.support import python_server, run, wait_until
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from mcp_studio.jsontext import dumps
 from mcp_studio.schema.check import is_type
-from mcp_studio.schema.checkproc import loads
 from mcp_studio.schema.field import (
     AS_JSON,
     Choice,
@@ -25,13 +24,14 @@ from mcp_studio.schema.field import (
     Scalar,
     Text,
     Union,
+    inner,
     json_types,
+    settled,
 )
+from mcp_studio.schema.kinds import spell
 from mcp_studio.schema.place import put
 from mcp_studio.schema.text import from_text, to_text
-from mcp_studio.schema.walk import inner, settled
-from mcp_studio.schema.whole import Checked
-from mcp_studio.schema.wording import spell
+from mcp_studio.schema.whole import Checked, loads
 
 MOST_FIELDS = 3_000
 

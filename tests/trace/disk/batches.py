@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.trace.columns import CODES
-from mcp_studio.trace.disk.batch import Batch
+from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.disk.writer import Writer
-from mcp_studio.trace.message import DIRECTIONS, KINDS
+from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS
 
 NAMES = (("server", 2, "files"), ("method", 2, "tools/call"), ("target", 2, "search"))
 

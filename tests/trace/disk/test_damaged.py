@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.errors import StudioError
-from mcp_studio.trace.disk import format, loading
-from mcp_studio.trace.disk.batch import Change, Extra
-from mcp_studio.trace.disk.pieces import packed
+from mcp_studio.trace.disk import format
+from mcp_studio.trace.disk import session as loading
+from mcp_studio.trace.disk.format import Change, Extra, packed
 from mcp_studio.trace.disk.session import Session, open_session
 from mcp_studio.trace.disk.sessions import describe
 from mcp_studio.trace.tree import root_of, tree, walk

@@ -10,11 +10,10 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.trace.columns import MARKED
-from mcp_studio.trace.disk.batch import Batch, Change, Extra
-from mcp_studio.trace.disk.file import LARGE
+from mcp_studio.trace.disk.format import Batch, Change, Extra
 from mcp_studio.trace.disk.session import open_session
-from mcp_studio.trace.disk.writer import Writer
+from mcp_studio.trace.disk.writer import LARGE, Writer
+from mcp_studio.trace.message import MARKED
 from tests.support import run
 from tests.trace.disk.batches import batch, bodies, body, kind, write
 

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.trace.disk import format, lock
-from mcp_studio.trace.disk.batch import Batch, Extra
-from mcp_studio.trace.disk.file import SessionFile
+from mcp_studio.trace.disk import format
+from mcp_studio.trace.disk import format as lock
+from mcp_studio.trace.disk.format import Batch, Extra
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.sessions import describe, sessions
-from mcp_studio.trace.disk.writer import Writer
+from mcp_studio.trace.disk.writer import SessionFile, Writer
 from tests.support import ROOT
 from tests.trace.disk.batches import batch, bodies, body, write
 

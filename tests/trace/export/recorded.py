@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 
 from mcp_studio.redact import Redactor
-from mcp_studio.trace import columns as bits
-from mcp_studio.trace.export.filling import Filling
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.export.bundle import Filling, Opened
 from mcp_studio.trace.export.formats import export
 from mcp_studio.trace.export.item import Extra, Item
-from mcp_studio.trace.export.opened import Opened
-from mcp_studio.trace.lint.finding import Finding
-from mcp_studio.trace.recording import Recording
+from mcp_studio.trace.lint.rules import Finding
+from mcp_studio.trace.message import Recording
 from tests.support import run
 
 HELLO = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'

@@ -12,7 +12,8 @@ import pytest
 
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.export import collector, otlp
+from mcp_studio.trace.export import collector
+from mcp_studio.trace.export import spans as otlp
 from mcp_studio.trace.export.collector import Sent, address, send
 from tests.support import run
 from tests.trace.export.recorded import item, morning, recorded

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.trace import columns as bits
-from mcp_studio.trace.export import filling
-from mcp_studio.trace.export.bundle import Bounds, open_bundle, read
-from mcp_studio.trace.export.lines import BadLine, converted, line_of, read_line
-from mcp_studio.trace.export.opened import Opened
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.export import bundle as filling
+from mcp_studio.trace.export.bundle import Bounds, Opened, open_bundle, read
+from mcp_studio.trace.export.jsonl import BadLine, converted, line_of, read_line
 from mcp_studio.trace.tree import tree, walk
 from tests.support import run
 from tests.trace.export.recorded import ANSWER, CALL, FINDING, exported, item, morning, recorded

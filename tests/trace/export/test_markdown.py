@@ -8,8 +8,8 @@ import pytest
 
 from mcp_studio.trace.export import markdown
 from mcp_studio.trace.export.item import Extra
-from mcp_studio.trace.export.marked import block, code, inline
-from mcp_studio.trace.lint.finding import Finding
+from mcp_studio.trace.export.markdown import block, code, inline
+from mcp_studio.trace.lint.rules import Finding
 from tests.trace.export.recorded import exported, item, morning, recorded
 
 HOSTILE = "# x | y\n- <script>alert(1)</script> [a](http://evil) **b** `c` ```\n> \u202e\x1b[31m~~~"

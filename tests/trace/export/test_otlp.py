@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mcp_studio.errors import UsageError
-from mcp_studio.trace import columns as bits
-from mcp_studio.trace.export import otlp
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.export import spans as otlp
 from mcp_studio.trace.export.item import Item
 from tests.trace.export.recorded import exported, item, morning, recorded
 

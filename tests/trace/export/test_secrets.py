@@ -11,7 +11,7 @@ import pytest
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.formats import FORMATS
 from mcp_studio.trace.export.item import Extra, Item
-from mcp_studio.trace.lint.finding import Finding
+from mcp_studio.trace.lint.rules import Finding
 from tests.trace.export.recorded import exported, item, recorded
 
 TOLD = "hunter2/hunter2=é"

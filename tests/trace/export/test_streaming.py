@@ -14,8 +14,7 @@ import pytest
 from mcp_studio.errors import UsageError
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.formats import export, gathered
-from mcp_studio.trace.export.item import Item
-from mcp_studio.trace.export.writer import Source
+from mcp_studio.trace.export.item import Item, Source
 from tests.support import run
 from tests.trace.export.recorded import item, morning, recorded
 

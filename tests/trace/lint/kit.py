@@ -6,15 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
-from mcp_studio.protocol.outgoing import Outgoing
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.lint.finding import Finding
 from mcp_studio.trace.lint.ledger import Ledger
+from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.transport.tap import HttpRequest, HttpResponse
+from mcp_studio.transport.base import HttpRequest, HttpResponse
 
 META = "io.modelcontextprotocol/"
 EVERYTHING: dict[str, Any] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_studio.trace.lint.finding import Finding, worst
 from mcp_studio.trace.lint.ledger import Ledger
+from mcp_studio.trace.lint.rules import Finding, worst
 from tests.support import run, wait_until
 from tests.trace.lint.kit import Talk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.trace.lint.catalogue import RULES
+from mcp_studio.trace.lint.rules import RULES
 from tests.trace.lint.acts import CACHED, Case, new, old
 from tests.trace.lint.cases_meaning import MEANING
 from tests.trace.lint.cases_messages import MESSAGES

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.ref import KINDS, Ref
+from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.session.deadline import Deadline
+from mcp_studio.session.connection import Deadline
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 from tests.servers.http_kit import child

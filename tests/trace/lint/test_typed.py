@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mcp_studio.trace.lint import typed
-from mcp_studio.trace.lint.examine import SIZE, typical
-from mcp_studio.trace.lint.finding import Spot
+from mcp_studio.trace.lint.linter import SIZE, typical
+from mcp_studio.trace.lint.rules import Spot
 from mcp_studio.trace.lint.typed import Job, check
 from tests.support import run
 from tests.trace.lint.kit import MODERN, Talk, text, tool

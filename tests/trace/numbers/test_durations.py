@@ -10,7 +10,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.numbers.durations import EXACT, GAMMA, LONGEST, Durations
+from mcp_studio.trace.durations import EXACT, GAMMA, LONGEST, Durations
 
 
 def of(values: list[float]) -> Durations:

@@ -6,13 +6,9 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.trace.columns import ASKED, PROBE
-from mcp_studio.trace.message import KINDS, OUTCOMES
-from mcp_studio.trace.names import OTHER
-from mcp_studio.trace.numbers import numbers as module
-from mcp_studio.trace.numbers.keys import Method
-from mcp_studio.trace.numbers.numbers import Numbers
-from mcp_studio.trace.numbers.select import numbers_of
+from mcp_studio.trace import statistics as module
+from mcp_studio.trace.message import ASKED, KINDS, OTHER, OUTCOMES, PROBE
+from mcp_studio.trace.statistics import Method, Numbers, numbers_of
 from tests.trace.made import Made
 
 

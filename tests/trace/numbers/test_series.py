@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.numbers.series import BUCKETS, Axis, Series, sparkline
+from mcp_studio.trace.statistics import BUCKETS, Axis, Series, sparkline
 
 
 def filled(seconds: list[int]) -> tuple[Series, Axis]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 
-from mcp_studio.trace import columns as bits
+from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Capture
-from mcp_studio.trace.columns import Columns
-from mcp_studio.trace.message import Span, WireMessage
-from mcp_studio.trace.recording import Block, Reader
+from mcp_studio.trace.message import Block, Columns, Reader, Span, WireMessage
 
 
 class Blocks:

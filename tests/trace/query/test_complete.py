@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.trace.query.complete import complete
-from mcp_studio.trace.query.keys import KEYS
-from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.query.parser import KEYS, parse
 from tests.trace.query.kit import Fake, entry
 from tests.trace.query.test_parser import WORDS
 

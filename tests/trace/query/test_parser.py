@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.query.keys import ALIASES, FLAGS, KEYS, LEVELS, moment
-from mcp_studio.trace.query.lexer import QueryError, lex
-from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.query.needle import QueryError
+from mcp_studio.trace.query.parser import ALIASES, FLAGS, KEYS, LEVELS, lex, moment, parse
 
 WORDS = [*(f"{key}:" for key in (*KEYS, *ALIASES)), *KEYS, *FLAGS, *LEVELS, "and", "or", "not", "-", "(", ")", '"', "/",
          ">500ms", "<2s", ">1MB", "~s", "~m", "~e", "~w", "~x", "404", "5xx", "ok", "\\", "i", " ", "10m", "12:01",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.patterns import TooSlow
-from mcp_studio.trace.lint.finding import Finding
+from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.query.select import meant, select

@@ -13,8 +13,8 @@ from textual.widgets import Input, TextArea
 
 from mcp_studio.jsontext import Json, loads
 from mcp_studio.safetext import is_live
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.form import MAX_FIELDS, build
-from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.form.offer import Offer

@@ -12,8 +12,8 @@ from textual.widgets import Input, TextArea
 
 from mcp_studio.jsontext import Json, dumps, loads
 from mcp_studio.safetext import is_live
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.form import build
-from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui import themes
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.json_editor import JsonEditor

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.jsontext import dumps, loads
-from mcp_studio.schema.field import Choice, Choices
+from mcp_studio.schema.field import Choice, Choices, SchemaProblem
 from mcp_studio.schema.form import build
-from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.outline import Row

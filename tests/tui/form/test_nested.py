@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.form import build
-from mcp_studio.schema.problem import SchemaProblem
 from mcp_studio.tui.form.form_view import FormView
 from tests.support import run, wait_until
 from tests.tui.form.demo import FormApp

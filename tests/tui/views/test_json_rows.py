@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.protocol.large import LargeObject
-from mcp_studio.protocol.skim import Skim
+from mcp_studio.protocol.message import LargeObject, Skim
 from mcp_studio.tui import large_result, saving
 from mcp_studio.tui.views.json_rows import StringRows
 from mcp_studio.tui.views.json_text import Decoding

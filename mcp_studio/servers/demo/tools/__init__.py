@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mcp_studio.servers.demo.tool import Tool
-from mcp_studio.servers.demo.tools import asking, changing, failures, forms, results, running, shelves
+from mcp_studio.servers.demo.tools import asking, failures, forms, results, running, shelves
+from mcp_studio.servers.demo.tools import failures as changing
 
 
 def all_tools() -> list[Tool]:

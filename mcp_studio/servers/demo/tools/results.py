@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from mcp_studio.servers.demo import content, media, texts
-from mcp_studio.servers.demo.content import Result
+from mcp_studio.servers.demo import resources as media
+from mcp_studio.servers.demo import resources as texts
+from mcp_studio.servers.demo import tool as content
 from mcp_studio.servers.demo.resources import PAGE, WELCOME, book_uri
-from mcp_studio.servers.demo.tool import READ, Args, Toolbox, inputs, whole
+from mcp_studio.servers.demo.tool import READ, Args, Result, Toolbox, inputs, whole
 from mcp_studio.servers.demo.turn import Turn
 
 TOOLS = Toolbox()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 import anyio
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
-from mcp_studio.servers.demo import content
-from mcp_studio.servers.demo.bindery import FORM, QUESTION
-from mcp_studio.servers.demo.content import Result
-from mcp_studio.servers.demo.seed import GENRES
-from mcp_studio.servers.demo.tool import READ, Args, Schema, Toolbox, inputs, whole
+from mcp_studio.servers.demo import tool
+from mcp_studio.servers.demo.shop import GENRES
+from mcp_studio.servers.demo.tool import READ, Args, Result, Schema, Toolbox, inputs, whole
 from mcp_studio.servers.demo.turn import LEVELS, Turn
 
 TOOLS = Toolbox()
@@ -52,9 +51,7 @@ async def take_stock(turn: Turn, args: Args) -> Result:
         counts[genre] = sum(book.stock for book in turn.shop.books(genre))
     await turn.progress(len(GENRES), len(GENRES), "Done")
     copies = sum(counts.values())
-    return content.result(
-        f"{copies} copies on {len(counts)} shelves.", structured={"copies": copies, "shelves": counts}
-    )
+    return tool.result(f"{copies} copies on {len(counts)} shelves.", structured={"copies": copies, "shelves": counts})
 
 
 @TOOLS.tool(
@@ -77,7 +74,7 @@ async def wait_for_parcel(turn: Turn, args: Args) -> Result:
     except anyio.get_cancelled_exc_class():
         _to_stderr(f"wait_for_parcel was cancelled after {time.monotonic() - began:.1f} s")
         raise
-    return content.result(f"The parcel came after {seconds:g} seconds.")
+    return tool.result(f"The parcel came after {seconds:g} seconds.")
 
 
 @TOOLS.tool(
@@ -99,7 +96,7 @@ async def bind_edition(turn: Turn, args: Args) -> Result:
     for number in range(copies):
         await turn.progress(number, copies, f"{number} of {copies} copies bound")
         await anyio.sleep(args.get("seconds_per_copy", 1))
-    return content.result(f"{copies} copies are bound{f' in {colour}' if colour else ''}.")
+    return tool.result(f"{copies} copies are bound{f' in {colour}' if colour else ''}.")
 
 
 @TOOLS.tool(
@@ -114,7 +111,7 @@ async def log_every_level(turn: Turn, args: Args) -> Result:
     sent = [
         level for level in LEVELS if await turn.log(level, {"shelf": "travel", "text": f"This is the level {level}"})
     ]
-    return content.result(f"Sent: {', '.join(sent) or 'none; this request asked for no log messages'}")
+    return tool.result(f"Sent: {', '.join(sent) or 'none; this request asked for no log messages'}")
 
 
 @TOOLS.tool(
@@ -130,9 +127,20 @@ async def write_to_stderr(turn: Turn, args: Args) -> Result:
     words = args.get("text", "the cat is on the till")
     for number in range(1, lines + 1):
         _to_stderr(f"{number}: {words}")
-    return content.result(f"Wrote {lines} lines to stderr.")
+    return tool.result(f"Wrote {lines} lines to stderr.")
 
 
 def _to_stderr(line: str) -> None:
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
+
+
+QUESTION = "Which colour should the cover have?"
+
+
+COLOURS = ("red", "green", "blue")
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {"colour": {"type": "string", "title": "Colour", "enum": list(COLOURS)}},
+    "required": ["colour"],
+}

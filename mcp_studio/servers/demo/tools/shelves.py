@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated
 
-from mcp_studio.servers.demo import content
-from mcp_studio.servers.demo.content import Result
+from mcp_studio.servers.demo import tool
 from mcp_studio.servers.demo.resources import CATALOGUE, TILL, book_uri
-from mcp_studio.servers.demo.seed import GENRES, Book
-from mcp_studio.servers.demo.shop import as_json, as_line
-from mcp_studio.servers.demo.tool import DESTROY, READ, READ_OUTSIDE, SET, WRITE, Args, Schema, Toolbox, inputs, whole
+from mcp_studio.servers.demo.shop import GENRES, Book, as_json, as_line
+from mcp_studio.servers.demo.tool import (
+    DESTROY,
+    READ,
+    READ_OUTSIDE,
+    SET,
+    WRITE,
+    Args,
+    Result,
+    Schema,
+    Toolbox,
+    inputs,
+    whole,
+)
 from mcp_studio.servers.demo.turn import Turn
 
 TOOLS = Toolbox()
@@ -38,7 +48,7 @@ GENRE: Schema = {"type": "string", "enum": list(GENRES)}
 
 def _listed(books: list[Book]) -> Result:
     lines = "\n".join(map(as_line, books)) or "No books."
-    return content.result(lines, structured={"count": len(books), "books": [as_json(book) for book in books]})
+    return tool.result(lines, structured={"count": len(books), "books": [as_json(book) for book in books]})
 
 
 async def _changed(turn: Turn, book: Book, *, list_too: bool = False) -> None:
@@ -79,7 +89,7 @@ async def find_books(turn: Turn, args: Args) -> Result:
 async def get_book(turn: Turn, args: Args) -> Result:
     """One book."""
     book = turn.shop.book(args["id"])
-    return content.result(as_line(book), structured=as_json(book))
+    return tool.result(as_line(book), structured=as_json(book))
 
 
 @TOOLS.tool(
@@ -113,7 +123,7 @@ async def add_book(turn: Turn, args: Args) -> Result:
         int(args.get("stock", 1)),
     )
     await _changed(turn, book, list_too=True)
-    return content.result(f"Added: {as_line(book)}", structured=as_json(book))
+    return tool.result(f"Added: {as_line(book)}", structured=as_json(book))
 
 
 @TOOLS.tool(
@@ -128,7 +138,7 @@ async def set_stock(turn: Turn, args: Args) -> Result:
     """Correct the stock of a book."""
     book = turn.shop.set_stock(args["id"], args["stock"])
     await _changed(turn, book)
-    return content.result(as_line(book), structured=as_json(book))
+    return tool.result(as_line(book), structured=as_json(book))
 
 
 @TOOLS.tool(
@@ -143,7 +153,7 @@ async def sell_book(turn: Turn, args: Args) -> Result:
     book = turn.shop.sell(args["id"], args.get("copies", 1))
     await _changed(turn, book)
     await turn.audience.tell(ResourceUpdated(TILL))
-    return content.result(f"Sold. {book.stock} of {book.title!r} left, {turn.shop.takings:.2f} EUR in the till.")
+    return tool.result(f"Sold. {book.stock} of {book.title!r} left, {turn.shop.takings:.2f} EUR in the till.")
 
 
 @TOOLS.tool(
@@ -157,7 +167,7 @@ async def remove_book(turn: Turn, args: Args) -> Result:
     """Remove a book and announce it."""
     book = turn.shop.remove(args["id"])
     await _changed(turn, book, list_too=True)
-    return content.result(f"Removed: {book.title}")
+    return tool.result(f"Removed: {book.title}")
 
 
 @TOOLS.tool(
@@ -173,7 +183,7 @@ async def reset_shop(turn: Turn, args: Args) -> Result:
     for uri in (CATALOGUE, TILL):
         await turn.audience.tell(ResourceUpdated(uri))
     await turn.audience.tell(ResourcesListChanged())
-    return content.result(f"{len(turn.shop.books())} books on the shelves, the till is empty.")
+    return tool.result(f"{len(turn.shop.books())} books on the shelves, the till is empty.")
 
 
 @TOOLS.tool(
@@ -185,4 +195,4 @@ async def reset_shop(turn: Turn, args: Args) -> Result:
 )
 async def search_trade_list(turn: Turn, args: Args) -> Result:
     """A pretended search elsewhere."""
-    return content.result(f"Three other shops were asked for {args['title']!r}. None of them has it.")
+    return tool.result(f"Three other shops were asked for {args['title']!r}. None of them has it.")

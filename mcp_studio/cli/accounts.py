@@ -1,0 +1,167 @@
+"""What is known of sign-ins, in words and as JSON; no secret is among it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mcp_studio.auth.accounts import Accounts
+from mcp_studio.auth.discovery import resource_of
+from mcp_studio.auth.model import Account, span
+from mcp_studio.cli import targets
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.config.model import Config, ServerConfig
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json, printable
+from mcp_studio.paths import Paths
+from mcp_studio.vault.keyring import passphrase
+
+HOW = {
+    "configured": "registered beforehand",
+    "document": "known by its metadata document",
+    "registered": "registered by itself",
+    "typed": "typed by you",
+}
+"""How we came to be a client of an authorization server."""
+
+
+def validity(account: Account, now: float | None = None) -> str:
+    """Until when its access token is good, and what happens then."""
+    if not account.expires:
+        return "no end is known" + (", renewed when refused" if account.refreshable else "")
+    left = account.expires - (time.time() if now is None else now)
+    if left >= 1:
+        return f"for {span(left)}" + (", then renewed" if account.refreshable else "")
+    ended = f"expired {span(-left)} ago" if left <= -1 else "just expired"
+    return ended + (", is renewed when used" if account.refreshable else "")
+
+
+def phrase(valid: str) -> str:
+    """What `validity` says where no heading stands before it: `valid for 5 minutes`, `expired 5 minutes ago`."""
+    return f"valid {valid}" if valid.startswith("for ") else valid
+
+
+def usable(account: Account, now: float | None = None) -> bool:
+    """Whether something can be sent to the server without a person."""
+    return account.refreshable or not account.expires or account.expires > (time.time() if now is None else now)
+
+
+def when(moment: float) -> str | None:
+    """A moment for scripts, in UTC; None where it is not known."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment)) if moment else None
+
+
+def facts(account: Account) -> dict[str, Json]:
+    """Everything that may be shown, as JSON."""
+    return {
+        "server": account.server, "resource": account.resource, "account": account.account or None,
+        "signedIn": usable(account), "issuer": account.issuer, "scopes": list(account.scopes),
+        "obtained": when(account.obtained), "expires": when(account.expires), "refreshable": account.refreshable,
+        "kept": account.kept, "clientId": account.client_id, "client": account.client_how,
+        "tokenType": account.token_type, "revocable": account.revocable,
+    }  # fmt: skip
+
+
+def with_claims(account: Account) -> dict[str, Json]:
+    """The same with what the tokens say."""
+    return facts(account) | {"claims": account.claims or None, "idClaims": account.id_claims or None}
+
+
+def lines(account: Account) -> Iterator[tuple[str, str]]:
+    """Everything that may be shown, as rows of a table; foreign parts are not sanitized."""
+    yield "server", account.server
+    yield "address", account.resource
+    if account.account:
+        yield "account", account.account
+    yield "authorization server", account.issuer
+    yield "scopes", " ".join(account.scopes) or "none named"
+    yield "signed in", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(account.obtained))
+    yield "valid", validity(account)
+    yield "kept in", account.kept
+    yield "client", f"{account.client_id} ({HOW.get(account.client_how, account.client_how)})"
+    yield "kind of token", account.token_type
+    yield "can be revoked", "yes" if account.revocable else "not offered"
+    for title, claims in (("claims", account.claims), ("id token", account.id_claims)):
+        for name, value in claims.items():
+            yield f"{title} {name}", _claim(name, value)
+
+
+def _claim(name: str, value: Json) -> str:
+    text = value if isinstance(value, str) else printable(value, indent=None)
+    if name in ("exp", "iat", "nbf", "auth_time") and isinstance(value, int) and 0 < value < 1 << 33:
+        return f"{text}  ({when(float(value))})"
+    return text
+
+
+def configuration(options: Options, out: Output) -> Config:
+    """All that is configured, or the server given on the command line; kept secrets are not looked up yet."""
+    config = targets.configuration(options, Paths.default(), targets.target(options), secrets=False)
+    targets.learn(config, out)
+    targets.tell_problems(config, out)
+    return config
+
+
+def accounts(config: Config, out: Output) -> Accounts:
+    """The sign-ins of this person, without a studio around them."""
+    return Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor, passphrase=passphrase())
+
+
+def named(config: Config, words: list[str], options: Options, out: Output) -> list[ServerConfig]:
+    """The servers that are named, or the only one that can be meant, with the kept secrets that their entries use.
+
+    Raises:
+        UsageError, ConfigError: there is no such server, or none at a URL.
+    """
+    if options.value("--url") or options.command is not None:
+        if words:
+            raise UsageError(f"`{words[0]}` is too much: --url names the server.")
+        found = list(config.servers.values())
+    elif words:
+        found = list(targets.select(config, words).servers.values())
+    else:
+        found = [server for server in config.servers.values() if server.url]
+        if len(found) != 1:
+            names = ", ".join(server.name for server in found)
+            hint = (
+                f"Servers at a URL are {names}."
+                if names
+                else "mcp-studio config add URL adds one, --url URL names one."
+            )
+            raise UsageError("Which server?" if found else "No servers at a URL are configured.", hint=hint)
+    for server in found:
+        if not server.url:
+            hint = "What it needs is in its environment: see `env` in its entry."
+            raise UsageError(f"{server.name} is a program on this machine; there is no signing in to it.", hint=hint)
+    config = replace(config, servers={server.name: server for server in found})
+    return list(targets.with_secrets(config, options, out).servers.values())
+
+
+def refuse_own(server: ServerConfig) -> None:
+    """Refuse servers to which nobody signs in.
+
+    Raises:
+        UsageError: it is one.
+    """
+    if server.signs_in:
+        return
+    if server.auth.kind == "none":
+        raise UsageError(f'{server.name} is never signed in to: its entry says `kind = "none"`.')
+    raise UsageError(
+        f"{server.name} is sent credentials that stand in its entry; there is no signing in to it.",
+        hint=f"Take them out, or say in [servers.{server.name}.auth] which kind of sign-in to use all the same.",
+    )
+
+
+def alone(server: ServerConfig) -> bool:
+    """Whether its tokens are got without a person, whenever one is needed."""
+    return server.signs_in and server.auth.alone
+
+
+def resource(server: ServerConfig) -> str:
+    """The address under which its sign-in is kept; empty where the address is none."""
+    try:
+        return resource_of(server)
+    except (StudioError, ValueError):
+        return ""

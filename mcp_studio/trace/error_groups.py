@@ -1,0 +1,122 @@
+"""What errors say, grouped by their text: the same words with other numbers and ids in them are the same."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.safetext import safe
+from mcp_studio.trace.message import Recording, WireMessage
+
+_LARGEST = 256 * 1024
+"""Bytes of an answer that is read for its words."""
+_WORDS = 300
+_KEPT = 5_000
+"""Texts that are kept, so that no answer is read twice."""
+_PART = 50
+_CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
+_LOST = "no answer: the connection ended"
+
+
+class ErrorGroup(NamedTuple):
+    """Errors of one server and method, and of one target, that say the same."""
+
+    server: str
+    method: str
+    target: str
+    text: str
+    """What the newest of them says: code and message, or the text of a tool that failed; safe, on one line."""
+    times: int
+    newest: int
+    """The number of its newest entry."""
+    at: float
+    """When that came, in seconds since the epoch."""
+
+
+class _Said(NamedTuple):
+    server: str
+    method: str
+    target: str
+    text: str
+    time: float
+
+
+class Errors:
+    """Reads what errors say, out of the bodies of a trace; every one of them once."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._said: dict[int, _Said] = {}
+
+    async def top(self, numbers: Iterable[int]) -> list[ErrorGroup]:
+        """Groups of these entries, the largest first; entries that are not kept any more are left out.
+
+        Args:
+            numbers: as `Tally.wrong` has them.
+        """
+        wanted = sorted(set(numbers))
+        new = [number for number in wanted if number not in self._said]
+        for place, number in enumerate(new):
+            await self._read(number)
+            if place % _PART == 0:
+                await asyncio.sleep(0)  # bodies that are in memory are there at once: keys come between them
+        found = _grouped([(number, self._said[number]) for number in wanted if number in self._said])
+        while len(self._said) > _KEPT:
+            del self._said[next(iter(self._said))]
+        return found
+
+    async def _read(self, number: int) -> None:
+        entry = self._recording.entry(number)
+        if entry is None:
+            return
+        try:
+            text = text_of(entry, await self._recording.body(entry) if entry.size <= _LARGEST else b"")
+        except (StudioError, OSError):
+            return
+        self._said[number] = _Said(entry.server, entry.method, entry.target, text, entry.time)
+
+
+def text_of(entry: WireMessage, body: bytes) -> str:
+    """What an error says, safe and on one line.
+
+    Args:
+        body: its own; empty where it is too large to be read for that.
+    """
+    if entry.kind == "request":
+        return _LOST
+    if entry.size > _LARGEST:
+        return f"an answer of {entry.size:,} bytes"
+    try:
+        value = loads(body)
+    except (JsonProblem, StudioError, RecursionError):
+        return "an answer that cannot be read"
+    said = next((text for one in (value if isinstance(value, list) else [value]) if (text := _words(one))), "")
+    return safe(" ".join(said[: 4 * _WORDS].split()), _WORDS) or "it gives no reason"
+
+
+def _words(message: Json) -> str:
+    error, result = mapping(mapping(message).get("error")), mapping(mapping(message).get("result"))
+    if error:
+        return f"{error.get('code', '')} {error.get('message', '')}".strip()
+    texts = [mapping(block).get("text") for block in items_of(result.get("content"))]
+    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
+
+
+def _grouped(said: Sequence[tuple[int, _Said]]) -> list[ErrorGroup]:
+    groups: dict[tuple[str, ...], ErrorGroup] = {}
+    for number, one in said:
+        key = one.server, one.method, one.target, pattern_of(one.text)
+        count = groups[key].times + 1 if key in groups else 1
+        groups[key] = ErrorGroup(one.server, one.method, one.target, one.text, count, number, one.time)
+    return sorted(groups.values(), key=lambda group: (-group.times, -group.newest))
+
+
+def pattern_of(text: str) -> str:
+    """A text without what changes from one time to the next; the code in front of it stays."""
+    code = re.match(r"-?\d+ ", text)
+    head = code[0] if code else ""
+    return head + _CHANGING.sub("#", text[len(head) :])

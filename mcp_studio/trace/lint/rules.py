@@ -1,0 +1,278 @@
+"""What the lint says: one finding about one message."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, NamedTuple, cast
+
+from mcp_studio.jsontext import Json
+from mcp_studio.protocol.message import hint_at
+
+Severity = Literal["error", "warning", "hint"]
+"""`error`: the specification forbids it. `warning`: it should not be. `hint`: allowed, and worth a look."""
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
+"""Worst first."""
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong with a message."""
+
+    severity: Severity
+    rule: str
+    """The rule's id, such as `orphan-response`."""
+    text: str
+    """A sentence; may quote foreign text, which is redacted but not sanitized."""
+    section: str
+    """Page and heading of the specification, such as `server/tools#output-schema`."""
+    pointer: str = ""
+    """JSON pointer into the message, empty where the whole message is meant."""
+    number: int = 0
+    """The number of the message in the trace."""
+
+
+class Spot(NamedTuple):
+    """What a rule has seen; `catalogue.found` makes a finding of it."""
+
+    rule: str
+    text: str
+    pointer: str = ""
+    section: str = ""
+    """Where it is written, if the rule's own section is not precise enough."""
+
+
+def weight(findings: tuple[Finding, ...]) -> int:
+    """The severity that matters most as a number: 1 hint, 2 warning, 3 error; 0 without findings."""
+    return max((len(SEVERITIES) - SEVERITIES.index(finding.severity) for finding in findings), default=0)
+
+
+def worst(findings: tuple[Finding, ...]) -> Severity | None:
+    """The severity that matters most; None without findings."""
+    if len(findings) == 1:
+        return findings[0].severity
+    present = {finding.severity for finding in findings}
+    return next((severity for severity in SEVERITIES if severity in present), None)
+
+
+class Rule(NamedTuple):
+    """One rule."""
+
+    severity: Severity
+    section: str
+    """In the handshake versions (2024-11-05 to 2025-11-25)."""
+    modern: str
+    """In the stateless versions (2026-07-28)."""
+    about: str
+    """What must hold, in a few words."""
+
+
+_STDIO = ("basic/transports#stdio", "basic/transports/stdio")
+_POST = (
+    "basic/transports#sending-messages-to-the-server",
+    "basic/transports/streamable-http#sending-messages",
+)
+_SESSION = ("basic/transports#session-management", "basic/transports/streamable-http#backward-compatibility")
+_PROGRESS = ("basic/utilities/progress", "basic/patterns/progress")
+_NEGOTIATED = ("basic/lifecycle#capability-negotiation", "basic#meta")
+_VERSION = ("basic/lifecycle#version-negotiation", "basic/versioning")
+_LISTEN = "basic/patterns/subscriptions"
+_MRTR = "basic/patterns/mrtr#inputrequiredresult"
+
+
+_OPENINGS = ("a ", "an ", "the ", "content ", "message ")
+"""Words that a sentence may begin with, which then has a capital; names of members stay as they are written."""
+
+
+def _rule(severity: Severity, sections: str | tuple[str, str], about: str) -> Rule:
+    legacy, modern = (sections, sections) if isinstance(sections, str) else sections
+    return Rule(severity, legacy, modern, about)
+
+
+RULES: dict[str, Rule] = {
+    # the frame
+    "not-json": _rule("error", "basic#messages", "a message is JSON"),
+    "too-deep": _rule("warning", "basic#messages", "a message is not nested deeper than its reader can follow"),
+    "invalid-utf8": _rule("error", "basic/transports", "messages are encoded as UTF-8"),
+    "byte-order-mark": _rule("warning", "basic/transports", "a message does not begin with a byte order mark"),
+    "duplicate-key": _rule("warning", "basic#messages", "the keys of an object are different"),
+    "stdout-noise": _rule("error", _STDIO, "standard output carries messages and nothing else"),
+    "batch": _rule("error", "basic#messages", "batches exist in 2025-03-26 alone"),
+    # the envelope
+    "not-a-message": _rule("error", "basic#messages", "a message is a request, a notification or a response"),
+    "jsonrpc-version": _rule("error", "basic#messages", 'every message says "jsonrpc": "2.0"'),
+    "id-type": _rule("error", "basic#requests", "an id is a string or an integer, never null"),
+    "id-long": _rule("warning", "basic#requests", "an id is short enough to be sent back"),
+    "params-type": _rule("error", "basic#requests", "params is an object"),
+    "method-type": _rule("error", "basic#requests", "method is a string"),
+    "notification-id": _rule("error", "basic#notifications", "notifications have no id"),
+    "result-and-error": _rule("error", "basic#responses", "a response has either a result or an error"),
+    "result-object": _rule("error", "basic#responses", "a result is an object"),
+    "error-object": _rule("error", ("basic#responses", "basic#error-responses"), "an error has a code and a message"),
+    "error-code": _rule("error", ("basic#responses", "basic#error-codes"), "an error code is an integer"),
+    "error-code-reserved": _rule("error", ("basic#responses", "basic#error-codes"), "reserved codes are left alone"),
+    "error-code-legacy": _rule("hint", ("basic#responses", "basic#error-codes"), "new servers leave -32000 to -32019"),
+    "unknown-member": _rule("hint", "basic#messages", "a message has the members of its kind only"),
+    # which answer belongs to which request
+    "orphan-response": _rule("error", "basic#responses", "a response answers a request that was sent"),
+    "duplicate-response": _rule("error", "basic#responses", "a request is answered once"),
+    "response-id-type": _rule("error", "basic#responses", "a response has the id of its request, of the same type"),
+    "response-without-id": _rule("warning", "basic#responses", "a response names the request it answers"),
+    "request-id-reused": _rule("error", "basic#requests", "a request id is not used twice"),
+    # progress
+    "progress-type": _rule("error", _PROGRESS, "token, progress and total have the right types"),
+    "progress-without-token": _rule("error", _PROGRESS, "progress is told for tokens that were given"),
+    "progress-after-end": _rule("error", _PROGRESS, "progress stops when the request is answered"),
+    "progress-not-increasing": _rule("error", _PROGRESS, "progress increases with each notification"),
+    "progress-beyond-total": _rule("hint", _PROGRESS, "progress stays within the total"),
+    # what was declared
+    "undeclared-notification": _rule("error", _NEGOTIATED, "a server sends what it declared"),
+    "undeclared-request": _rule("error", _NEGOTIATED, "a server asks for what the client declared"),
+    "undeclared-use": _rule("warning", _NEGOTIATED, "a client uses what the server declared"),
+    "not-subscribed": _rule("warning", ("server/resources#subscriptions", _LISTEN), "updates are sent to subscribers"),
+    "log-not-asked": _rule(
+        "error", "server/utilities/logging", "a modern server logs for requests that carry a log level only"
+    ),
+    "log-level": _rule("error", "server/utilities/logging#log-levels", "a log message has one of the eight levels"),
+    "subscription-id": _rule("error", _LISTEN, "notices of a subscription carry its id"),
+    "subscription-ack": _rule("error", _LISTEN, "the acknowledgement comes before any notice"),
+    "subscription-filter": _rule("error", _LISTEN, "only notices that were asked for are sent"),
+    # the version
+    "method-not-in-version": _rule("error", _VERSION, "a method belongs to the negotiated version"),
+    "unknown-method": _rule("warning", _VERSION, "a method is one that the specification knows"),
+    "unknown-notification": _rule("hint", _VERSION, "a notification is one that the specification knows"),
+    "unknown-version": _rule("error", _VERSION, "the negotiated version is one that the client offered"),
+    "server-request": _rule("error", _MRTR.split("#")[0], "servers send no requests in 2026-07-28"),
+    # results
+    "missing-field": _rule("error", "schema", "what is required is there"),
+    "wrong-type": _rule("error", "schema", "values have the types of the schema"),
+    "not-in-schema": _rule("error", "schema", "a message is valid by its version's schema"),
+    "result-type": _rule("error", "basic#resulttype", "a result says its type, one that is known"),
+    "cache-hints": _rule("error", "server/utilities/caching", "what can be cached says ttlMs and cacheScope"),
+    "input-required": _rule("error", _MRTR, "input is asked for where that is allowed, and says what"),
+    "cursor-type": _rule("error", "server/utilities/pagination", "a cursor is a string"),
+    "tool-name": _rule("hint", ("server/tools#tool", "server/tools#tool-names"), "1 to 128 of A-Z a-z 0-9 _ - ."),
+    "tool-schema": _rule("error", "server/tools#tool", "inputSchema is a JSON Schema of type object"),
+    "output-schema": _rule("error", "server/tools#output-schema", "outputSchema is a JSON Schema"),
+    "header-annotation": _rule("error", "server/tools#x-mcp-header", "x-mcp-header annotations are valid"),
+    "duplicate-name": _rule("warning", ("server/tools#tool", "server/tools#tool-names"), "names are unique in a list"),
+    "output-mismatch": _rule("error", "server/tools#output-schema", "structured content matches the outputSchema"),
+    "structured-content": _rule("error", "server/tools#structured-content", "structured content is an object"),
+    "structured-text": _rule("hint", "server/tools#structured-content", "structured content comes as text too"),
+    "content-block": _rule("error", "server/tools#tool-result", "content blocks have a known type and its fields"),
+    "completion-values": _rule("error", "server/utilities/completion", "at most 100 values, all strings"),
+    "resource-uri": _rule("error", "server/resources#resource", "a URI has a scheme"),
+    "icon-source": _rule("warning", ("basic#icons", "basic#icons"), "icons are https or data URIs"),
+    "meta-key": _rule("hint", "basic#meta", "keys of _meta are named as the specification says"),
+    "own-meta": _rule("error", "basic#meta", "our own requests say version and capabilities"),
+    # HTTP
+    "http-header-mismatch": _rule(
+        "error",
+        ("basic/transports#protocol-version-header", "basic/transports/streamable-http#standard-request-headers"),
+        "headers say what the body says",
+    ),
+    "http-content-type": _rule("error", _POST, "a request is answered with JSON or an event stream"),
+    "http-accepted": _rule("error", _POST, "what needs no answer gets 202 without a body, a request never"),
+    "http-session": _rule("error", _SESSION, "session ids are visible ASCII, and exist in the handshake era only"),
+    "http-status": _rule(
+        "warning", (_POST[0], "basic/transports/streamable-http#protocol-version-header"), "a status fits its error"
+    ),
+    "sse-event": _rule("hint", _POST, "events of a stream are messages"),
+}  # fmt: skip
+"""Rule id -> rule."""
+
+
+def found(spot: Spot, number: int, modern: bool) -> Finding:
+    """The finding that a rule's observation is, in the words of one era."""
+    rule = RULES[spot.rule]
+    section = spot.section or (rule.modern if modern else rule.section)
+    text = spot.text
+    if text.startswith(_OPENINGS):
+        text = text[0].upper() + text[1:]
+    return Finding(rule.severity, spot.rule, text, section, spot.pointer, number)
+
+
+_KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false", type(None): "null"}
+
+
+def kind_of(value: Json) -> str:
+    """What kind of JSON value it is, with its article."""
+    if isinstance(value, float):
+        return "a fraction" if value % 1 else "a number with a point"
+    return _KINDS.get(type(value), "a number")
+
+
+def quoted(value: Json, most: int = 60) -> str:
+    """A value as JSON, cut."""
+    if isinstance(value, str):
+        value = value[:most] + ("…" if len(value) > most else "")
+        return json.dumps(value, ensure_ascii=False)
+    return kind_of(value) if isinstance(value, (dict, list)) else json.dumps(value)[:most]
+
+
+def escaped(step: str) -> str:
+    """One step of a JSON pointer (RFC 6901), cut."""
+    return step[:80].replace("~", "~0").replace("/", "~1")
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "a string": str,
+    "an object": dict,
+    "an array": list,
+    "a number": (int, float),
+    "an integer": int,
+    "true or false": bool,
+}
+
+
+class Look:
+    """Looks at one object; `where` is its pointer, `name` what it is called, `section` where it is specified."""
+
+    def __init__(self, raw: dict[str, Json], where: str, name: str, section: str, spots: list[Spot]) -> None:
+        self.raw = raw
+        self.where = where
+        self.name = name
+        self.section = section
+        self.spots = spots
+
+    def needs(self, key: str, kind: str = "a string") -> bool:
+        """Whether a required member is there and of its type."""
+        if key not in self.raw:
+            self.say("missing-field", f"{self.name} has no {key}.", key)
+            return False
+        return self.may(key, kind)
+
+    def may(self, key: str, kind: str = "a string") -> bool:
+        """Whether a member is there and of its type."""
+        if key not in self.raw:
+            return False
+        value = hint_at(self.raw, key)
+        wanted = _TYPES[kind]
+        if isinstance(value, wanted) and (kind == "true or false" or not isinstance(value, bool)):
+            return True
+        self.say("wrong-type", f'"{key}" of {self.name} is {kind_of(value)}; it must be {kind}.', key)
+        return False
+
+    def items(self, key: str, required: bool = True) -> list[Json]:
+        """The items of an array, empty where there is none."""
+        good = self.needs(key, "an array") if required else self.may(key, "an array")
+        return cast("list[Json]", self.raw[key]) if good else []
+
+    def inner(self, key: str, name: str, required: bool = False) -> Look | None:
+        """A look at an object inside."""
+        good = self.needs(key, "an object") if required else self.may(key, "an object")
+        if not good:
+            return None
+        return Look(cast("dict[str, Json]", self.raw[key]), f"{self.where}/{key}", name, self.section, self.spots)
+
+    def item(self, key: str, index: int, value: Json, name: str) -> Look | None:
+        """A look at one item of an array."""
+        where = f"{self.where}/{key}/{index}"
+        if isinstance(value, dict):
+            return Look(cast("dict[str, Json]", value), where, name, self.section, self.spots)
+        text = f"{name} is {kind_of(value)}; it must be an object."
+        self.spots.append(Spot("wrong-type", text, where, self.section))
+        return None
+
+    def say(self, rule: str, text: str, key: str = "", section: str = "") -> None:
+        """Add what is wrong."""
+        where = f"{self.where}/{key}" if key else self.where
+        self.spots.append(Spot(rule, text, where, section or self.section))

@@ -1,1 +1,0 @@
-"""Numbers of a trace: how often, how fast, how much, what failed."""
