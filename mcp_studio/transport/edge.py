@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     import httpx2
 
     from mcp_studio.transport.http_client import Client
-    from mcp_studio.transport.http_response import Answer
 
 
 class Phases:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import socket
+import ssl
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -21,7 +22,6 @@ from mcp_studio.limits import Limits
 from mcp_studio.record import record
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable
 
     import httpx2
