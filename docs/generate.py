@@ -1,6 +1,6 @@
 """Write the parts of the documentation that the code knows best.
 
-keys.md, limits in configuration.md, rules in lint.md, what a status means in remote.md:
+keys.md, and in reference.md the limits, the rules of the lint, and what an HTTP status means:
 
     python docs/generate.py
 
@@ -81,9 +81,6 @@ SCOPES = {
     "choice": "Choosing one of several",
     "dialog": "In other dialogs",
 }
-BEGIN, END = "<!-- limits: written by generate.py -->\n", "<!-- end of limits -->"
-BEGIN_MEANINGS, END_MEANINGS = "<!-- meanings: written by generate.py -->\n", "<!-- end of meanings -->"
-BEGIN_RULES, END_RULES = "<!-- rules: written by generate.py -->\n", "<!-- end of rules -->"
 
 
 def keys() -> str:
@@ -126,41 +123,49 @@ def _shown(name: str) -> str:
     return f"{value:,}"
 
 
-def configuration() -> str:
-    """The text of configuration.md with the limits of today."""
-    return _between("configuration.md", BEGIN, limit_rows(), END)
-
-
-def lint() -> str:
-    """The text of lint.md with the rules of today."""
+def rule_rows() -> str:
+    """The table of what the lint checks."""
     rows = ["| rule | | what must hold | specification |", "|------|---|------|------|"]
     for name, rule in RULES.items():
         sections = rule.section if rule.section == rule.modern else f"{rule.section}; 2026-07-28: {rule.modern}"
         rows.append(f"| `{name}` | {rule.severity} | {rule.about} | {sections} |")
-    return _between("lint.md", BEGIN_RULES, "\n".join(rows) + "\n", END_RULES)
+    return "\n".join(rows) + "\n"
 
 
-def remote() -> str:
-    """The text of remote.md with the meanings of today."""
+def status_rows() -> str:
+    """The table of what HTTP statuses mean."""
     rows = ["| status | the server says that | what to do |", "|---|---|---|"]
     for status, about in MEANINGS.items():
         says = f"{about.says}. {about.should}".rstrip()
         rows.append(f"| {status} | {says.rstrip('.')} | {about.hint} |")
-    return _between("remote.md", BEGIN_MEANINGS, "\n".join(rows) + "\n", END_MEANINGS)
+    return "\n".join(rows) + "\n"
 
 
-def _between(page: str, begin: str, middle: str, end: str) -> str:
-    """A page with what stands between two marks replaced."""
-    before, rest = (HERE / page).read_text("utf-8").split(begin)
-    return f"{before}{begin}{middle}{end}{rest.split(end)[1]}"
+def reference() -> str:
+    """The text of reference.md."""
+    return f"""# Reference
+
+`docs/generate.py` writes this page from the code.
+
+## Limits
+
+Each can be set in `[limits]` of [config.toml](configuration.md). Sizes may be written as `"64 MB"`, times are seconds.
+
+{limit_rows()}
+## Rules of the lint
+
+The pages are below `https://modelcontextprotocol.io/specification/2025-11-25/`, or the version that was negotiated.
+
+{rule_rows()}
+## HTTP statuses
+
+{status_rows()}"""
 
 
 def main() -> None:
     """Write the files."""
     (HERE / "keys.md").write_text(keys(), "utf-8")
-    (HERE / "configuration.md").write_text(configuration(), "utf-8")
-    (HERE / "lint.md").write_text(lint(), "utf-8")
-    (HERE / "remote.md").write_text(remote(), "utf-8")
+    (HERE / "reference.md").write_text(reference(), "utf-8")
 
 
 if __name__ == "__main__":

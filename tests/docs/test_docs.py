@@ -34,16 +34,8 @@ def test_the_keys_are_those_of_the_action_table(generate: ModuleType) -> None:
     assert (DOCS / "keys.md").read_text("utf-8") == generate.keys(), "run docs/generate.py"
 
 
-def test_the_limits_are_those_in_force(generate: ModuleType) -> None:
-    assert (DOCS / "configuration.md").read_text("utf-8") == generate.configuration(), "run docs/generate.py"
-
-
-def test_what_a_status_means_is_what_errors_say(generate: ModuleType) -> None:
-    assert (DOCS / "remote.md").read_text("utf-8") == generate.remote(), "run docs/generate.py"
-
-
-def test_the_rules_of_the_lint_are_those_in_force(generate: ModuleType) -> None:
-    assert (DOCS / "lint.md").read_text("utf-8") == generate.lint(), "run docs/generate.py"
+def test_the_reference_is_what_the_code_says(generate: ModuleType) -> None:
+    assert (DOCS / "reference.md").read_text("utf-8") == generate.reference(), "run docs/generate.py"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -53,8 +45,8 @@ def test_links_inside_the_project_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_the_tour_names_only_tools_that_the_demo_server_has() -> None:
-    text = (DOCS / "tour.md").read_text("utf-8")
+def test_the_guide_names_only_tools_that_the_demo_server_has() -> None:
+    text = (DOCS / "guide.md").read_text("utf-8")
     named = set(re.findall(r"`((?:list|form|show|fail|ask|take|wait|write|log|add|remove|reset|order)_\w+)`", text))
     assert len(named) > 15
     assert named <= {tool.name for tool in all_tools()}
@@ -94,4 +86,4 @@ def test_command_lines_are_understood(page: str, line: str) -> None:
 
 
 def test_there_are_command_lines_on_every_page_for_them() -> None:
-    assert {page for page, _ in COMMANDS} >= {"README.md", "tour.md", "cli.md", "configuration.md"}
+    assert {page for page, _ in COMMANDS} >= {"README.md", "guide.md", "cli.md", "configuration.md"}

@@ -1,0 +1,190 @@
+"""The shape of the house holds: how large each room is, and how it is cut into files.
+
+Code lines are lines that hold code: no blanks, comments or docstrings.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.test_layers import PACKAGE, imports, module_name
+
+ROOMS = {
+    "root": 1_300, "protocol": 1_400, "transport": 3_900, "vault": 1_000, "auth": 4_300, "config": 1_900,
+    "schema": 3_900, "catalog": 1_000, "session": 4_000, "trace": 9_100, "search": 4_300, "call": 4_300,
+    "present": 1_300, "servers": 3_000, "cli": 6_500, "tui": 25_000,
+}  # fmt: skip
+"""Code lines that a room may have."""
+
+
+class Shape(NamedTuple):
+    """What holds for the files of a part of the house: the least for `median`, the most for the rest."""
+
+    median: int
+    p95: int
+    largest: int
+    small: int
+    lonely: int
+    torn: int
+    misnamed: int
+    private: int
+
+
+SHAPES = {"below the screens": Shape(110, 450, 600, 15, 10, 3, 0, 0), "tui": Shape(60, 260, 300, 150, 90, 25, 30, 40)}
+SMALL = 60
+LONGEST_FUNCTION = 60
+SAYS_NOTHING = re.compile(
+    r"(late\w*|kept|told|said|given|asked|opened|drawn|ended|watched|saying|looking|handling|serving|arranging|calling"
+    r"|remembering|tasking|watching|asking|answering|entering|acts|words|news|life|matters?|things?|misc|utils?"
+    r"|helpers?|common)"
+)
+"""Names of modules that nobody would look for."""
+
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+class File(NamedTuple):
+    """One module of the package."""
+
+    path: Path
+    name: str
+    room: str
+    tree: ast.Module
+    code: int
+
+
+def code_lines(source: str, tree: ast.Module) -> int:
+    silent: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, *DEFINITIONS)):
+            for text in node.body:
+                if isinstance(text, ast.Expr) and isinstance(getattr(text.value, "value", None), str):
+                    silent.update(range(text.lineno, (text.end_lineno or text.lineno) + 1))
+    lines = enumerate(map(str.strip, source.splitlines()), 1)
+    return sum(1 for number, line in lines if line and not line.startswith("#") and number not in silent)
+
+
+@cache
+def files() -> tuple[File, ...]:
+    found: list[File] = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        source = path.read_text("utf-8")
+        tree = ast.parse(source)
+        inside = path.relative_to(PACKAGE).parts
+        room = inside[0] if len(inside) > 1 else "root"
+        found.append(File(path, module_name(path), room, tree, code_lines(source, tree)))
+    return tuple(found)
+
+
+def part(name: str) -> list[File]:
+    return [file for file in files() if (file.room == "tui") == (name == "tui")]
+
+
+def lonely(some: list[File]) -> list[str]:
+    """Modules that one module of their own folder alone imports: a page torn out of it."""
+    users: dict[str, set[str]] = defaultdict(set)
+    for one in imports():
+        if one.importer != one.target:
+            users[one.target].add(one.importer)
+    where = {file.name: file.path.parent for file in files()}
+    return [
+        file.name
+        for file in some
+        if file.path.stem not in ("__init__", "__main__")
+        and len(users[file.name]) == 1
+        and where[next(iter(users[file.name]))] == file.path.parent
+    ]
+
+
+def torn(some: list[File]) -> list[str]:
+    """Base classes whose one subclass stands in another file: one class in two files."""
+    home: dict[str, File] = {}
+    below: dict[str, list[File]] = defaultdict(list)
+    for file in files():
+        for node in ast.walk(file.tree):
+            if isinstance(node, ast.ClassDef):
+                names = {ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases}
+                if not names & {"Protocol", "ABC", "Enum", "IntEnum", "StrEnum", "TypedDict", "NamedTuple"}:
+                    home[node.name] = file
+                for name in names:
+                    below[name].append(file)
+    return [
+        name for name, file in home.items() if file in some and len(below[name]) == 1 and below[name][0] is not file
+    ]
+
+
+@cache
+def own_names() -> set[str]:
+    own = {"_replace", "_asdict", "_fields", "_make", "_exit"}
+    for file in files():
+        for node in ast.walk(file.tree):
+            if isinstance(node, DEFINITIONS):
+                own.add(node.name)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                own.add(node.attr)
+            elif isinstance(node, (ast.AnnAssign, ast.Assign)):
+                targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
+                own.update(target.id for target in targets if isinstance(target, ast.Name))
+    return own
+
+
+def private(some: list[File]) -> list[str]:
+    """What other packages keep to themselves, used here: modules and names that begin with an underscore."""
+    found: list[str] = []
+    for file in some:
+        for node in ast.walk(file.tree):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not (node.module or "").startswith(("mcp_studio", "__future__")):
+                names = [node.module or "", *(alias.name for alias in node.names)]
+            elif isinstance(node, ast.Attribute) and node.attr not in own_names():
+                names = [node.attr]
+            found += [f"{file.name}: {name}" for name in names if re.search(r"(^|\.)_(?!_)", name)]
+    return found
+
+
+@pytest.mark.parametrize("room", sorted({file.room for file in files()}))
+def test_a_room_keeps_to_its_code_lines(room: str) -> None:
+    assert sum(file.code for file in files() if file.room == room) <= ROOMS[room]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_files_have_the_size_of_one_thing(name: str) -> None:
+    shape, some = SHAPES[name], part(name)
+    sizes = sorted(file.code for file in some if file.path.name != "__init__.py")
+    assert statistics.median(sizes) >= shape.median
+    assert sizes[int(0.95 * (len(sizes) - 1))] <= shape.p95
+    assert sizes[-1] <= shape.largest
+    small = [file.name for file in some if file.code < SMALL and file.path.stem not in ("__init__", "__main__")]
+    assert len(small) <= shape.small, small
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_files_are_cut_where_things_end(name: str) -> None:
+    shape, some = SHAPES[name], part(name)
+    assert len(found := lonely(some)) <= shape.lonely, found
+    assert len(found := torn(some)) <= shape.torn, found
+    misnamed = [file.name for file in some if SAYS_NOTHING.fullmatch(file.path.stem)]
+    assert len(misnamed) <= shape.misnamed, misnamed
+    assert len(found := private(some)) <= shape.private, found
+
+
+def test_functions_can_be_read_at_a_glance() -> None:
+    long = [
+        f"{file.name}:{node.lineno} {node.name}"
+        for file in files()
+        for node in ast.walk(file.tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+    ]
+    assert long == []
