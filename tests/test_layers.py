@@ -27,7 +27,7 @@ LAYERS = (
     "session catalog trace",
     "call search",
     "studio",
-    "workflow toolset",
+    "workflow toolset present",
     "cli tui gateway servers __main__",
 )
 """From below to above; a lower row never imports a higher one."""

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.present import units
 from mcp_studio.protocol.views import is_app
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe
 
 MARKDOWN = "text/markdown"
 MARKDOWN_MOST = 32_000
@@ -144,7 +144,7 @@ def headline(block: Block) -> str:
     what = safe(block.mime or "of unknown type", 100)
     match block.kind:
         case "image" | "audio" | "file":
-            parts = [block.kind, what, describe.size(block.size), name, block.about]
+            parts = [block.kind, what, units.size(block.size), name, block.about]
         case "link":
             parts = ["link", safe(block.title, 200), safe(block.uri, 500), safe(block.mime, 100), block.about]
         case "app":

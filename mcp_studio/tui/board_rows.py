@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from mcp_studio.call.call import Call
+from mcp_studio.present import questions
+from mcp_studio.present.questions import age
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Running
 from mcp_studio.session.tasks import Task
 from mcp_studio.trace.message import LISTEN
-from mcp_studio.tui import asking_words, task_words
-from mcp_studio.tui.asking_words import age
+from mcp_studio.tui import task_words
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, spread
 
@@ -84,16 +85,16 @@ def _section(title: str, found: list[Row], more: int = 0) -> Iterator[Row]:
 
 def _questions(studio: Studio, now: float) -> Iterator[Row]:
     for request in studio.inbox.pending:
-        kind = asking_words.KINDS[request.kind]
+        kind = questions.KINDS[request.kind]
         old = age(now - request.asked)
-        words = asking_words.asks(request)
+        words = questions.asks(request)
         title = f"{kind} opened" if request.opened else kind
         waits = f"; {request.subject} waits for it." if request.subject else "."
         said = request.message or words
         detail = "\n".join(
             filter(None, (f"{request.server} asks for a {kind}{waits}", request.note, request.url, said))
         )
-        right = " · ".join(filter(None, (old, asking_words.left(request, now))))
+        right = " · ".join(filter(None, (old, questions.left(request, now))))
         yield Row(
             "question", ("question", request.number), title, f"{safe(request.subject or request.server, 60)}  {words}",
             right, glyphs().waiting, "accent", detail, request.url, request,
@@ -164,7 +165,7 @@ def _times(started: float, last: float, now: float) -> str:
 def _pages(studio: Studio, now: float) -> Iterator[Row]:
     for page in studio.inbox.pages:
         yield Row(
-            "page", ("page", page.number), safe(page.server, 40), asking_words.asks(page), age(now - page.asked),
+            "page", ("page", page.number), safe(page.server, 40), questions.asks(page), age(now - page.asked),
             glyphs().off, "dim", f"{page.server} has not said yet that this page is done.\n{page.url}", page.url, page,
         )  # fmt: skip
 
@@ -172,10 +173,10 @@ def _pages(studio: Studio, now: float) -> Iterator[Row]:
 def _rules(studio: Studio) -> Iterator[Row]:
     for number, rule in enumerate(studio.rules):
         where = rule.source or "a file"
-        detail = f"{asking_words.rule_line(rule)}\nIt stands in {where}; to remove or change a rule, edit the file."
+        detail = f"{questions.rule_line(rule)}\nIt stands in {where}; to remove or change a rule, edit the file."
         detail += f"\nYour own rules: {studio.paths.answers_file}"
         yield Row(
-            "rule", ("rule", number), asking_words.rule_line(rule), "", safe(where, 60), glyphs().dot, "", detail,
+            "rule", ("rule", number), questions.rule_line(rule), "", safe(where, 60), glyphs().dot, "", detail,
             str(studio.paths.answers_file), rule,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from mcp_studio.catalog.listing import Change, ChangeKind, Listing
-from mcp_studio.tui import describe
+from mcp_studio.present import units
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece
 
@@ -42,15 +42,15 @@ def freshness(listing: Listing, now: float | None = None) -> str:
         return ""
     now = time.monotonic() if now is None else now
     age = now - listing.read_at
-    words = [f"read {describe.seconds(age)} ago"]
+    words = [f"read {units.seconds(age)} ago"]
     if listing.hint is not None:
         left = listing.hint.ttl - age
         if not listing.hint.ttl:
             words.append("not to be kept (ttl 0)")
         elif left > 0:
-            words.append(f"fresh for {describe.seconds(left)}")
+            words.append(f"fresh for {units.seconds(left)}")
         else:
-            words.append(f"stale since {describe.seconds(-left)}, read again when it is looked at")
+            words.append(f"stale since {units.seconds(-left)}, read again when it is looked at")
         words.append(listing.hint.scope)
         words += [listing.hint.problem] if listing.hint.problem else []
     return ", ".join(words)
@@ -63,4 +63,4 @@ def briefly(listings: Sequence[Listing], now: float | None = None) -> str:
     if not left:
         return ""
     least = min(left)
-    return f"fresh {describe.seconds(least)}" if least > 0 else f"{glyphs().half} stale"
+    return f"fresh {units.seconds(least)}" if least > 0 else f"{glyphs().half} stale"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mcp_studio.auth.model import AuthExchange
-from mcp_studio.tui import describe
+from mcp_studio.present import units
 from mcp_studio.tui.views.glyphs import glyphs
 
 _LONGEST = 200_000
@@ -15,7 +15,7 @@ _LONGEST = 200_000
 def text_of(one: AuthExchange) -> str:
     """The whole exchange; JSON bodies are set out. Foreign."""
     status = f"{one.status}" if one.status else "no answer"
-    took = f" after {describe.duration(one.ms)}" if one.ms else ""
+    took = f" after {units.duration(one.ms)}" if one.ms else ""
     return (
         f"{one.purpose}\n\n{glyphs().sent} {one.method} {one.url}\n{_whole(one.request)}\n\n"
         f"{glyphs().received} {status}{took}\n{_whole(one.response)}\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity, worst
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.tui import describe
 from mcp_studio.tui.views.glyphs import glyphs
 
 Part = str | tuple[str, str]
@@ -60,7 +60,7 @@ def text(parts: Sequence[tuple[str, WireMessage]]) -> str:
 
 def count(ledger: Ledger) -> str:
     """`2 errors, 1 hint`; empty where nothing was found."""
-    known = ((describe.plural(ledger.counts[severity], severity)) for severity in SEVERITIES if ledger.counts[severity])
+    known = ((units.plural(ledger.counts[severity], severity)) for severity in SEVERITIES if ledger.counts[severity])
     return ", ".join(known)
 
 

@@ -207,7 +207,7 @@ def open_entry(entry: Entry) -> Opened:
 
 def http_card(error: StudioError, *, why: str | None = None) -> list[str | tuple[str, str]]:
     """See `http_card.parts`."""
-    from mcp_studio.tui.http_card import parts
+    from mcp_studio.present.http import parts
 
     return parts(error, why=why)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.trace import postmortem as words
 from mcp_studio.trace.postmortem import Flight, Frame, Mortem, Printed, headline
-from mcp_studio.tui import describe
 from mcp_studio.tui.tracing import clock
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -57,7 +57,9 @@ def _state(one: Mortem, status: Status | None, ago: bool) -> list[Part]:
     parts.append(f"  ended    {clock(one.time)}{since}\n")
     if status is not None:
         parts.append(("  now      ", ""))
-        parts.append((f"{now(status)}\n", {"ok": "$text-success", "bad": "$text-error"}.get(describe.tone(status), "")))
+        parts.append(
+            (f"{now(status)}\n", {"ok": "$text-success", "bad": "$text-error"}.get(connections.tone(status), ""))
+        )
     return parts
 
 
@@ -102,7 +104,7 @@ def _printed(title: str, lines: Sequence[Printed], more: bool) -> list[Part]:
 def _stray(one: Mortem) -> list[Part]:
     if not one.stray_count:
         return []
-    title = f"On standard output, besides the protocol: {describe.plural(one.stray_count, 'line')}"
+    title = f"On standard output, besides the protocol: {units.plural(one.stray_count, 'line')}"
     return [(f"\n{title}\n", _HEAD), *((f"  {safe(line.text, _LINE)}\n", "$text-warning") for line in one.stray)]
 
 
@@ -114,7 +116,7 @@ def _frames(frames: Sequence[Frame]) -> list[Part]:
         sign = {"out": glyphs().sent, "in": glyphs().received}.get(one.direction, " ")
         what = " ".join(filter(None, (safe(one.method, 60), safe(one.target, 60)))) or one.kind
         kind = "" if one.kind in ("request", "notification") else f" {one.kind}"
-        parts += [f"  {clock(one.time)} {sign} {what}{kind}", (f"  {describe.size(one.size)}\n", "$quiet")]
+        parts += [f"  {clock(one.time)} {sign} {what}{kind}", (f"  {units.size(one.size)}\n", "$quiet")]
         if one.kind != "http" and one.head:
             head = safe(one.head, _LINE)
             parts.append(

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import cast
 
 from mcp_studio.jsontext import Json, pretty
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui import blocks, describe
+from mcp_studio.tui import blocks
 from mcp_studio.tui.views.glyphs import glyphs
 
 Part = str | tuple[str, str]
@@ -118,7 +119,7 @@ def _other(item: Json) -> Iterator[Part]:
             yield f"link {safe(block.uri, 500)} {safe(block.mime, 60)}\n"
         else:
             name = f" {safe(block.uri, 300)}" if block.uri else ""
-            yield f"[{block.kind}{name} · {safe(block.mime or 'unknown type', 60)} · {describe.size(block.size)}]\n"
+            yield f"[{block.kind}{name} · {safe(block.mime or 'unknown type', 60)} · {units.size(block.size)}]\n"
 
 
 def _tools(params: dict[str, Json]) -> Iterator[Part]:

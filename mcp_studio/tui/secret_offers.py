@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.save import Offer, offers, placed
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe, late
+from mcp_studio.tui import late
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.keyring import keep, names, unused
 
@@ -52,7 +53,7 @@ def ask(dialog: Screen[ServerConfig], found: Sequence[Offer], then: Callable[[Li
         (_KEEP, f"Keep {'it' if len(found) == 1 else 'them'} in the keyring, and write ${{keyring:{found[0].name}}}"),
         (_CLEAR, "Write it into the file in clear, all the same"),
     )
-    count = describe.plural(len(found), "secret")
+    count = units.plural(len(found), "secret")
     dialog.app.push_screen(late.choose(f"{count} in clear: {words(found)}", options, _KEEP), chosen)
 
 

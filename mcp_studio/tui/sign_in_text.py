@@ -11,9 +11,9 @@ from typing import NamedTuple
 from mcp_studio.auth.callback import port_kept
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, StepState
 from mcp_studio.auth.signin import SignIn
+from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.tui import describe
 from mcp_studio.tui.address_text import host_parts
 from mcp_studio.tui.exchange_text import set_out
 from mcp_studio.tui.token_text import span
@@ -149,7 +149,7 @@ def card(run: SignIn, matter: Matter, key: Key, now: float | None = None) -> lis
         case "browser":
             return _browser(run, matter, key, time.monotonic() if now is None else now)
         case "choosing":
-            count = describe.plural(len(run.choices), "authorization server")
+            count = units.plural(len(run.choices), "authorization server")
             return [f"The server names {count}. Which one do you use?\n"]
         case "client":
             return _client(run)
@@ -244,7 +244,7 @@ def _line_of(exchange: AuthExchange) -> list[Part]:
         safe(exchange.url, 600),
         (f" {glyphs().sent} ", "$quiet"),
         (status, look),
-        (f"  {describe.duration(exchange.ms)}" if exchange.ms else "", "$quiet"),
+        (f"  {units.duration(exchange.ms)}" if exchange.ms else "", "$quiet"),
     ]
 
 
@@ -274,8 +274,8 @@ def _done(run: SignIn, matter: Matter, key: Key) -> list[Part]:
     parts: list[Part] = [(f"{glyphs().ok} Signed in to {safe(run.server, 60)}.\n", "b $state-ready")]
     if (status := matter.status) is not None and status.state != "ready":
         # A token may be right and still not be enough for the server.
-        look = "$state-failed" if describe.tone(status) == "bad" else "$quiet"
-        parts.append((f"{describe.state_words(status)}\n", look))
+        look = "$state-failed" if connections.tone(status) == "bad" else "$quiet"
+        parts.append((f"{connections.state_words(status)}\n", look))
     if account is not None:
         parts += [("scopes    ", "$quiet"), safe(" ".join(account.scopes), 600) or "none are named", "\n"]
         parts += _valid(account)

@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping
 
 from mcp_studio.jsontext import printable
+from mcp_studio.present import units
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.protocol.tasks import Support
 from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task
-from mcp_studio.tui import describe
 from mcp_studio.tui.views.glyphs import glyphs
 
 Part = str | tuple[str, str]
@@ -114,7 +114,7 @@ def _facts(task: Task) -> list[tuple[str, str]]:
     if not task.gone:
         facts.append(("kept", kept))
     if task.poll and not task.done:
-        facts.append(("polled", f"every {describe.duration(task.poll * 1000)}, as the server wishes"))
+        facts.append(("polled", f"every {units.duration(task.poll * 1000)}, as the server wishes"))
     return facts
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from mcp_studio.present import outcomes, units
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Columns, Recording, WireMessage
 from mcp_studio.trace.tree import Node, walk
-from mcp_studio.tui import conversation, describe
 from mcp_studio.tui.tracing import codes, token_of
 from mcp_studio.tui.views.trace_marks import rows_with
 
@@ -96,7 +96,7 @@ def _events(recording: Recording, family: Node, here: int) -> Iterator[Event]:
             before = node.number
         yield from _notified(recording, entry, depth + 1)
         if entry.kind == "request" and columns.link[row]:
-            questions = conversation.questions(recording.entry(columns.link[row]))
+            questions = outcomes.questions(recording.entry(columns.link[row]))
             yield from (Event(0, f"asked {text}", depth + 1) for text in questions)
 
 
@@ -106,14 +106,14 @@ def _request(recording: Recording, entry: WireMessage, depth: int, prefix: str, 
     words = (prefix, safe(entry.method or entry.kind, 80), safe(entry.target, 80))
     label = " ".join(filter(None, words))
     if entry.kind != "request":
-        return Event(entry.number, label, depth, entry.direction, ticks=(entry.time,), note=describe.size(entry.size))
+        return Event(entry.number, label, depth, entry.direction, ticks=(entry.time,), note=units.size(entry.size))
     outcome = columns.outcome_of(row)
     answer = columns.link[row] - columns.first
     end = columns.time[answer] if 0 < answer < len(columns) else None
     note = brief = outcome
     if end is not None:
-        took = describe.duration((end - entry.time) * 1000)
-        size = describe.size(columns.size[answer])
+        took = units.duration((end - entry.time) * 1000)
+        size = units.size(columns.size[answer])
         note, brief = (f"answered in {took}", took) if entry.direction == "in" else (f"{size} {outcome}", outcome)
         if entry.direction == "in" and entry.method in _PEOPLE and not _by_rule(recording, row, answer):
             note = f"you answered in {took}"
@@ -127,9 +127,9 @@ def _between_rounds(recording: Recording, earlier: int, entry: WireMessage, dept
     row = answer - columns.first
     if 0 <= row < len(columns) and row < entry.number - columns.first:
         who = "" if _by_rule(recording, row, entry.number - columns.first) else "you "
-        took = describe.duration((entry.time - columns.time[row]) * 1000)
+        took = units.duration((entry.time - columns.time[row]) * 1000)
         yield Event(answer, "answer", depth, "", columns.time[row], entry.time, (), f"{who}answered in {took}", took)
-    yield from (Event(0, f"answered {text}", depth + 1) for text in conversation.answers(entry))
+    yield from (Event(0, f"answered {text}", depth + 1) for text in outcomes.answers(entry))
 
 
 def _by_rule(recording: Recording, first: int, last: int) -> bool:
@@ -162,10 +162,10 @@ def _notified(recording: Recording, entry: WireMessage, depth: int) -> Iterator[
     if token:
         progress = [at for at in _some(progress) if token_of(recording.entry(columns.first + at)) == token]
         if progress:
-            yield _ticks(columns, progress, f"progress, {over}{describe.plural(len(progress), 'time')}", depth, _last(
+            yield _ticks(columns, progress, f"progress, {over}{units.plural(len(progress), 'time')}", depth, _last(
                 recording.entry(columns.first + progress[-1])))  # fmt: skip
     if logs := found["notifications/message"]:
-        yield _ticks(columns, logs, over + describe.plural(len(logs), "log message"), depth, "")
+        yield _ticks(columns, logs, over + units.plural(len(logs), "log message"), depth, "")
 
 
 def _ticks(columns: Columns, rows: list[int], label: str, depth: int, note: str) -> Event:

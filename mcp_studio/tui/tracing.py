@@ -11,10 +11,11 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import DIRECTIONS, KINDS, MARKED, SEVERITY, Columns, Recording, WireMessage
 from mcp_studio.trace.tree import Node, parent_of, request_of, tree, walk
-from mcp_studio.tui import describe, findings
+from mcp_studio.tui import findings
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.trace_marks import rows_with
 
@@ -160,7 +161,7 @@ def _title(recording: Recording, request: WireMessage, response: WireMessage | N
     known = 0 <= row < len(columns)
     outcome = columns.outcome_of(row) if known else ""
     ms = columns.ms(row) if known and response is not None else None
-    took = outcome if ms is None else f"{describe.duration(ms)} · {outcome}"
+    took = outcome if ms is None else f"{units.duration(ms)} · {outcome}"
     which = " · ".join(filter(None, (f"request {safe(request.id, 40)}", _round(columns, request.number, family), hand)))
     return " · ".join((what, server, which, took))
 

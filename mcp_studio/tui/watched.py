@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterable
 
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.session.subscriptions import Stream, Subscription
-from mcp_studio.tui import describe
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece
 
@@ -51,12 +51,12 @@ def newest(one: Subscription, again: str) -> str:
 
 def ago(when: float, now: float | None = None) -> str:
     """How long ago, seconds since the epoch given: `3 s ago`."""
-    return f"{describe.seconds(max(0.0, (time.time() if now is None else now) - when))} ago"
+    return f"{units.seconds(max(0.0, (time.time() if now is None else now) - when))} ago"
 
 
 def line(one: Subscription) -> str:
     """A subscription in one line, for the details of its server."""
-    count = describe.plural(one.updates, "update")
+    count = units.plural(one.updates, "update")
     last = f", the last {ago(one.updated)}" if one.updates else ""
     return f"{safe(one.uri, 300)}  {state_words(one)}, {count}{last}"
 

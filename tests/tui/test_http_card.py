@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mcp_studio.call.call import Lost
 from mcp_studio.errors import HttpAnswer, StudioError
-from mcp_studio.tui import describe, http_card
+from mcp_studio.present import connections
+from mcp_studio.present import http as http_card
 from mcp_studio.tui.screens.server_details import ServerDetails
 from tests.servers.http_failing import Server
 from tests.servers.http_raw import RawServer, Reply, Request
@@ -41,7 +42,7 @@ def test_a_card_is_bounded_and_shows_foreign_text_as_text() -> None:
     assert http_card.parts(error) == []
     error.http = HttpAnswer(418, "I'm\x1b a teapot", tuple((f"X-{n}", "\x07" * 900) for n in range(99)), "y\n" * 99_999)
     text = "".join(
-        part if isinstance(part, str) else part[0] for part in http_card.parts(error, why=describe.hint(error, "a"))
+        part if isinstance(part, str) else part[0] for part in http_card.parts(error, why=connections.hint(error, "a"))
     )
     assert text.startswith("why\n") and "and 59 more headers" in text and len(text) < 40_000
     assert "\x1b" not in text and "\x07" not in text

@@ -11,12 +11,13 @@ import pytest
 from mcp_studio.call.call import Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.errors import ConnectionLost, Unreachable
+from mcp_studio.present import connections, outcomes, units
 from mcp_studio.redact import Redactor
 from mcp_studio.session.signer import add_hint
 from mcp_studio.session.state import Status
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.http_errors import HttpSignIn
-from mcp_studio.tui import blocks, crash, describe, logs, saving, tracing
+from mcp_studio.tui import blocks, crash, logs, saving, tracing
 
 PNG = base64.b64encode(b"\x89PNG\r\n").decode()
 
@@ -32,26 +33,26 @@ def content(*items: object) -> dict[str, object]:
     ("count", "text"), [(0, "0B"), (999, "999B"), (1200, "1.2KB"), (20_900_000, "19.9MB"), (5 << 40, "5.0TB")]
 )
 def test_sizes(count: int, text: str) -> None:
-    assert describe.size(count) == text
+    assert units.size(count) == text
 
 
 @pytest.mark.parametrize(("ms", "text"), [(18.4, "18 ms"), (1200, "1.2 s"), (125_000, "2 min 5 s")])
 def test_durations(ms: float, text: str) -> None:
-    assert describe.duration(ms) == text
+    assert units.duration(ms) == text
 
 
 def test_every_state_has_words_and_the_reason_is_in_them() -> None:
     error = Unreachable("It refused.")
     for state in ("failed", "retrying", "needs_auth"):
-        assert "It refused." in describe.state_words(Status("s", state, error))  # type: ignore[arg-type]
+        assert "It refused." in connections.state_words(Status("s", state, error))  # type: ignore[arg-type]
     same = Status("s", "needs_auth", Unreachable("127.0.0.1:8701 wants you to sign in."))
-    assert describe.state_words(same) == "s wants a sign-in."
+    assert connections.state_words(same) == "s wants a sign-in."
     for state in ("disabled", "idle", "connecting", "ready", "stopping"):
-        assert describe.state_words(Status("s", state)).startswith("s ")  # type: ignore[arg-type]
+        assert connections.state_words(Status("s", state)).startswith("s ")  # type: ignore[arg-type]
 
 
 def test_a_retry_counts_down() -> None:
-    assert describe.state_short(Status("s", "retrying", retry_at=104.0), 0, now=100.0) == "retry 4s"
+    assert connections.state_short(Status("s", "retrying", retry_at=104.0), 0, now=100.0) == "retry 4s"
 
 
 def test_kinds_of_endings_read_differently() -> None:
@@ -61,7 +62,7 @@ def test_kinds_of_endings_read_differently() -> None:
         Lost(ms=5, error=ConnectionLost("It ended."), sent=True),
         Lost(error=Unreachable("It is off.", hint="Connect it.")),
     ]  # fmt: skip
-    lines = [describe.outcome_line(ending)[1] for ending in endings]
+    lines = [outcomes.outcome_line(ending)[1] for ending in endings]
     assert len({line.split(":")[0].split(" ")[0] for line in lines[:4]}) == 4
     assert len(set(lines)) == len(lines)
     assert "Whether the server did the work is unknown" in lines[6]
@@ -71,12 +72,12 @@ def test_kinds_of_endings_read_differently() -> None:
 def test_who_has_to_sign_in_is_told_the_key_for_it_and_no_command() -> None:
     error = HttpSignIn("It wants it.", challenge="Bearer")
     add_hint(error, ServerConfig("notes", url="https://mcp.example/mcp", source=Source("user", "config.toml")))
-    line = describe.outcome_line(Lost(error=error), key="^a")[1]
+    line = outcomes.outcome_line(Lost(error=error), key="^a")[1]
     assert "^a on the server" in line and "mcp-studio auth login" not in line
     error.challenge = 'Bearer error="insufficient_scope", scope="b"'
-    assert "Run it again" in describe.outcome_line(Lost(error=error))[1]
+    assert "Run it again" in outcomes.outcome_line(Lost(error=error))[1]
     own = HttpSignIn("no", hint="The key in its entry is refused.", challenge="Basic")
-    assert describe.hint(own, "a") == "The key in its entry is refused."
+    assert connections.hint(own, "a") == "The key in its entry is refused."
 
 
 # Content blocks

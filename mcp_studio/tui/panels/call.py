@@ -13,11 +13,12 @@ from textual.widgets import Static
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.jsontext import Json
+from mcp_studio.present import connections, units
 from mcp_studio.protocol.views import ResourceView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.session.state import Status
-from mcp_studio.tui import describe, late, task_words
+from mcp_studio.tui import late, task_words
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.call_about import about_of, title_of
 from mcp_studio.tui.panels.pane import Pane, Tab
@@ -124,7 +125,7 @@ class CallPanel(Pane, scope="call"):
         if status is None:
             lines.append("Its server is not configured any more.")
         elif status.state != "ready":
-            lines.append(describe.state_words(status))
+            lines.append(connections.state_words(status))
         elif not listed:
             lines.append("The server does not list it any more.")
         elif opened.entry.remembered:
@@ -222,9 +223,9 @@ class CallPanel(Pane, scope="call"):
             tabs.append(Tab("changes", "Changes"))
         errors = sum(problem.severity == "error" for problem in self._problems)
         warnings = len(self._problems) - errors
-        note = [(describe.plural(errors, "error"), "$state-failed")] if errors else []
+        note = [(units.plural(errors, "error"), "$state-failed")] if errors else []
         note += [(", ", "$quiet")] if errors and warnings else []
-        note += [(describe.plural(warnings, "warning"), "$state-busy")] if warnings else []
+        note += [(units.plural(warnings, "warning"), "$state-busy")] if warnings else []
         self._note = Content.assemble(*note) if note else None
         self.show_tabs(tabs, self.tab)
 

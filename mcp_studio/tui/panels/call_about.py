@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcp_studio.present import units
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe
 from mcp_studio.tui.panels.catalog_rows import RISKS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def about_of(opened: Opened) -> list[Part]:
     text = safe(view.description, _DESCRIPTION, lines=True).strip()
     parts.append(text or ("It has no description.", "$quiet"))
     if isinstance(view, ResourceView):
-        size = "" if view.size is None else describe.size(view.size)
+        size = "" if view.size is None else units.size(view.size)
         facts = " · ".join(filter(None, (safe(view.mime_type, 100), size)))
         parts += [("\n", ""), (safe(ref.name, 500), "$primary"), (f"  {facts}", "$quiet")]
     elif ref.kind == "template":

@@ -13,9 +13,9 @@ from textual.widget import Widget
 
 from mcp_studio.catalog.listing import diff
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.present.definition import about
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui import late_copy
-from mcp_studio.tui.definition import about
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.offer import Complete

@@ -12,8 +12,8 @@ from textual.message import Message
 from mcp_studio.call.history import Past
 from mcp_studio.call.saved import SavedCall
 from mcp_studio.jsontext import Json, printable
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe
 from mcp_studio.tui.bindings import bindings, refuse
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, spread, width_of
@@ -118,8 +118,8 @@ def _past_line(past: Past, width: int) -> Line:
     head: list[Piece] = [(f"{getattr(glyphs(), sign)} ", look), (f"{when(past.at)} ", "dim")]
     if past.kind != "ok":
         head.append((f" {past.kind}", look))
-    facts = [describe.duration(past.ms)] if past.ms else []
-    facts += [describe.size(past.size)] if past.size and width > 50 else []
+    facts = [units.duration(past.ms)] if past.ms else []
+    facts += [units.size(past.size)] if past.size and width > 50 else []
     end: list[Piece] = [(f" {' '.join(facts)}", "dim")] if facts else []
     left = width - width_of(head) - width_of(end) - 1
     if left >= _ROOM:

@@ -13,9 +13,10 @@ from textual.widget import AwaitMount, Widget
 from textual.widgets import Static
 
 from mcp_studio.call.call import Call, CallOutcome, Lost, Rejected, Succeeded, ToolFailed
+from mcp_studio.present import connections, outcomes
 from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe, late, late_trace, task_words
+from mcp_studio.tui import late, late_trace, task_words
 from mcp_studio.tui.bindings import key_for
 from mcp_studio.tui.panels.pane import Pane, Tab
 from mcp_studio.tui.views.glyphs import glyphs
@@ -120,14 +121,14 @@ class ResultPanel(Pane, scope="result"):
         ending = self.ending(call)
         if outcome.error.http is None:
             return ending
-        why = describe.hint(outcome.error, key_for(self, "server-sign-in")) if outcome.sent else None
+        why = connections.hint(outcome.error, key_for(self, "server-sign-in")) if outcome.sent else None
         parts = late.http_card(outcome.error, why=why)
         return [*parts, "\n", *ending] if ending else parts
 
     def tick(self) -> None:
         """Draw the first line and the border: time and progress move on while it runs."""
         call = self._call
-        tone: describe.Tone = "off"
+        tone: connections.Tone = "off"
         if call is None:
             self._head.update(Content.assemble(self._teach(), *self._changes()))
             self.show_note(None)
@@ -142,13 +143,13 @@ class ResultPanel(Pane, scope="result"):
             self._head.update(Content.assemble(*parts))
             self.show_note(Content(_progress(call, short=True)))
         else:
-            tone, line = describe.outcome_line(
+            tone, line = outcomes.outcome_line(
                 call.outcome, told=self._body.display, key=key_for(self, "server-sign-in")
             )
             self._head.update(
                 Content.assemble(*_ended(call.outcome, tone, line), *self._kept(call, call.outcome), *self._changes())
             )
-            self.show_note(Content(describe.outcome_note(call.outcome)))
+            self.show_note(Content(outcomes.outcome_note(call.outcome)))
         self.set_class(tone == "bad", "-bad")
         self.set_class(tone == "busy", "-busy")
 
@@ -196,7 +197,7 @@ class ResultPanel(Pane, scope="result"):
 
     def _kept(self, call: Call, outcome: CallOutcome) -> list[tuple[str, str]]:
         """What mends a failure; how old a result is that was not asked for now, or for how long it is fresh."""
-        if not (text := describe.kept(outcome)):
+        if not (text := outcomes.kept(outcome)):
             return [(self.advice(call), "$text-accent")]
         cached = isinstance(outcome, Succeeded) and outcome.cached is not None
         again = f" {glyphs().dot} {key_for(self, 'result-again')} here asks the server" if cached else ""
@@ -267,7 +268,7 @@ def _progress(call: Call, *, short: bool = False) -> str:
     return task_words.progress(call.progress.done, call.progress.total, "" if short else call.progress.message)
 
 
-def _ended(outcome: CallOutcome, tone: describe.Tone, line: str) -> list[str | tuple[str, str]]:
+def _ended(outcome: CallOutcome, tone: connections.Tone, line: str) -> list[str | tuple[str, str]]:
     sign = getattr(glyphs(), _SIGNS[tone])
     parts: list[str | tuple[str, str]] = [(f"{sign} {line}", _LOOKS[tone])]
     if outcome.request_id is not None:

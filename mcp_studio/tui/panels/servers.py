@@ -11,9 +11,9 @@ from textual.content import Content
 from textual.events import Resize
 from textual.message import Message
 
+from mcp_studio.present import connections
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.tui import describe
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.filtered_pane import FilteredPane
 from mcp_studio.tui.views.glyphs import glyphs
@@ -154,7 +154,7 @@ class ServersPanel(FilteredPane, scope="servers"):
         for server in shown:
             rows.append(_Row(server, "", 0))
             if server.insecure:
-                lines = wrap(f"{glyphs().warning} {describe.INSECURE}", width, subsequent_indent="  ")
+                lines = wrap(f"{glyphs().warning} {connections.INSECURE}", width, subsequent_indent="  ")
                 rows += [_Row(server, line, 100 + number, "bad") for number, line in enumerate(lines)]
             status = server.status
             failed = status.error is not None and status.state in ("failed", "retrying", "needs_auth")
@@ -167,14 +167,14 @@ class ServersPanel(FilteredPane, scope="servers"):
 
     def _text(self, server: Server) -> str:
         """Name, transport, address and state, as they are compared with words."""
-        state = f"{self._words(server)} {describe.state_words(server.status)}"
+        state = f"{self._words(server)} {connections.state_words(server.status)}"
         return f"{server.status.server} {server.kind} {server.address} {state}".casefold()
 
     def _draw_row(self, row: _Row, width: int, selected: bool) -> Line:
         if row.reason:
             return [("   ", ""), (cut(row.reason, width - 3, more=glyphs().more), row.look)]
         status, signs = row.server.status, glyphs()
-        tone = describe.tone(status)
+        tone = connections.tone(status)
         words = self._words(row.server)
         warned = [(f" {signs.warning}", "warn")] if row.server.wrong else []
         warned += [(f" {signs.stray}{min(row.server.stray, 999)}", "warn")] if row.server.stray else []
@@ -191,7 +191,7 @@ class ServersPanel(FilteredPane, scope="servers"):
         return spread([*left, *state, *warned], [], width)
 
     def _words(self, server: Server) -> str:
-        words = describe.state_short(server.status, server.offers, server.unit)
+        words = connections.state_short(server.status, server.offers, server.unit)
         if server.status.state != "needs_auth":
             return words
         return f"{'signing in' if server.signing else words}: {key_for(self, 'server-sign-in')}"

@@ -14,11 +14,12 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import Node, walk
-from mcp_studio.tui import describe, tracing
+from mcp_studio.tui import tracing
 from mcp_studio.tui.panels.pane import Tab
 from mcp_studio.tui.timeline import Event, timeline
 from mcp_studio.tui.tracing import Detail
@@ -226,7 +227,7 @@ class TraceDetail(Vertical):
         try:
             done, _ = await asyncio.wait((reading,), timeout=_PATIENCE)
             if not done:
-                self._show_body(tab, b"", f"Loading {describe.size(entry.size)} …")
+                self._show_body(tab, b"", f"Loading {units.size(entry.size)} …")
             self._show_body(tab, await reading)
         finally:
             reading.cancel()

@@ -10,9 +10,11 @@ from textual.screen import ModalScreen
 
 from mcp_studio.call.call import Call
 from mcp_studio.config.model import AnswerRule
+from mcp_studio.present import questions as asking_words
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui import asking_words, describe, late
+from mcp_studio.tui import late
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
@@ -129,7 +131,7 @@ class Asking:
             self._app.say(f"{safe(first.server)} asks: {safe(asking_words.asks(first), 120)} {key} answers.")
         else:
             servers = sorted({safe(request.server, 40) for request in requests})
-            count = describe.plural(len(requests), "thing")
+            count = units.plural(len(requests), "thing")
             self._app.say(f"{', '.join(servers[:5])} ask{'s' if len(servers) == 1 else ''} {count}. {key} shows them.")
 
     def _tell_quiet(self, request: InputRequest) -> None:
@@ -199,9 +201,9 @@ class Asking:
                 declined = self._inbox.waiting(server)
                 self._declined.add(server)
                 self._inbox.decline_all(server)
-                self._app.say(f"{describe.plural(declined, 'question')} of {safe(server, 60)} declined.")
+                self._app.say(f"{units.plural(declined, 'question')} of {safe(server, 60)} declined.")
 
-        count = describe.plural(self._inbox.waiting(server), "question")
+        count = units.plural(self._inbox.waiting(server), "question")
         text = f"Decline {count} of {safe(server, 60)}? Each of them is answered with no."
         self._screen.app.push_screen(late.confirm("Decline all", text), answered)
 

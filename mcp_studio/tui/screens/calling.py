@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from mcp_studio.call.call import Call, Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json
+from mcp_studio.present import outcomes, units
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem, errors
 from mcp_studio.schema.place import named
-from mcp_studio.tui import describe, late, task_words
+from mcp_studio.tui import late, task_words
 from mcp_studio.tui.kept import Kept
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.screens.completing import Completing
@@ -206,7 +207,7 @@ class Calling:
         self._screen.call.focus_problem(errors[0])
         first = errors[0]
         what = f"{safe(named(first.pointer, opened.value), 80)} {safe(first.message, 300)}".strip().rstrip(".")
-        more = f" and {describe.plural(len(errors) - 1, 'more error')}" if len(errors) > 1 else ""
+        more = f" and {units.plural(len(errors) - 1, 'more error')}" if len(errors) > 1 else ""
         again = "" if self._screen.call.unreadable() else " The same key again sends it all the same."
         self._screen.studio_app.say(f"Not sent: {what}{more}.{again}", "warning")
         self._refused = (opened.value,)
@@ -285,7 +286,7 @@ class Calling:
             self._screen.call_later(self._show_result)
         elif call.outcome is not None and call.checked:
             key = self._screen.studio_app.spell("server-sign-in")
-            self._screen.studio_app.say(f"{call.subject}: {describe.outcome_line(call.outcome, key=key)[1]}")
+            self._screen.studio_app.say(f"{call.subject}: {outcomes.outcome_line(call.outcome, key=key)[1]}")
 
     def _show_result(self) -> None:
         self._screen.result.show(self.opened, self.call)

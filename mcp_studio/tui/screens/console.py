@@ -12,11 +12,12 @@ from textual.widgets import Static, TextArea
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
+from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.bare import Bare
 from mcp_studio.session.raw import ByHand, RawExchange
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.tui import by_hand, describe
+from mcp_studio.tui import by_hand
 from mcp_studio.tui.form.area import AreaEditor
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.template_choice import TemplateChoice
@@ -135,7 +136,7 @@ class Console(Dialog[None], scope="console"):
         if status.state == "ready":
             return Content.styled(f"{signs.on} connected, {safe(status.version)}", "$state-ready")
         key = cast("StudioApp", self.app).spell("console-alone")
-        words = f"{describe.state_words(status)} {key} connects without a handshake."
+        words = f"{connections.state_words(status)} {key} connects without a handshake."
         return Content.styled(f"{signs.off} {words}", "$quiet")
 
     def _how(self, exchange: RawExchange, came: int) -> Content:
@@ -145,7 +146,7 @@ class Console(Dialog[None], scope="console"):
         if exchange.error is not None:
             return Content.styled(f"{signs.bad} {safe(exchange.error.message, 300)}", "$state-failed")
         if exchange.ms is not None:
-            notes.insert(0, f"answered after {describe.duration(exchange.ms)}")
+            notes.insert(0, f"answered after {units.duration(exchange.ms)}")
             return Content.styled(f"{signs.ok} {'; '.join(notes)}", "$state-ready")
         if not exchange.done:
             waiting = "waiting for the answer" if exchange.wants_answer else "sent; listening for a moment"

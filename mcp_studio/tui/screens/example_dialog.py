@@ -11,11 +11,11 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.jsontext import dumps
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.schema.examples import Example, valid
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import build
-from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.glyphs import glyphs
@@ -136,7 +136,7 @@ def _verdict(example: Example, problems: Iterable[SchemaProblem], *, checked: bo
     found = list(problems)
     wrong = errors(found)
     said = wrong[0].said if wrong else ""
-    more = f", and {describe.plural(len(wrong) - 1, 'more error')}" if len(wrong) > 1 else ""
+    more = f", and {units.plural(len(wrong) - 1, 'more error')}" if len(wrong) > 1 else ""
     if wrong:
         return glyphs().warning, "$state-busy", f"It is not valid: {said}{more}. {example.remark}".strip()
     if found:

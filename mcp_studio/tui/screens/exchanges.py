@@ -10,8 +10,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.auth.model import AuthExchange, AuthStep
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe
 from mcp_studio.tui.bindings import refuse
 from mcp_studio.tui.exchange_text import text_of
 from mcp_studio.tui.screens.dialog import Dialog
@@ -43,7 +43,7 @@ class Exchanges(Dialog[None], scope="exchanges"):
 
     def heading(self) -> Content:
         """Which step."""
-        count = describe.plural(len(self._step.exchanges), "exchange")
+        count = units.plural(len(self._step.exchanges), "exchange")
         return Content(f"{safe(self._step.title, 60)}: {count}")
 
     def body(self) -> Iterable[Widget]:
@@ -82,7 +82,7 @@ class Exchanges(Dialog[None], scope="exchanges"):
     def _draw(self, one: AuthExchange, width: int, selected: bool) -> Line:
         status = f"{one.status}" if one.status else glyphs().dash
         look = "ok" if 200 <= one.status < 400 else "warn"
-        took = f"  {describe.duration(one.ms)}" if one.ms else ""
+        took = f"  {units.duration(one.ms)}" if one.ms else ""
         left: list[Piece] = [
             (f"{safe(one.method, 12):<5}", "dim"),
             (cut(safe(one.url, 600), width, more=glyphs().more), ""),

@@ -13,11 +13,11 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.errors import StudioError
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.export.collector import PATH, send
 from mcp_studio.trace.export.formats import FORMATS, exchange, export, marked, new_file
 from mcp_studio.trace.message import Recording, WireMessage
-from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.line import Line, fit
 from mcp_studio.tui.views.virtual_list import VirtualList
@@ -168,7 +168,7 @@ class ExportDialog(Dialog[None], scope="export"):
         title = f"A trace: {what.words or what.name}"
         written = await export(self._recording, what.numbers, kind, path, redactor, title=title, told=self._told)
         size = (await asyncio.to_thread(path.stat)).st_size
-        return f"Wrote {describe.plural(written.entries, 'message')}, {describe.size(size)}, to {path}."
+        return f"Wrote {units.plural(written.entries, 'message')}, {units.size(size)}, to {path}."
 
     async def _send(self, what: What) -> str:
         studio = self._app.studio
@@ -176,7 +176,7 @@ class ExportDialog(Dialog[None], scope="export"):
             self._recording, what.numbers, self.place.value, studio.redactor, limits=studio.limits, told=self._told
         )  # fmt: skip
         left = f" It did not want {sent.rejected:,} of them. {sent.message}" if sent.rejected else ""
-        return f"Sent {describe.plural(sent.spans, 'span')} to the collector.{left}"
+        return f"Sent {units.plural(sent.spans, 'span')} to the collector.{left}"
 
     def _told(self, done: int, total: int) -> None:
         if self.is_attached:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind
+from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
-from mcp_studio.tui import changed, describe
+from mcp_studio.tui import changed
 from mcp_studio.tui.panels.servers import Server
 from mcp_studio.tui.panels.status import Facts
 
@@ -51,7 +52,7 @@ def status_facts(studio: Studio) -> Facts:
     return Facts(
         ready, len(names), tools, len(studio.inbox.pending) + studio.inbox.held,
         studio.trace.percentile(0.5), studio.trace.percentile(0.95),
-        f"{describe.plural(problems, 'problem')} in the configuration (F12)" if problems else "",
+        f"{units.plural(problems, 'problem')} in the configuration (F12)" if problems else "",
         sum(studio.manager.config(name).tls.insecure for name in names),
     )  # fmt: skip
 
@@ -79,7 +80,7 @@ def teach(studio: Studio, kind: EntryKind) -> str:
         if listing.error:
             lines.append(f"{safe(name)}: {safe(listing.error, 300)}")
         elif status.state != "ready":
-            lines.append(safe(describe.state_words(status), 160))
+            lines.append(safe(connections.state_words(status), 160))
     if not lines:
         one = len(names) == 1
         return f"{'The server offers' if one else 'The servers offer'} no {_NOUNS[kind]}."

@@ -9,13 +9,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.present.units import size_text
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Field
 from mcp_studio.tui.aids import contents
 from mcp_studio.tui.aids.aside import Latest, aside
 from mcp_studio.tui.aids.contents import Found, NoContents, Shape
 from mcp_studio.tui.screens.path_typing import PathTyping
-from mcp_studio.tui.views.line import size_text
 
 _NAMES: dict[Shape, str] = {"text": "text", "data": "a data: URI"}
 

@@ -15,9 +15,10 @@ from textual.widgets import Input, Static
 
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
 from mcp_studio.jsontext import pretty
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui import describe, late
+from mcp_studio.tui import late
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.statistics_detail import content
 from mcp_studio.tui.views.glyphs import glyphs
@@ -170,9 +171,7 @@ def figures(load: Load, width: int, height: int) -> list[list[Piece]]:
     lines.append([(glyphs().full * done, "accent"), (glyphs().void * (bar - done), "dim"), (f" {head}", "strong")])
     parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
     parts += [f"{load.flying:,} on their way"] if load.running else []
-    lines.append(
-        [(cut(dot.join((*parts, f"{describe.size(load.bytes)} came back")), width), "bad" if load.wrong else "")]
-    )
+    lines.append([(cut(dot.join((*parts, f"{units.size(load.bytes)} came back")), width), "bad" if load.wrong else "")])
     times = load.durations
     if times.count:
         p50, p95, p99 = times.percentiles(0.5, 0.95, 0.99)

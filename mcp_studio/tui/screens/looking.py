@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.listing import EntryKind
+from mcp_studio.present import units
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.tui import describe, late, late_filter, late_trace
+from mcp_studio.tui import late, late_filter, late_trace
 from mcp_studio.tui.screens.facts import freshness
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Looking:
         count = self._studio.catalog.acknowledge_all(kind)
         app = self._screen.studio_app
         if count:
-            app.say(f"{describe.plural(count, 'change')} marked as seen.")
+            app.say(f"{units.plural(count, 'change')} marked as seen.")
         else:
             app.say("Nothing here is new, changed or gone since you last looked.")
 

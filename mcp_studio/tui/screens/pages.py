@@ -13,8 +13,8 @@ from textual.widgets import Static
 from mcp_studio.catalog.listing import METHODS, EntryKind, Page
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.json_view import JsonView
@@ -119,12 +119,12 @@ class Pages(Dialog[None], scope="pages"):
         page = self._pages[self._at]
         facts = [
             f"page {self._at + 1} of {len(self._pages)} read",
-            describe.plural(len(page.items), self._kind),
-            describe.size(len(self._raw[self._at])),
-            describe.duration(page.ms),
+            units.plural(len(page.items), self._kind),
+            units.size(len(self._raw[self._at])),
+            units.duration(page.ms),
         ]
         if page.hint is not None:
-            facts.append(f"fresh for {describe.seconds(page.hint.ttl)}, {page.hint.scope}")
+            facts.append(f"fresh for {units.seconds(page.hint.ttl)}, {page.hint.scope}")
         asked = "no cursor, the first page" if page.cursor is None else f'"{safe(page.cursor, 200)}"'
         following = "none, this is the last page" if page.following is None else f'"{safe(page.following, 200)}"'
         parts: list[str | tuple[str, str]] = [

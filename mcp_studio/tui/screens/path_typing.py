@@ -10,12 +10,13 @@ from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Input
 
+from mcp_studio.present.units import size_text
 from mcp_studio.safetext import safe
 from mcp_studio.tui.aids import typed_path
 from mcp_studio.tui.aids.aside import Latest, aside
 from mcp_studio.tui.aids.typed_path import Offer, Offers
 from mcp_studio.tui.screens.dialog import Dialog
-from mcp_studio.tui.views.line import Line, size_text, spread
+from mcp_studio.tui.views.line import Line, spread
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 T = TypeVar("T")

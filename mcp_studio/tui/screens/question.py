@@ -10,12 +10,12 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.jsontext import Json
+from mcp_studio.present import questions
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Field, Form, Object, SchemaProblem, defaults, errors, is_secret
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import Path, remove
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui import asking_words
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.screens.asked import AskedDialog
 from mcp_studio.tui.views.glyphs import glyphs
@@ -52,7 +52,7 @@ class Question(AskedDialog, scope="question"):
         if secret:
             text = f"{', '.join(secret)} looks like a secret. A server has no business asking for passwords."
             yield Static(Content(f"{sign} {text}"), classes="bad gap")
-        elif asking_words.about_secrets(self.request):
+        elif questions.about_secrets(self.request):
             text = "It speaks of something secret. A server has no business asking for passwords or tokens in a form."
             yield Static(Content(f"{sign} {text}"), classes="bad gap")
         for problem in self._form_model.problems[:3]:

@@ -14,9 +14,9 @@ from mcp_studio.call.replay.plan import Plan, Step, load, once
 from mcp_studio.call.replay.runner import VERDICTS, Manner, Replayer, Result, summary
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import shown
-from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.row_diff import RowDiff, Side
 from mcp_studio.tui.views.glyphs import glyphs
@@ -165,7 +165,7 @@ class ReplayDialog(Dialog[None], scope="replay"):
         width = max(20, (self._note.size.width or 80) // 3)
         lines = [shown(one, width).line for one in result.differences[:_LINES]]
         more = len(result.differences) - _LINES
-        lines += [f"and {describe.plural(more, 'more difference')}"] if more > 0 else []
+        lines += [f"and {units.plural(more, 'more difference')}"] if more > 0 else []
         lines += [safe(result.said, 500)] if result.said else []
         words = {"same": "The answer is the same as it was.", "new": "It had no answer then; enter shows this one."}
         if result.verdict in words:
@@ -185,7 +185,7 @@ class ReplayDialog(Dialog[None], scope="replay"):
             }[result.verdict]  # fmt: skip
             word = (fit(f" {result.verdict}", 9), look)
         both = (row.step.ms, result.ms if result is not None else None)
-        times = f" {signs.sent} ".join(describe.duration(ms) for ms in both if ms is not None)
+        times = f" {signs.sent} ".join(units.duration(ms) for ms in both if ms is not None)
         room = max(8, width - 11 - _TIMES)
         subject = safe(row.step.subject, 200)
         if len(self._order.servers) > 1:

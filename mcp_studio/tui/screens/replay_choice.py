@@ -13,9 +13,9 @@ from textual.widgets import Static
 
 from mcp_studio.call.replay.plan import Plan, plan
 from mcp_studio.call.replay.runner import Manner
+from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.export.formats import exchange, marked
-from mcp_studio.tui import describe
 from mcp_studio.tui.replaying import Shown
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.replay import Order
@@ -116,7 +116,7 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
         """Look through what is chosen, beside the event loop: it may be a million messages."""
         planned = await self._planned()
         steps = len(planned.steps)
-        lines = [f"{describe.plural(steps, 'request')}{', in their order, one after the other' * (steps != 1)}."]
+        lines = [f"{units.plural(steps, 'request')}{', in their order, one after the other' * (steps != 1)}."]
         left = ", ".join(f"{one.times:,} {one.method}" for one in planned.left_out)
         lines += [f"Left out: {safe(left, 300)}."] if left else []
         self._note.update(Content.styled("\n".join(lines), "$quiet"))
@@ -136,7 +136,7 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
         rows = [_Where(_SAME, "to the server that each request went to then")]
         for name in manager.names():
             status = manager.status(name)
-            rows.append(_Where(name, f"{status.version} {describe.state_words(status)}".strip()))
+            rows.append(_Where(name, f"{status.version} {connections.state_words(status)}".strip()))
         return rows
 
     def action_begin(self) -> None:

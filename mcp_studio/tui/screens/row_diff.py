@@ -12,9 +12,9 @@ from textual.events import Click, Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import Difference, Ignore, diff, shown, value_of
-from mcp_studio.tui import describe
 from mcp_studio.tui.diff_rows import DiffRow, Fold, diff_rows, folded
 from mcp_studio.tui.panels.pane import Tab
 from mcp_studio.tui.panels.tab_line import tab_line
@@ -158,7 +158,7 @@ class RowDiff(Dialog[None], scope="difference"):
     def _draw(self, row: _Row, width: int, selected: bool) -> Line:
         signs = glyphs()
         if isinstance(row, Fold):
-            text = f" {signs.folded} {describe.plural(row.lines, 'line')} the same "
+            text = f" {signs.folded} {units.plural(row.lines, 'line')} the same "
             return [(fit(text, width, more=""), "dim")]
         marks = {"removed": signs.gone, "added": signs.new, "changed": signs.changed, "moved": signs.sent}
         mark = marks.get(row.kind, " ")

@@ -14,15 +14,15 @@ from mcp_studio.config.model import AnswerRule, RuleAction
 from mcp_studio.config.settings import append_answer
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
+from mcp_studio.present import questions as asking_words
+from mcp_studio.present.questions import toml_of
 from mcp_studio.safetext import safe
 from mcp_studio.schema.form import build
 from mcp_studio.schema.kinds import REQUIRED
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import rule_for
-from mcp_studio.tui import asking_words
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.joined import joined
-from mcp_studio.tui.rule_text import toml_of
 from mcp_studio.tui.screens.dialog import Dialog
 
 if TYPE_CHECKING:

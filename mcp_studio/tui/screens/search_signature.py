@@ -8,11 +8,11 @@ from typing import NamedTuple, cast
 
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json, items_of, mapping, printable
+from mcp_studio.present.units import size_text
 from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView
 from mcp_studio.schema.kinds import Schema, kinds_of, listed, required_names
 from mcp_studio.schema.place import found, path_of
 from mcp_studio.schema.uritemplate import TemplateError, variables
-from mcp_studio.tui.views.line import size_text
 
 MOST = 24
 """Parameters that are shown."""

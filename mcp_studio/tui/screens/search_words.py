@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.listing import KINDS
+from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
 from mcp_studio.search.method import Found, MethodInfo, SearchProblem
-from mcp_studio.tui import describe
 from mcp_studio.tui.screens.search_asking import MANY, Answer
 from mcp_studio.tui.screens.search_line import Way
 from mcp_studio.tui.screens.search_question import HIDDEN, WAYS, Question, way
@@ -26,7 +26,7 @@ def heading(studio: Studio) -> str:
     """How much there is of each kind."""
     names = studio.manager.names()
     counts = {kind: sum(len(studio.catalog.listing(name, kind).entries) for name in names) for kind in KINDS}
-    words = f" {glyphs().dot} ".join(describe.plural(count, kind) for kind, count in counts.items() if count)
+    words = f" {glyphs().dot} ".join(units.plural(count, kind) for kind, count in counts.items() if count)
     return f"Search {words}" if words else "Search"
 
 
@@ -108,8 +108,8 @@ def _no_catalogue(studio: Studio) -> str:
         return "There is nothing to search yet.\n\nAdd a server first: esc, 1, then n."
     busy = [name for name in names if manager.status(name).state in _BUSY]
     if busy:
-        return f"{describe.plural(len(busy), 'server')} connecting; what they offer appears here by itself."
-    lines = [safe(describe.state_words(manager.status(name)), 160) for name in names[:6]]
+        return f"{units.plural(len(busy), 'server')} connecting; what they offer appears here by itself."
+    lines = [safe(connections.state_words(manager.status(name)), 160) for name in names[:6]]
     return "\n".join(("No server offers anything that could be searched.", "", *lines))
 
 

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.jsontext import Json, dumps
-from mcp_studio.tui import describe
+from mcp_studio.present import units
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.glyphs import glyphs
@@ -36,7 +36,7 @@ class Sent(Dialog[None], scope="dialog"):
 
     def heading(self) -> Content:
         """What it is, and how much."""
-        return Content(f"{self._title} {glyphs().dot} {describe.size(len(self._data))}")
+        return Content(f"{self._title} {glyphs().dot} {units.size(len(self._data))}")
 
     def body(self) -> Iterable[Widget]:
         """The value, and what is not in it."""

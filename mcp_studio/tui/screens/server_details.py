@@ -12,10 +12,11 @@ from textual.widget import Widget
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
 from mcp_studio.jsontext import Json, printable
+from mcp_studio.present import connections, http, units
+from mcp_studio.present.definition import icons
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.tui import changed, describe, findings, http_card, late_trace, watched
-from mcp_studio.tui.definition import icons
+from mcp_studio.tui import changed, findings, late_trace, watched
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.tracing import clock
 from mcp_studio.tui.views.glyphs import glyphs
@@ -46,7 +47,7 @@ class ServerDetails(Dialog[None], scope="details"):
         """The server's name."""
         manager = self._studio.manager
         loud = self._name in manager.names() and manager.config(self._name).tls.insecure
-        mark = [(f"  {glyphs().warning} {describe.INSECURE}", "$text-error")] if loud else []
+        mark = [(f"  {glyphs().warning} {connections.INSECURE}", "$text-error")] if loud else []
         return Content.assemble(safe(self._name, 60), *mark)
 
     def body(self) -> Iterable[Widget]:
@@ -91,16 +92,16 @@ class ServerDetails(Dialog[None], scope="details"):
         manager = self._studio.manager
         status, config = manager.status(self._name), manager.config(self._name)
         ledger = self._studio.trace.ledger(self._name)
-        parts: list[Part] = [(describe.state_words(status), _LOOKS[describe.tone(status)]), "\n"]
+        parts: list[Part] = [(connections.state_words(status), _LOOKS[connections.tone(status)]), "\n"]
         if config.tls.insecure:
-            words = f"{glyphs().warning} {describe.INSECURE}: whoever is on the way can read and change everything\n"
+            words = f"{glyphs().warning} {connections.INSECURE}: whoever is on the way can read and change everything\n"
             parts.append((words, "b $text-error"))
         if status.state == "needs_auth":
             parts.append((f"{self._key('details-sign-in')}  signs in.\n", ""))
         if status.error and status.error.hint and not getattr(status.error, "by_login", False):
             parts += [safe(status.error.hint, 600), "\n"]
         if status.error:
-            parts += http_card.parts(status.error)
+            parts += http.parts(status.error)
         return [
             *parts,
             *_problems(ledger.uncovered(status.warnings)),
@@ -118,9 +119,9 @@ class ServerDetails(Dialog[None], scope="details"):
             listing = self._studio.catalog.listing(self._name, kind)
             if listing.entries or listing.error:
                 extra = " ".join(filter(None, (listing.state, listing.capped, listing.error)))
-                lines.append(f"  {describe.plural(len(listing.entries), kind)}, {safe(extra, 500)}\n")
+                lines.append(f"  {units.plural(len(listing.entries), kind)}, {safe(extra, 500)}\n")
                 skills = sum(bool(entry.skill) for entry in listing.entries)
-                count = f"of these {describe.plural(skills, 'skill')}" if skills else ""
+                count = f"of these {units.plural(skills, 'skill')}" if skills else ""
                 told = count, changed.summary(listing.changes, 80), changed.freshness(listing)
                 lines += [(f"    {safe(text, 300)}\n", "$quiet") for text in told if text]
             # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
@@ -135,7 +136,7 @@ class ServerDetails(Dialog[None], scope="details"):
         lines += [f"  listening for {watched.stream_line(one)}\n" for one in studio.subscriptions.streams(name)]
         if (level := studio.log_level(name)) or studio.logs.count(name):
             asked = f"from {level} on is asked for" if level else "no level is asked for"
-            lines.append(f"  {describe.plural(studio.logs.count(name), 'log message')}, {asked}\n")
+            lines.append(f"  {units.plural(studio.logs.count(name), 'log message')}, {asked}\n")
         return [("\nTells by itself\n", "b $accent"), *lines] if lines else []
 
     def _key(self, action: str) -> str:
@@ -151,7 +152,7 @@ class ServerDetails(Dialog[None], scope="details"):
             parts += [f"  in flight: {safe(said.flight(one), 200)}\n" for one in last.flights[:5]]
             parts.append((f"  {self._key('server-ending')} in the servers pane shows all of it\n", "$quiet"))
         if count:
-            parts.append((f"\nPrinted to stdout besides the protocol: {describe.plural(count, 'line')}\n", "b $accent"))
+            parts.append((f"\nPrinted to stdout besides the protocol: {units.plural(count, 'line')}\n", "b $accent"))
             parts += [f"  {safe(line, 500)}\n" for line in stray]
             key = self._key("server-stray")
             parts.append((f"  {key} in the servers pane says of each where it comes from\n", "$quiet"))
@@ -195,7 +196,7 @@ def _facts(status: Status) -> list[Part]:
         if status.offered != status.version:
             parts.append((f"           {safe(status.offered)} was offered\n", "$quiet"))
         if status.hint is not None:
-            ttl = f"fresh for {describe.seconds(status.hint.ttl)}" if status.hint.ttl else "not to be kept"
+            ttl = f"fresh for {units.seconds(status.hint.ttl)}" if status.hint.ttl else "not to be kept"
             parts.append((f"           what it says of itself is {ttl}, {status.hint.scope}\n", "$quiet"))
     info = status.server_info
     if isinstance(info, dict):
@@ -208,7 +209,7 @@ def _facts(status: Status) -> list[Part]:
         parts.append(f"  process  {status.pid}\n")
     if status.steps:
         parts.append(("\nSteps\n", "b $accent"))
-        parts += [f"  {s.name:<12} {describe.duration(s.ms):>9}  {safe(s.detail, 300)}\n" for s in status.steps]
+        parts += [f"  {s.name:<12} {units.duration(s.ms):>9}  {safe(s.detail, 300)}\n" for s in status.steps]
     if status.capabilities:
         parts.append(("\nCapabilities that it declares\n", "b $accent"))
         parts.append(safe(printable(status.capabilities), 6_000, lines=True) + "\n")

@@ -16,9 +16,10 @@ from mcp_studio.config.expand import effective
 from mcp_studio.config.importers import parse_paste
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError
+from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import errors
-from mcp_studio.tui import describe, secret_offers
+from mcp_studio.tui import secret_offers
 from mcp_studio.tui.entering import merged, secret_warnings
 from mcp_studio.tui.entry import server_of, value_of
 from mcp_studio.tui.form.form_view import FormView
@@ -169,9 +170,9 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
     def _tell(self, report: TestReport) -> None:
         status = report.status
         if status.state == "ready":
-            offers = ", ".join(describe.plural(count, kind) for kind, count in report.counts.items() if count)
+            offers = ", ".join(units.plural(count, kind) for kind, count in report.counts.items() if count)
             facts = (
-                f"connected in {describe.duration(report.ms)}",
+                f"connected in {units.duration(report.ms)}",
                 safe(status.version),
                 offers or "it offers nothing",
             )
@@ -179,7 +180,7 @@ class ServerDialog(Dialog[ServerConfig], scope="server dialog"):
             self._say("ok", " · ".join(facts) + warnings)
         else:
             error = status.error
-            reason = f"{safe(error.message, 600)} {safe(error.hint, 300)}" if error else describe.state_words(status)
+            reason = f"{safe(error.message, 600)} {safe(error.hint, 300)}" if error else connections.state_words(status)
             if status.state == "needs_auth":
                 reason += f" Save it: {self._key('server-sign-in')} on its row signs in."
             self._say("bad", reason)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.call.call import wants_handshake
 from mcp_studio.errors import StudioError
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe, late, late_auth
+from mcp_studio.tui import late, late_auth
 from mcp_studio.tui.screens.ending import Endings
 from mcp_studio.tui.screens.facts import server_rows
 
@@ -103,9 +104,7 @@ class Serving:
             return
         for name in ready:
             manager.refresh(name)
-        self._app.say(
-            f"Listing again what {describe.plural(len(ready), 'server')} offer{'s' if len(ready) == 1 else ''}."
-        )
+        self._app.say(f"Listing again what {units.plural(len(ready), 'server')} offer{'s' if len(ready) == 1 else ''}.")
 
     def details(self, name: str) -> None:
         """Everything about one server."""

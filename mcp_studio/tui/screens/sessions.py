@@ -15,9 +15,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.errors import StudioError
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, sessions
-from mcp_studio.tui import describe, late
+from mcp_studio.tui import late
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.path_dialog import PathDialog
 from mcp_studio.tui.views.glyphs import glyphs
@@ -93,7 +94,7 @@ class SessionsDialog(Dialog[Chosen], scope="sessions"):
         self._list.empty = f"No session is kept yet, in {self._folder}"
         self._list.set_rows(found)
         self._head.display = bool(found)
-        size = describe.size(sum(one.bytes for one in found))
+        size = units.size(sum(one.bytes for one in found))
         self.retitle(Content(f"Sessions {len(found):,} · {size}" if found else "Sessions"))
         self._tell()
 
@@ -135,7 +136,7 @@ class SessionsDialog(Dialog[Chosen], scope="sessions"):
         parts.append((fit(_length(info), 8, right=True), "dim"))
         parts.append((f"{info.entries:>11,}", ""))
         if width >= 64:
-            parts.append((f" {describe.size(info.bytes):>8}", "dim"))
+            parts.append((f" {units.size(info.bytes):>8}", "dim"))
         parts.append((f"  {words:<10}" if width >= 76 else "  ", sign[1]))
         used = sum(cell_len(text) for text, _ in parts)
         names = f"{info.title}: {', '.join(info.servers)}" if info.title else ", ".join(info.servers)
@@ -178,7 +179,7 @@ class SessionsDialog(Dialog[Chosen], scope="sessions"):
             self.run_worker(self._delete(info), group="delete", exclusive=True)
 
     async def _delete(self, info: SessionInfo) -> None:
-        text = f"{when(info.began)}, {describe.plural(info.entries, 'message')}\n{info.path}"
+        text = f"{when(info.began)}, {units.plural(info.entries, 'message')}\n{info.path}"
         if not await self.app.push_screen_wait(late.confirm("Delete this session?", text)):
             return
         try:
@@ -209,7 +210,7 @@ def when(moment: float) -> str:
 def _length(info: SessionInfo) -> str:
     if not info.began or info.ended is None:
         return ""
-    return describe.seconds(max(0.0, info.ended - info.began))
+    return units.seconds(max(0.0, info.ended - info.began))
 
 
 def _state(info: SessionInfo) -> str:

@@ -11,9 +11,10 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.auth.signin import SignIn
+from mcp_studio.present import questions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui import asking_words, sign_in_text
+from mcp_studio.tui import sign_in_text
 from mcp_studio.tui.actions import spell
 from mcp_studio.tui.screens.dialog import Box, Dialog
 from mcp_studio.tui.screens.typed import Typed
@@ -181,7 +182,7 @@ class SignInView(Dialog[Answer]):
         return "asked" if self.request is not None else "before"
 
     def _tell_where(self) -> None:
-        left = asking_words.left(self.request) if self.request is not None else ""
+        left = questions.left(self.request) if self.request is not None else ""
         self._about.update(Content(" · ".join(filter(None, (safe(self._matter.address, 1_000), left)))))
 
     def _tick(self) -> None:

@@ -9,10 +9,11 @@ from mcp_studio import urls
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
+from mcp_studio.present import connections
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.state import Status
-from mcp_studio.tui import describe, late, late_auth
+from mcp_studio.tui import late, late_auth
 from mcp_studio.tui.sign_in_text import Matter
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class Signing:
     def loud(self, server: str) -> str:
         """What has to be said wherever the server is shown; empty where there is nothing."""
         config = self._config(server)
-        return describe.INSECURE if config is not None and config.tls.insecure else ""
+        return connections.INSECURE if config is not None and config.tls.insecure else ""
 
     def begin(self, server: str, request: InputRequest | None, step_by_step: bool) -> SignIn:
         """Begin to sign in; of a server there is one at a time.

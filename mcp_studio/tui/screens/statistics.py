@@ -11,11 +11,11 @@ from textual.events import Click, Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.error_groups import ErrorGroup, Errors
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.statistics import Numbers
-from mcp_studio.tui import describe
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.statistics_detail import DetailRoom, content, detail
@@ -197,7 +197,7 @@ class Statistics(Dialog[str], scope="statistics"):
         elif row is not None:
             when = time.strftime("%d %b %H:%M:%S", time.localtime(row.at))
             about = f"{safe(row.server, 60)} {safe(row.method, 80)} {safe(row.target, 120)}"
-            newest = f"{describe.plural(row.times, 'time')}, the newest {when}, number {row.newest:,} of the trace"
+            newest = f"{units.plural(row.times, 'time')}, the newest {when}, number {row.newest:,} of the trace"
             lines: list[list[Piece]] = [
                 [(cut(about, max(8, width)), "strong")],
                 [(fit(newest, width), "dim")],

@@ -8,10 +8,11 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from mcp_studio.present import outcomes as describe
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.error_groups import ErrorGroup
 from mcp_studio.trace.statistics import Tally
-from mcp_studio.tui import describe
 from mcp_studio.tui.screens.statistics_rows import StatRow, View
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.histogram import brief, count_text, histogram
@@ -58,7 +59,7 @@ def content(lines: Sequence[Sequence[Piece]]) -> Content:
 
 def _facts(row: StatRow, view: View, width: int) -> list[list[Piece]]:
     tally, dot = row.tally, f" {glyphs().dot} "
-    ended = dot.join((describe.plural(tally.count, "time"), *outcomes(tally)))
+    ended = dot.join((units.plural(tally.count, "time"), *outcomes(tally)))
     name: list[Piece] = [(cut(row.name, max(8, width // 2), more=glyphs().more), "strong"), ("  ", "")]
     lines: list[list[Piece]] = [[*name, (cut(ended, max(8, width - width_of(name))), "bad" if tally.errors else "")]]
     if tally.durations.count:
@@ -68,8 +69,8 @@ def _facts(row: StatRow, view: View, width: int) -> list[list[Piece]]:
         how = "" if times.exact else f"{dot}percentiles within 1%"
         lines.append([(cut(dot.join(f"{word} {brief(ms)}" for word, ms in shown) + how, width), "")])
     sizes = f"{describe.size(tally.bytes_in)} in{dot}{describe.size(tally.bytes_out)} out"
-    more = [describe.plural(tally.notices, "notification")] if tally.notices else []
-    more += [f"{describe.plural(tally.questions, 'request')} of the server"] if tally.questions else []
+    more = [units.plural(tally.notices, "notification")] if tally.notices else []
+    more += [f"{units.plural(tally.questions, 'request')} of the server"] if tally.questions else []
     if tally.apart is not None:
         more.append(f"{tally.apart.count:,} asked a person and are not among the times (p50 {brief(_half(tally))})")
     lines.append([(cut(dot.join((sizes, *more)), width), "dim")])

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER
 from mcp_studio.trace.statistics import NAMED, Axis, Method, Numbers, Tally, Target
-from mcp_studio.tui import describe
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.histogram import brief, count_text, spark
 from mcp_studio.tui.views.line import Piece, fit
@@ -73,8 +73,8 @@ COLUMNS = (
         "rate", "/s", 7, 6, lambda tally, view: tally.rate(view.axis, view.now),
         lambda tally, view: _rate(tally.rate(view.axis, view.now)),
     ),
-    Column("in", "in", 8, 8, lambda tally, view: tally.bytes_in, lambda tally, view: describe.size(tally.bytes_in)),
-    Column("out", "out", 8, 9, lambda tally, view: tally.bytes_out, lambda tally, view: describe.size(tally.bytes_out)),
+    Column("in", "in", 8, 8, lambda tally, view: tally.bytes_in, lambda tally, view: units.size(tally.bytes_in)),
+    Column("out", "out", 8, 9, lambda tally, view: tally.bytes_out, lambda tally, view: units.size(tally.bytes_out)),
     Column("last", "last", 10, 10, lambda tally, view: tally.last, lambda tally, view: _clock(tally.last)),
 )  # fmt: skip
 SORTS = ("name", *(column.id for column in COLUMNS))

@@ -9,11 +9,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace import stray
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.stray import Language
-from mcp_studio.tui import describe
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.tracing import clock
 from mcp_studio.tui.views.glyphs import glyphs
@@ -56,7 +56,7 @@ class StrayDialog(Dialog[int], scope="stray"):
 
     def heading(self) -> Content:
         """Whose, and how many."""
-        count = describe.plural(self._count, "line") if self._count < _MOST else f"the newest {_MOST} lines"
+        count = units.plural(self._count, "line") if self._count < _MOST else f"the newest {_MOST} lines"
         return Content(f"{safe(self._server, 40)} on standard output, besides the protocol: {count}")
 
     def body(self) -> Iterable[Widget]:
@@ -97,7 +97,7 @@ class StrayDialog(Dialog[int], scope="stray"):
             sign = glyphs().sent if entry.direction == "out" else glyphs().received
             what = " ".join(filter(None, (safe(entry.method, 60), safe(entry.target, 60)))) or entry.kind
             kind = "" if entry.kind in ("request", "notification") else f" {entry.kind}"
-            text = f"{clock(entry.time)} {sign} {what}{kind}, {describe.size(entry.size)}"
+            text = f"{clock(entry.time)} {sign} {what}{kind}, {units.size(entry.size)}"
             return [(f"  {row.what:<6}  ", "dim"), (cut(text, width - 10, more=more), "dim")]
         if entry is None:
             return []

@@ -6,11 +6,12 @@ import re
 
 from rich.cells import cell_len
 
+from mcp_studio.present.units import size_text
 from mcp_studio.safetext import safe
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_text import StringText
 from mcp_studio.tui.views.json_tree import Branch, JsonTree, Place
-from mcp_studio.tui.views.line import Piece, cut, fit, size_text, width_of
+from mcp_studio.tui.views.line import Piece, cut, fit, width_of
 
 KEY, STRING, NUMBER, CONSTANT, MARK = "json--key", "json--string", "json--number", "json--constant", "json--mark"
 

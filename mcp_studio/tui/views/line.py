@@ -67,13 +67,6 @@ def spread(left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Pi
     return [*pieces, (" " * room, ""), *right] if room else [*pieces, *right]
 
 
-def size_text(size: int) -> str:
-    """A number of bytes for people: `212 B`, `1.2 KB`, `19.9 MB`."""
-    if size < 1_000:
-        return f"{size} B"
-    return f"{size / 1_000:.1f} KB" if size < 999_950 else f"{size / 1_000_000:.1f} MB"
-
-
 def mark_pieces(pieces: Iterable[Piece], words: Sequence[str], found: str | Style = "match") -> list[Piece]:
     """Pieces with every occurrence of the words within one of them in the look `found`."""
     return [part for text, look in pieces for part in mark_matches(text, words, look, found)]

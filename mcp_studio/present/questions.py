@@ -8,6 +8,7 @@ import time
 from typing import cast
 
 from mcp_studio.config.model import AnswerRule
+from mcp_studio.config.settings import to_table
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
@@ -85,3 +86,14 @@ def rule_line(rule: AnswerRule) -> str:
     if rule.wait:
         parts.append(f"after {rule.wait:g} s")
     return safe(", ".join(parts), 300)
+
+
+def toml_of(rule: AnswerRule) -> str:
+    """The `[[answer]]` table of a rule; in words, where TOML cannot say it."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return tomlkit.dumps({"answer": [to_table(rule)]}).strip()
+    except TOMLKitError:
+        return "Its values cannot be written as TOML, which knows no null."

@@ -10,10 +10,10 @@ from typing import cast
 
 from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json, dumps, printable
+from mcp_studio.present import units
+from mcp_studio.present.units import size_text
 from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView, mirrored, param_headers
 from mcp_studio.safetext import safe
-from mcp_studio.tui import describe
-from mcp_studio.tui.views.line import size_text
 
 _WIDTH = 14
 _HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
@@ -115,7 +115,7 @@ def _resource(view: ResourceView | TemplateView) -> Iterator[str]:
 
 
 def _prompt(prompt: PromptView) -> Iterator[str]:
-    yield _row("arguments", describe.plural(len(prompt.arguments), "argument"))
+    yield _row("arguments", units.plural(len(prompt.arguments), "argument"))
     for one in prompt.arguments:
         title = f" ({one['title']})" if isinstance(one.get("title"), str) else ""
         needed = "required" if one.get("required") is True else "optional"
@@ -127,7 +127,7 @@ def icons(value: Json) -> Iterator[str]:
     if not isinstance(value, list) or not value:
         return
     found = cast("list[Json]", value)
-    yield _row("icons", f"{describe.plural(len(found), 'icon')}, not fetched")
+    yield _row("icons", f"{units.plural(len(found), 'icon')}, not fetched")
     for item in found[:20]:
         icon = _mapping(item)
         sizes = icon.get("sizes")

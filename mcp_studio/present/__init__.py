@@ -1,0 +1,1 @@
+"""Facts as sentences for people, for every front end: knows no widgets and no terminals."""

@@ -1,0 +1,148 @@
+"""How calls ended, and the rounds of a conversation, in words."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from mcp_studio.call.call import (
+    CallOutcome,
+    Cancelled,
+    Denied,
+    InBackground,
+    Lost,
+    Rejected,
+    Succeeded,
+    TimedOut,
+    ToolFailed,
+)
+from mcp_studio.errors import ConnectionLost, LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.present.connections import Tone, hint
+from mcp_studio.present.units import duration, seconds, size
+from mcp_studio.safetext import safe
+from mcp_studio.trace.message import WireMessage
+
+
+def kept(outcome: CallOutcome) -> str:
+    """How old a result is that was kept, or for how long one is fresh; empty where nothing is to be said."""
+    if not isinstance(outcome, Succeeded):
+        return ""
+    if outcome.cached is not None:
+        age, hint = outcome.cached
+        return f"from the cache, {seconds(age)} old, ttl {seconds(hint.ttl)}, {hint.scope}"
+    if outcome.hint is not None and outcome.hint.ttl:
+        return f"fresh for {seconds(outcome.hint.ttl)}, {outcome.hint.scope}"
+    return ""
+
+
+def outcome_line(outcome: CallOutcome, *, told: bool = False, key: str = "a") -> tuple[Tone, str]:
+    """How an operation ended, in one line; each kind reads differently.
+
+    Args:
+        told: why it was lost stands below it.
+        key: what signs in to a server.
+    """
+    took = f"{duration(outcome.ms)}" if outcome.ms else ""
+    match outcome:
+        case Succeeded(cached=None):
+            return "ok", f"ok · {took} · {size(outcome.size)}"
+        case Succeeded():
+            return "ok", f"ok · {size(outcome.size)}"
+        case ToolFailed():
+            return "bad", f"tool error: it ran and says that it failed · {took} · {size(outcome.size)}"
+        case Rejected(code=code, message=message):
+            said = f"{code} {message}" if message else outcome.said
+            return "bad", f"refused by the server: {safe(said, 300)} · {took}"
+        case Denied(rule=rule):
+            return "off", f"not sent: {safe(rule, 300)}"
+        case Cancelled():
+            return "off", f"stopped after {took}" if took else "stopped"
+        case InBackground():
+            return "off", "it goes on as a task: tab Tasks of pane 2"
+        case TimedOut(limit=limit):
+            return "bad", f"no answer in time: {safe(limit, 300)}"
+        case Lost(error=error, sent=True):
+            what = "connection lost" if isinstance(error, ConnectionLost) else "no usable answer"
+            why = "." if told else f": {safe(error.message, 300)}"
+            return "bad", f"{what}{why} Whether the server did the work is unknown."
+        case Lost(error=error):
+            what = "not done" if error.http is not None else "not sent"
+            return "bad", f"{what}: {safe(error.message, 300)} {safe(hint(error, key), 200)}".rstrip()
+        case _:
+            return "off", type(outcome).__name__
+
+
+def outcome_note(outcome: CallOutcome) -> str:
+    """The same for the border: a few words."""
+    match outcome:
+        case Succeeded(cached=cached):
+            word = "cached" if cached else "ok"
+        case ToolFailed():
+            word = "tool error"
+        case Rejected(code=code):
+            word = f"error {code}"
+        case Denied():
+            return "not sent"
+        case Cancelled():
+            return "stopped"
+        case InBackground():
+            return "in the background"
+        case TimedOut():
+            word = "timed out"
+        case Lost():
+            if not outcome.sent:
+                return "not sent" if outcome.error.http is None else f"HTTP {outcome.error.http.status}"
+            word = "lost"
+        case _:
+            word = ""
+    took = duration(outcome.ms) if outcome.ms else ""
+    return " ".join(filter(None, (word, took, size(outcome.size) if outcome.size else "")))
+
+
+_READ = 256 * 1024
+_MOST = 20
+
+
+def questions(entry: WireMessage | None) -> list[str]:
+    """What an answer asks for, one line each."""
+    result = _part(entry, "result")
+    asked = result.get("inputRequests")
+    found: list[str] = []
+    for key, request in list(_mapping(asked).items())[:_MOST]:
+        body = _mapping(request)
+        said = _mapping(body.get("params")).get("message")
+        quote = f': "{safe(said, 80)}"' if isinstance(said, str) else ""
+        found.append(f"{safe(key, 40)} = {safe(body.get('method', 'nothing'), 60)}{quote}")
+    if not found and result.get("resultType") == "input_required":
+        found.append("nothing; to be asked again with its state")
+    error = _part(entry, "error")
+    if "elicitations" in _mapping(error.get("data")):
+        found.append("pages to be opened first")
+    return found
+
+
+def answers(entry: WireMessage | None) -> list[str]:
+    """What a request brings of that, one line each."""
+    given = _mapping(_part(entry, "params").get("inputResponses"))
+    found: list[str] = []
+    for key, answer in list(given.items())[:_MOST]:
+        known = _mapping(answer)
+        what = known.get("action")
+        if not isinstance(what, str):
+            what = next((name for name in ("roots", "content", "role") if name in known), "a result")
+            what = {"role": "a reply", "content": "a reply"}.get(what, what)
+        found.append(f"{safe(key, 40)} = {safe(what, 40)}")
+    return found
+
+
+def _part(entry: WireMessage | None, key: str) -> dict[str, Json]:
+    if entry is None or entry.size > _READ:
+        return {}
+    try:
+        return _mapping(_mapping(loads(entry.body)).get(key))
+    except (JsonProblem, LimitExceeded):
+        return {}
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,42 @@
+"""Sizes, times and counts as people say them."""
+
+from __future__ import annotations
+
+
+def size(count: float) -> str:
+    """Bytes in at most five characters and a unit: `212B`, `1.2KB`, `19.9MB`."""
+    if count < 1000:
+        return f"{count:.0f}B"
+    for unit in ("KB", "MB", "GB"):
+        count /= 1024
+        if count < 1000:
+            return f"{count:.1f}{unit}" if count < 100 else f"{count:.0f}{unit}"
+    return f"{count / 1024:.1f}TB"
+
+
+def duration(ms: float) -> str:
+    """Milliseconds as people say them: `18 ms`, `1.2 s`, `2 min 5 s`."""
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    if ms < 60_000:
+        return f"{ms / 1000:.1f} s"
+    return f"{ms // 60_000:.0f} min {ms % 60_000 / 1000:.0f} s"
+
+
+def seconds(count: float) -> str:
+    """Seconds in few characters: `12 s`, `3 min`, `5 h`."""
+    if count < 100:
+        return f"{count:.0f} s"
+    return f"{count / 60:.0f} min" if count < 6000 else f"{count / 3600:.0f} h"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 tool`, `2 tools`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def size_text(size: int) -> str:
+    """A number of bytes for people: `212 B`, `1.2 KB`, `19.9 MB`."""
+    if size < 1_000:
+        return f"{size} B"
+    return f"{size / 1_000:.1f} KB" if size < 999_950 else f"{size / 1_000_000:.1f} MB"
