@@ -15,17 +15,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
-from mcp_studio.config import servers as certificates
-from mcp_studio.config import servers as signing
-from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
+from mcp_studio.config.model import Root, ServerConfig
+from mcp_studio.config.secrets import map_texts, secret_values, texts
+from mcp_studio.config.servers import FILED, FILES, file_of
 from mcp_studio.config.table import lone_surrogate, nearest
 from mcp_studio.errors import ConfigError
-from mcp_studio.jsontext import Json
 from mcp_studio.paths import home
 from mcp_studio.redact import is_secret_name
 from mcp_studio.vault.keyring import lookup
@@ -39,9 +36,6 @@ _SCHEMES = ("env", "keyring", "input")
 _HARMLESS = frozenset(
     "HOME USER LOGNAME PATH PWD SHELL TERM LANG TZ TMPDIR TEMP TMP HOSTNAME EDITOR USERPROFILE".split()
 )
-_FLAG = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?\Z", re.DOTALL)
-_PASSWORD = re.compile(r"://[^/?#@:\s]*:([^/?#@\s]+)@")
-_IN_URL = re.compile(r"://([^/?#@\s]+)@|[?&]([^=&#]+)=([^&#]+)")
 
 
 class Expander:
@@ -124,95 +118,23 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
         ConfigError: names the key inside the entry; `${NAME}` is not set, or a secret is not in the keyring.
     """
     expander = Expander(environ, keyring, folder)
-    done = replace(
-        server,
-        command=_user(expander.text(server.command, "command"), environ),
-        args=tuple(expander.text(arg, f"args[{number}]") for number, arg in enumerate(server.args)),
-        env={name: expander.text(value, f"env.{name}") for name, value in server.env.items()},
-        cwd=_located(_user(expander.text(server.cwd, "cwd"), environ), folder),
-        url=expander.text(server.url, "url"),
-        capabilities=_deep(server.capabilities, expander, "capabilities"),
-        client_info=_deep(server.client_info, expander, "client_info"),
-        roots=_roots(server.roots, expander, folder, environ),
-        headers={name: expander.text(value, f"headers.{name}") for name, value in server.headers.items()},
-        auth=_auth(server.auth, expander, folder, environ),
-        tls=_tls(server.tls, expander, folder, environ),
-        written=server,
-    )
-    return replace(done, secrets=tuple(dict.fromkeys((*expander.secrets, *secret_places(done)))))
+
+    def value(key: str, text: str) -> str:
+        text = expander.text(text, key)
+        if key.startswith("roots["):
+            return _rooted(text, folder, environ)
+        if key == "command":
+            return _user(text, environ)
+        if key in _PATHS or (key in _MAYBE_PATHS and file_of(text)):
+            return _located(_user(text, environ), folder)
+        return text
+
+    done = replace(map_texts(server, value), written=server)
+    return replace(done, secrets=tuple(dict.fromkeys((*expander.secrets, *secret_values(done)))))
 
 
-def _deep(value: Json, expander: Expander, key: str) -> Json:
-    """JSON with the references in its texts replaced; its own object where it has none."""
-    found = dict(json_texts(value, key))
-    if not any("$" in text for text in found.values()):
-        return value
-    if isinstance(value, dict):
-        return {name: _deep(item, expander, f"{key}.{name}") for name, item in value.items()}
-    if isinstance(value, list):
-        return [_deep(item, expander, f"{key}[{number}]") for number, item in enumerate(value)]
-    return expander.text(value, key) if isinstance(value, str) else value
-
-
-def json_texts(value: Json, key: str) -> Iterator[tuple[str, str]]:
-    """The texts inside JSON, each with its key below `key`: `capabilities.experimental.x[0]`."""
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield from json_texts(item, f"{key}.{name}")
-    elif isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from json_texts(item, f"{key}[{number}]")
-
-
-def _auth(auth: Auth, expander: Expander, folder: str, environ: Mapping[str, str]) -> Auth:
-    """A key, assertion or token may be in a file: a relative one is beside the configuration."""
-    if auth == Auth():
-        return auth
-    texts = {key: value for key in signing.AUTH_FIELDS if isinstance(value := getattr(auth, key), str)}
-    done = {key: expander.text(value, f"auth.{key}") for key, value in texts.items()}
-    for key in signing.FILED:
-        if file := signing.file_of(done[key]):
-            done[key] = _located(_user(file, environ), folder)
-    scopes = tuple(expander.text(scope, f"auth.scopes[{number}]") for number, scope in enumerate(auth.scopes))
-    return replace(auth, scopes=scopes, **done)
-
-
-def _tls(tls: Tls, expander: Expander, folder: str, environ: Mapping[str, str]) -> Tls:
-    if tls == Tls():
-        return tls
-    texts = {key: expander.text(getattr(tls, key), f"tls.{key}") for key in (*certificates.FILES, "password")}
-    files = {key: _located(_user(texts[key], environ), folder) for key in certificates.FILES}
-    return replace(tls, password=texts["password"], **files)
-
-
-def secret_places(server: ServerConfig) -> Iterator[str]:
-    """Values that stand where secrets stand: to sign in, or under a telling name in env, headers, options, the URL."""
-    for name, value in (*server.env.items(), *server.headers.items()):
-        if value and is_secret_name(name):
-            yield value
-    yield from signing.secrets_of(server.auth)
-    if server.tls.password:
-        yield server.tls.password
-    waiting = False
-    for arg in server.args:
-        flag = _FLAG.match(arg)
-        if waiting and not flag:
-            yield arg
-        waiting = bool(flag and flag[2] is None and is_secret_name(flag[1]))
-        if flag and flag[2] and is_secret_name(flag[1]):
-            yield flag[2]
-    for user, name, value in _IN_URL.findall(server.url):
-        if user:
-            yield user
-        elif is_secret_name(name):
-            yield value
-            yield unquote(value)
-    for text in (server.url, *server.args, *server.env.values(), *server.headers.values()):
-        for password in _PASSWORD.findall(text):
-            yield password
-            yield unquote(password)
+_PATHS = ("cwd", *(f"tls.{key}" for key in FILES))
+_MAYBE_PATHS = tuple(f"auth.{key}" for key in FILED)
 
 
 def _user(path: str, environ: Mapping[str, str]) -> str:
@@ -220,22 +142,7 @@ def _user(path: str, environ: Mapping[str, str]) -> str:
 
 
 def _located(path: str, folder: str) -> str:
-    return os.path.normpath(os.path.join(folder, path)) if path and folder else path
-
-
-def effective_roots(
-    roots: tuple[Root, ...], server: ServerConfig, environ: Mapping[str, str] = os.environ
-) -> tuple[Root, ...]:
-    """Roots of an existing server as they can be sent (errors as `expanded`)."""
-    folder = folder_of(server.source.file) if server.source.file else ""
-    return _roots(roots, Expander(environ, lookup, folder), folder, environ)
-
-
-def _roots(roots: tuple[Root, ...], expander: Expander, folder: str, environ: Mapping[str, str]) -> tuple[Root, ...]:
-    return tuple(
-        root._replace(uri=_rooted(expander.text(root.uri, f"roots[{number}]"), folder, environ))
-        for number, root in enumerate(roots)
-    )
+    return os.path.normpath(os.path.join(folder, path)) if folder else path
 
 
 def _rooted(text: str, folder: str, environ: Mapping[str, str]) -> str:
@@ -243,6 +150,13 @@ def _rooted(text: str, folder: str, environ: Mapping[str, str]) -> str:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text):
         return text
     return Path(_located(_user(text, environ), folder or os.getcwd())).absolute().as_uri()
+
+
+def effective_roots(
+    roots: tuple[Root, ...], server: ServerConfig, environ: Mapping[str, str] = os.environ
+) -> tuple[Root, ...]:
+    """Roots of an existing server as they can be sent (errors as `expanded`)."""
+    return effective(ServerConfig(server.name, roots=roots, source=server.source), environ).roots
 
 
 def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ, keyring: Lookup = lookup) -> ServerConfig:
@@ -261,73 +175,12 @@ def folder_of(file: str) -> str:
     return str(parent.parent if parent.name.startswith(".") else parent)
 
 
-_PLAIN = ("command", "cwd", "url")
-_INNER = ("auth", "tls")
-_NUMBERED = re.compile(r"(args|roots|auth\.scopes)\[(\d+)\]\Z")
-
-
-def texts(server: ServerConfig) -> Iterator[tuple[str, str]]:
-    """Key and text, such as `headers.Authorization`, `args[2]` or `auth.client_secret`; empty ones are left out."""
-    for key in _PLAIN:
-        if text := getattr(server, key):
-            yield key, text
-    yield from ((f"args[{number}]", arg) for number, arg in enumerate(server.args) if arg)
-    yield from ((f"env.{name}", value) for name, value in server.env.items() if value)
-    yield from ((f"headers.{name}", value) for name, value in server.headers.items() if value)
-    yield from ((f"roots[{number}]", root.uri) for number, root in enumerate(server.roots) if root.uri)
-    for inner in _INNER:
-        table: Auth | Tls = getattr(server, inner)
-        for item in fields(table):
-            value = getattr(table, item.name)
-            if isinstance(value, str) and value:
-                yield f"{inner}.{item.name}", value
-    yield from ((f"auth.scopes[{number}]", scope) for number, scope in enumerate(server.auth.scopes) if scope)
-
-
 def uses(server: ServerConfig) -> Iterator[tuple[str, str]]:
     """Which kept secrets an entry refers to: their names, and the keys where."""
-    entry = server.written or server
-    objects = (*json_texts(entry.capabilities, "capabilities"), *json_texts(entry.client_info, "client_info"))
-    for key, text in (*texts(entry), *objects):
+    for key, text in texts(server.written or server):
         for _, scheme, name, _ in REFERENCE.findall(text) if "${" in text else ():
             if scheme == "keyring":
                 yield name, key
-
-
-def with_texts(server: ServerConfig, changes: Mapping[str, str]) -> ServerConfig:
-    """The entry with other texts under some of the keys that `texts` gives.
-
-    Raises:
-        KeyError: there is no text under one of them.
-    """
-    if unknown := changes.keys() - {key for key, _ in texts(server)}:
-        raise KeyError(*sorted(unknown))
-    given: dict[str, Any] = {}
-    auth: dict[str, Any] = {}
-    tls: dict[str, Any] = {}
-    lists = {"args": list(server.args), "roots": list(server.roots), "auth.scopes": list(server.auth.scopes)}
-    pairs = {"env": dict(server.env), "headers": dict(server.headers)}
-    for key, text in changes.items():
-        first, _, rest = key.partition(".")
-        if numbered := _NUMBERED.match(key):
-            items: list[Any] = lists[numbered[1]]
-            at = int(numbered[2])
-            items[at] = items[at]._replace(uri=text) if numbered[1] == "roots" else text
-        elif first in pairs and rest:
-            pairs[first][rest] = text
-        elif first in _INNER and rest:
-            (auth if first == "auth" else tls)[rest] = text
-        else:
-            given[key] = text
-    return replace(
-        server,
-        args=tuple(lists["args"]),
-        roots=tuple(lists["roots"]),
-        auth=replace(server.auth, scopes=tuple(lists["auth.scopes"]), **auth),
-        tls=replace(server.tls, **tls),
-        **pairs,
-        **given,
-    )
 
 
 _SHOWN = "client_id client_secret key assertion idp_client_id idp_client_secret idp_id_token".split()

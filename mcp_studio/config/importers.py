@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.config.expand import effective, folder_of, secret_places
+from mcp_studio.config.expand import effective, folder_of
 from mcp_studio.config.model import Auth, Kind, Problem, ServerConfig, Source
+from mcp_studio.config.secrets import secret_values
 from mcp_studio.config.servers import check_target, is_metadata_url, read_server
 from mcp_studio.config.table import Table, loads_lenient
 from mcp_studio.errors import ConfigError, LimitExceeded, UsageError
@@ -242,7 +243,7 @@ def from_url(
     # Only headers may have references: a URL from a shell is meant as it stands.
     given = effective(ServerConfig(NAME, headers=dict(headers)))
     server = replace(given, url=url, transport=kind, written=None)
-    return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_places(server)))))
+    return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_values(server)))))
 
 
 def from_command(argv: Sequence[str]) -> ServerConfig:
@@ -254,7 +255,7 @@ def from_command(argv: Sequence[str]) -> ServerConfig:
     if not argv or not argv[0]:
         raise UsageError("There is no command after --.")
     server = ServerConfig(NAME, command=argv[0], args=tuple(argv[1:]))
-    return replace(server, secrets=tuple(secret_places(server)))
+    return replace(server, secrets=tuple(secret_values(server)))
 
 
 _RUNNERS = frozenset(

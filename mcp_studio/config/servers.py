@@ -22,8 +22,6 @@ ALGORITHMS = ("ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS
 HOSTS = ("127.0.0.1", "localhost")
 """Where a browser is sent back to: this machine, by one of its two names (RFC 8252 7.3, 8.3)."""
 AUTH_FIELDS = tuple(item.name for item in fields(Auth))
-SECRET = ("client_secret", "idp_client_secret")
-"""Keys whose values are secrets."""
 FILED = ("key", "assertion", "idp_id_token")
 """Keys whose values are secrets, or name the file that one is in."""
 NEEDED: dict[str, tuple[str, ...]] = {
@@ -75,14 +73,6 @@ def auth_table(auth: Auth) -> dict[str, Any]:
 def file_of(value: str) -> str:
     """The file that a `key`, `assertion` or `idp_id_token` is in; empty where the value is the thing itself."""
     return "" if not value or re.match(_INLINE, value) else value
-
-
-def secrets_of(auth: Auth) -> list[str]:
-    """The values in it that are secrets."""
-    return [
-        *(value for key in SECRET if (value := getattr(auth, key))),
-        *(value for key in FILED if (value := getattr(auth, key)) and not file_of(value)),
-    ]
 
 
 def _wrong(auth: Auth) -> list[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.save import Offer, offers, placed
+from mcp_studio.config.secrets import Offer, offers, placed
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.tui import late

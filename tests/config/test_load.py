@@ -77,7 +77,7 @@ def test_everything_that_a_file_can_say() -> None:
     assert files.cwd == str(Paths.default().config / "sub")
     assert files.kind == "stdio" and files.source.origin == "user"
     assert github.headers == {"Authorization": "Bearer gh-secret-1"} and github.kind == "http"
-    assert set(github.secrets) == {"gh-secret-1", "Bearer gh-secret-1"}
+    assert set(github.secrets) == {"gh-secret-1"}
     assert config.files == (str(Paths.default().config_file),)
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_studio.config.expand import expanded, texts, uses, with_texts
+from mcp_studio.config.expand import expanded, uses
 from mcp_studio.config.load import cautions
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
-from mcp_studio.config.save import Offer, offers, placed
+from mcp_studio.config.secrets import Offer, map_texts, offers, placed, texts
 
 REMOTE = ServerConfig(
     "git hub",
@@ -116,11 +116,9 @@ def test_it_is_known_where_kept_secrets_are_used() -> None:
 
 def test_texts_are_changed_by_their_keys_and_no_others() -> None:
     for entry in (REMOTE, LOCAL):
-        changed = with_texts(entry, {key: text + "!" for key, text in texts(entry)})
+        changed = map_texts(entry, lambda _, text: text + "!")
         assert dict(texts(changed)) == {key: text + "!" for key, text in texts(entry)}
-        assert with_texts(changed, dict(texts(entry))) == entry
-    with pytest.raises(KeyError, match="NONE"):
-        with_texts(LOCAL, {"env.NONE": "x"})
+        assert map_texts(changed, lambda _, text: text.removesuffix("!")) == entry
 
 
 def test_who_is_asked_about_a_projects_file_is_told_which_secrets_it_gets() -> None:

@@ -14,8 +14,9 @@ from mcp_studio.call.replay.plan import Given, load, step_of
 from mcp_studio.call.secret_fields import secret_places as secret_field_places
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.expand import REFERENCE, folder_of, secret_places
+from mcp_studio.config.expand import REFERENCE, folder_of
 from mcp_studio.config.model import AnswerRule, Kind, ServerConfig
+from mcp_studio.config.secrets import secret_values
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import Outgoing, request, request_out
@@ -341,7 +342,7 @@ class _Told:
     """Tells texts of one entry."""
 
     def __init__(self, server: ServerConfig) -> None:
-        known = {*server.secrets, *secret_places(server)} - {""}
+        known = {*server.secrets, *secret_values(server)} - {""}
         self._secrets = sorted(known, key=len, reverse=True)
         self._folder = folder_of(server.source.file) if server.source.file else ""
 

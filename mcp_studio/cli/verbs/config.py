@@ -15,7 +15,8 @@ from mcp_studio.cli.verbs import secrets
 from mcp_studio.config.importers import foreign_files, from_command, parse_paste, suggest_name
 from mcp_studio.config.load import TrustStore, cautions, load, written
 from mcp_studio.config.model import Config, ServerConfig, Untrusted
-from mcp_studio.config.save import Offer, offers, placed, put_server, remove_server, set_value
+from mcp_studio.config.save import put_server, remove_server, set_value
+from mcp_studio.config.secrets import Offer, offers, placed
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import InputNeeded, UsageError

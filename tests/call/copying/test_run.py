@@ -17,7 +17,7 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject, subject_of, with_outcome
 from mcp_studio.call.replay.plan import Given, number_of
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.model import AnswerRule, Era, ServerConfig
+from mcp_studio.config.model import AnswerRule, Era, Root, ServerConfig
 from mcp_studio.jsontext import Json, loads
 from tests.call.copying.kit import came, demo, entry, subject
 from tests.studio_support import PATIENT, http, opened
@@ -114,7 +114,7 @@ def test_generated_tests_answer_as_was_answered_and_expect_what_came(tmp_path: P
     texts: dict[str, str] = {}
     eras: tuple[Era, ...] = ("legacy", "modern")
     for era in eras:
-        server = http(url, era=era, roots=(("file:///srv/data", "data"),))
+        server = http(url, era=era, roots=(Root("file:///srv/data", "data"),))
         found = run(recorded(server))
         assert "Hi you" in str(found["ask_twice"].outcome) and "Ada" in str(found["order_book"].outcome)
         texts |= {f"{era}_{name}": copy_as(one, "pytest").text for name, one in found.items()}

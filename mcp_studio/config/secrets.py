@@ -1,0 +1,212 @@
+"""The texts of a server's entry, and which of them are secrets in clear."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import NamedTuple, TypeVar
+from urllib.parse import unquote
+
+from mcp_studio.config.model import Auth, ServerConfig, Tls
+from mcp_studio.config.servers import FILED, file_of
+from mcp_studio.jsontext import Json
+from mcp_studio.redact import MARK, Redactor, is_secret_name
+
+T = TypeVar("T", Auth, Tls)
+
+
+def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> ServerConfig:
+    """The entry with every text that is not empty replaced by `change(key, text)`, where a key is `url`, `args[2]`,
+    `headers.Authorization`, `auth.client_secret` or `capabilities.experimental.x[0]`."""
+
+    def text(key: str, value: str) -> str:
+        return change(key, value) if value else value
+
+    def each(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(text(f"{key}[{number}]", value) for number, value in enumerate(values))
+
+    def pairs(key: str, values: Mapping[str, str]) -> dict[str, str]:
+        return {name: text(f"{key}.{name}", value) for name, value in values.items()}
+
+    def inner(key: str, table: T) -> T:
+        names = [item.name for item in fields(table) if isinstance(getattr(table, item.name), str)]
+        return replace(table, **pairs(key, {name: getattr(table, name) for name in names}))
+
+    def json(key: str, value: Json) -> Json:
+        if isinstance(value, dict):
+            return {name: json(f"{key}.{name}", item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [json(f"{key}[{number}]", item) for number, item in enumerate(value)]
+        return text(key, value) if isinstance(value, str) else value
+
+    return replace(
+        server,
+        command=text("command", server.command),
+        cwd=text("cwd", server.cwd),
+        url=text("url", server.url),
+        args=each("args", server.args),
+        env=pairs("env", server.env),
+        headers=pairs("headers", server.headers),
+        roots=tuple(root._replace(uri=text(f"roots[{at}]", root.uri)) for at, root in enumerate(server.roots)),
+        auth=replace(inner("auth", server.auth), scopes=each("auth.scopes", server.auth.scopes)),
+        tls=inner("tls", server.tls),
+        capabilities=json("capabilities", server.capabilities),
+        client_info=json("client_info", server.client_info),
+    )
+
+
+def texts(server: ServerConfig) -> list[tuple[str, str]]:
+    """Key and text of all texts that are not empty."""
+    found: list[tuple[str, str]] = []
+
+    def note(key: str, text: str) -> str:
+        found.append((key, text))
+        return text
+
+    map_texts(server, note)
+    return found
+
+
+def secret_values(server: ServerConfig) -> Iterator[str]:
+    """The secrets that stand in clear in an entry, also as a URL that quotes them stands for them."""
+    for _, text, span in _spans(server):
+        value = text[span.start : span.end]
+        yield value
+        if "%" in value:
+            yield unquote(value)
+
+
+SCHEMED = re.compile(r"([A-Za-z][\w-]{0,30}) +(\S.*)", re.DOTALL)
+"""A credential after the name of its scheme, such as `Bearer abc` (RFC 9110 11.4)."""
+
+
+_SECRET_FLAG = re.compile(r"--?([A-Za-z][\w-]*)(=)?")
+
+
+_ARGUMENT = re.compile(r"(?:--?)?(?:header[= ])?([A-Za-z_][\w-]*)(?:=|: ?)(?!//)", re.IGNORECASE)
+
+
+_USERINFO = re.compile(r"://(?:[^/?#@:\s]*:)?([^/?#@\s]+)@")
+
+
+_PARAMETER = re.compile(r"[?&]([^=&#]+)=([^&#]+)")
+
+
+_LONGEST = 60
+
+
+class Offer(NamedTuple):
+    """One secret that stands in clear in an entry."""
+
+    key: str
+    """Where: `headers.Authorization`, `args[2]`."""
+    start: int
+    end: int
+    """What of the text there is the secret: `Bearer ` before it stays."""
+    value: str
+    """The secret itself."""
+    name: str
+    """A name to keep it under; the same for a secret that stands in several places."""
+
+    def __repr__(self) -> str:
+        """Without the secret: it may come into an error."""
+        return f"Offer({self.key!r}, {self.start}, {self.end}, name={self.name!r})"
+
+
+def offers(server: ServerConfig, taken: Iterable[str] = ()) -> tuple[Offer, ...]:
+    """The secrets that stand in clear in an entry, as it is written.
+
+    Args:
+        taken: names that are in use already: another is suggested.
+    """
+    entry = server.written or server
+    used = set(taken)
+    names: dict[str, str] = {}
+    found: list[Offer] = []
+    for key, text, span in _spans(entry):
+        if "${" in text:  # it refers to something already
+            continue
+        value = text[span.start : span.end]
+        if value not in names:
+            names[value] = _free(_suggested(entry.name, key, span.word), used)
+            used.add(names[value])
+        found.append(Offer(key, span.start, span.end, value, names[value]))
+    return tuple(found)
+
+
+def placed(server: ServerConfig, chosen: Iterable[Offer]) -> ServerConfig:
+    """The entry with `${keyring:NAME}` where the chosen secrets stood; it has to be made startable again
+    (`config.expand.effective`). Offers may be given other names before (`offer._replace(name=…)`).
+
+    Raises:
+        KeyError: an offer is of another entry.
+    """
+    entry = server.written or server
+    now = dict(texts(entry))
+    for offer in sorted(chosen, key=lambda one: one.start, reverse=True):
+        text = now[offer.key]
+        now[offer.key] = f"{text[: offer.start]}${{keyring:{offer.name}}}{text[offer.end :]}"
+    return replace(map_texts(entry, lambda key, _: now[key]), written=None, secrets=())
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    word: str = ""
+    """What it is called there, where the key does not say it."""
+
+
+def _spans(entry: ServerConfig) -> Iterator[tuple[str, str, _Span]]:
+    """Key, text and place in it of each secret."""
+    told = Redactor()
+    waiting = ""
+    for key, text in texts(entry):
+        kind, _, name = key.partition(".")
+        spans: list[_Span] = []
+        if key.startswith("args["):
+            flag = _SECRET_FLAG.match(text)
+            spans = [_Span(0, len(text), waiting)] if waiting and not flag else _in_argument(text)
+            waiting = flag[1] if flag and not flag[2] and is_secret_name(flag[1]) else ""
+        elif kind in ("env", "headers", "auth", "tls"):
+            spans = _named(kind, name, text)
+        if not spans and "://" in text:
+            spans = _in_url(text)
+        if not spans and told.text(text) == MARK:  # the shape of it is that of a token
+            spans = [_Span(0, len(text), "token" if kind.startswith("args[") else "")]
+        yield from ((key, text, span) for span in spans if span.end > span.start)
+
+
+def _in_argument(text: str) -> list[_Span]:
+    """`--token=…`, `TOKEN=…` (a variable of a container), `Authorization: …` (a header that is passed on)."""
+    found = _ARGUMENT.match(text)
+    if not found or not is_secret_name(found[1]):
+        return []
+    schemed = SCHEMED.fullmatch(text, found.end()) if found[1].lower().endswith("authorization") else None
+    return [_Span(*schemed.span(2), found[1]) if schemed else _Span(found.end(), len(text), found[1])]
+
+
+def _named(kind: str, name: str, text: str) -> list[_Span]:
+    if kind == "auth" and name in FILED:
+        return [] if file_of(text) else [_Span(0, len(text))]
+    if not is_secret_name(name) or (kind == "auth" and not name.endswith("client_secret")):
+        return []
+    schemed = SCHEMED.fullmatch(text) if kind == "headers" and name.lower().endswith("authorization") else None
+    return [_Span(*schemed.span(2)) if schemed else _Span(0, len(text))]
+
+
+def _in_url(text: str) -> list[_Span]:
+    """Whoever signs in by the address, and parameters of telling names."""
+    found = [_Span(*one.span(1), "password") for one in _USERINFO.finditer(text)]
+    return found + [_Span(*one.span(2), one[1]) for one in _PARAMETER.finditer(text) if is_secret_name(one[1])]
+
+
+def _suggested(server: str, key: str, word: str) -> str:
+    """`github` and `headers.Authorization` make `github-authorization`."""
+    plain = re.sub(r"[^a-z0-9]+", "-", f"{server} {word or key.partition('.')[2] or key}".lower()).strip("-")
+    return plain[:_LONGEST].strip("-") or "secret"
+
+
+def _free(name: str, used: set[str]) -> str:
+    numbered = (f"{name}-{number}" for number in range(2, 10_000))
+    return next(free for free in (name, *numbered) if free not in used)
