@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from mcp_studio.auth import discovery, tokens
-from mcp_studio.auth import tokens as granting
+from mcp_studio.auth import discovery, tokens, unattended
 from mcp_studio.auth.discovery import Challenge, same_origin
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetcher
@@ -57,7 +56,7 @@ async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
     dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
     offered = items_of(mapping(grant.metadata).get("token_endpoint_auth_signing_alg_values_supported"))
     algorithms = tuple(one for one in offered if isinstance(one, str)) or None
-    prove = partial(granting.client_proof, auth, grant.client, grant.issuer, algorithms)
+    prove = partial(unattended.client_proof, auth, grant.client, grant.issuer, algorithms)
     form = tokens.refresh_form(grant.refresh_token, grant.audience)
     make = signed(grant.token_endpoint, grant.client, form, prove)
     use = "must" if dpop else "no"
@@ -72,7 +71,7 @@ async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
         id_token=got.id_token or grant.id_token,
         scopes=got.scopes,
         obtained=now,
-        expires=granting.expiry(got, now),
+        expires=unattended.expiry(got, now),
     )
 
 
@@ -103,7 +102,7 @@ async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
 
 
 async def _revoke_one(fetcher: Fetcher, auth: Auth, grant: Grant, kind: str, token: str) -> None:
-    shown = await granting.client_proof(auth, grant.client, grant.issuer, None)
+    shown = await unattended.client_proof(auth, grant.client, grant.issuer, None)
     form = tokens.revocation_form(token, kind)
     request = tokens.post(grant.revocation_endpoint, grant.client, form, assertion=shown)
     purpose, headers = f"revocation of the {kind.replace('_', ' ')}", list(request.headers)

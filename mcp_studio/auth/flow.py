@@ -11,7 +11,6 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from mcp_studio.auth import authorize, discovery, tokens, unattended
-from mcp_studio.auth import tokens as granting
 from mcp_studio.auth.authorize import Expected, authorization_url
 from mcp_studio.auth.callback import Redirects
 from mcp_studio.auth.discovery import Challenge, resource_of
@@ -273,7 +272,7 @@ class Flow:
             issuer.for_code(assume_pkce=self._config.auth.assume_pkce)
         place = f", known by {issuer.place}" if issuer.place else ", of which nothing is known: its usual endpoints"
         step.detail = " ".join((f"{issuer.issuer}{place}.", *issuer.notes.values()))
-        if told := granting.elsewhere(issuer):
+        if told := unattended.elsewhere(issuer):
             self._person.note(told)
         return issuer
 
@@ -371,7 +370,7 @@ class Flow:
             time.time() + PENDING,
             scopes=asked,
             audience=audience,
-            metadata=granting.essence(issuer),
+            metadata=unattended.essence(issuer),
             place=issuer.place,
             dpop_key=self._dpop.pem if self._dpop else "",
             dpop_use=self._use,
@@ -397,7 +396,7 @@ class Flow:
         with self._person.step("token") as step:
             self._means.redactor.learn(code)
             form = tokens.code_form(code, pending.verifier, pending.redirect_uri, pending.audience)
-            prove = partial(granting.client_proof, self._config.auth, client, issuer.issuer, issuer.signing_algs)
+            prove = partial(unattended.client_proof, self._config.auth, client, issuer.issuer, issuer.signing_algs)
             make = signed(issuer.token_endpoint, client, form, prove)
             try:
                 got = await redeem(
@@ -406,7 +405,7 @@ class Flow:
             except AuthFailed as problem:
                 await forget_unknown(self._means, client, problem)
                 raise
-            step.detail = granting.about(got, pending.audience)
+            step.detail = unattended.about(got, pending.audience)
         return await self._stored(issuer, client, got, pending.audience)
 
     # Without one.
@@ -424,16 +423,16 @@ class Flow:
                 dpop=self._dpop,
                 use=self._use,
             )
-            step.detail = granting.about(got.tokens, audience)
+            step.detail = unattended.about(got.tokens, audience)
         return await self._stored(issuer, got.client, got.tokens, audience)
 
     async def _stored(self, issuer: IssuerMetadata, client: Client, got: Tokens, audience: str) -> Grant:
-        grant = granting.granted(self.resource, self.account, issuer, client, got, audience=audience, dpop=self._dpop)
+        grant = unattended.granted(self.resource, self.account, issuer, client, got, audience=audience, dpop=self._dpop)
         with self._person.step("stored") as step:
             async with self._store.lock(self.resource, self.account):
                 await asyncio.sleep(0)  # whoever cancelled it was in time
                 self.keeping = True
-                step.detail = await granting.keep(self._means, grant)
+                step.detail = await unattended.keep(self._means, grant)
             if client.how == "configured":
                 await beside(self._means.trusted.put, self._client_key, issuer.issuer)
         return grant
