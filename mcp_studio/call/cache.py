@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from mcp_studio.call.call import Call, Succeeded
@@ -106,9 +107,8 @@ class Reads:
 
     def answer(self, call: Call) -> bool:
         """Settle a call with what is kept; False when the server has to be asked."""
-        if call.method != "resources/read" or call.fresh or not self._modern(call.ref.server):
-            return False
-        if (found := self.cache.get(call.ref.server, call.ref.name)) is None:
+        found = None if call.fresh or not self._modern(call.ref.server) else self.cache.get(*call.ref[1:])
+        if found is None:
             return False
         kept, cached = found
         call.finish(Succeeded(size=kept.size, result=kept.result, hint=kept.hint, cached=cached))
@@ -120,17 +120,17 @@ class Reads:
         A result that needed rounds of input is never kept, nor is one that something is wrong with, nor one of which
         nobody knows whether it is older than a change that was told while it was under way.
         """
-        outcome = call.outcome
-        if call.method != "resources/read" or not self._modern(call.ref.server):
+        outcome, server, uri = call.outcome, call.ref.server, call.ref.name
+        if not self._modern(server):
             return
-        server, uri = call.ref.server, call.ref.name
         if not isinstance(outcome, Succeeded):
             self.cache.put(server, uri, None, 0, None)
             return
         hint = hint_of(outcome.result)
         usable = call.sendings == 1 and not outcome.problems and self._changes.get(server, 0.0) < call.started
         self.cache.put(server, uri, outcome.result, outcome.size, hint if usable else None)
-        call.said(hint)
+        wrong = (hint.problem,) if hint is not None and hint.problem else ()
+        call.outcome = replace(outcome, hint=hint, problems=(*outcome.problems, *wrong))
 
     def _modern(self, server: str) -> bool:
         try:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from mcp_studio.call.history import Keeper
 from mcp_studio.call.saved import REFERENCE, SavedCall, Variable, Where, literal
+from mcp_studio.call.secrets import Keeper
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, cast
 
 from mcp_studio import __version__
 from mcp_studio.call.replay.plan import Given, load, step_of
-from mcp_studio.call.secret_fields import secret_places as secret_field_places
+from mcp_studio.call.secrets import secret_places as secret_field_places
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.expand import REFERENCE, folder_of, secret_places
