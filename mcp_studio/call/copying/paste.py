@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from typing import Literal, cast
 
-from mcp_studio.call.copying.subject import END, Unclosed, shell_words
+from mcp_studio.call.copying.shell import END, Unclosed, shell_words
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.config.table import loads_lenient, unfenced
 from mcp_studio.errors import LimitExceeded
@@ -103,26 +104,17 @@ def read(text: str) -> Json:
         PasteProblem: it is none; says where.
     """
     try:
-        return loads(text, exact=True)
-    except LimitExceeded as problem:
-        raise PasteProblem(problem.message) from None
-    except JsonProblem as strict:
-        if strict.reason == "Extra data" and (several := _lines(text)):
-            return several
-    try:
+        try:
+            return loads(text, exact=True)
+        except JsonProblem as strict:
+            if strict.reason == "Extra data":
+                with suppress(JsonProblem, LimitExceeded):
+                    return [loads(line, exact=True) for line in text.splitlines() if line.strip()]
         return loads_lenient(text, exact=True)
     except LimitExceeded as problem:
         raise PasteProblem(problem.message) from None
     except JsonProblem as problem:
         raise PasteProblem(f"It looks like JSON, but is not valid: {problem}.", problem.line) from None
-
-
-def _lines(text: str) -> list[Json]:
-    """The values of a text that has one on each line; empty where a line is none."""
-    try:
-        return [loads(line, exact=True) for line in text.splitlines() if line.strip()]
-    except (JsonProblem, LimitExceeded):
-        return []
 
 
 def call_in(value: Json) -> Pasted:
@@ -141,13 +133,18 @@ def call_in(value: Json) -> Pasted:
             return first
         count = "one more call" if more == 1 else f"{more} more calls"
         return replace(first, remarks=(*first.remarks, f"The first is taken; there is {count} in the text."))
-    if isinstance(value, dict):
-        if reason := _no_call(cast("dict[str, Json]", value)):
-            raise PasteProblem(reason)
-        return Pasted("JSON", cast("dict[str, Json]", value))
     if isinstance(value, list):
         raise PasteProblem("It is a list with no call in it; arguments are an object: {…}.")
-    raise PasteProblem("It is a single value; arguments are an object: {…}.")
+    if not isinstance(value, dict):
+        raise PasteProblem("It is a single value; arguments are an object: {…}.")
+    known = cast("dict[str, Json]", value)
+    if known.get("jsonrpc") is not None:
+        if isinstance(method := known.get("method"), str):
+            wanted = ", ".join(_METHODS)
+            raise PasteProblem(f"It is a JSON-RPC message of {method[:60]}; what can be filled in is one of {wanted}.")
+        if "result" in known or "error" in known:
+            raise PasteProblem("It is an answer, not a request.")
+    return Pasted("JSON", known)
 
 
 def _inside(text: str) -> Json:
@@ -155,16 +152,6 @@ def _inside(text: str) -> Json:
         return loads(text, exact=True)
     except (JsonProblem, LimitExceeded):
         return text
-
-
-def _no_call(value: dict[str, Json]) -> str:
-    """Why a JSON-RPC message is no call; empty for an object that is none."""
-    if value.get("jsonrpc") is None:
-        return ""
-    if isinstance(method := value.get("method"), str):
-        wanted = ", ".join(_METHODS)
-        return f"It is a JSON-RPC message of {method[:60]}; what can be filled in is one of {wanted}."
-    return "It is an answer, not a request." if "result" in value or "error" in value else ""
 
 
 def _found(value: Json, levels: int) -> Iterator[Pasted]:
@@ -284,6 +271,9 @@ FLAGS = frozenset(
 _VERBS: dict[str, Meant] = {"call": "tool", "get": "prompt", "read": "resource"}
 _OURS = re.compile(r"(?:^|[\\/])mcp[-_]studio(?:\.exe)?\Z")
 _BODY = re.compile(r"--(?:data|data-raw|data-binary|data-ascii|json)(?:=(.*))?\Z|-d(.+)?\Z", re.DOTALL)
+# Possessive, and no longer than a path: what comes from anywhere may be a megabyte of `$`.
+_CURL = re.compile(r"[\s$%>#(]*+(?:\w{1,200}+=\$\()?(?:\S{0,1000}/)?curl(?:\.exe)?\s")
+_OUR_LINE = re.compile(r"(?:^|[\s/\\(])mcp[-_]studio(?:\.exe)?\s")
 _PROMPT = re.compile(r"\A\s*[$%>#] +(?=\S)")
 _URL = re.compile(r"https?://[^\s\"']+")
 
@@ -310,9 +300,9 @@ def read_paste(text: str) -> Pasted:
 
 
 def _read(text: str) -> Pasted:
-    if _is_curl(text):
+    if _CURL.match(text):
         return _curl(text)
-    if _is_ours(text):
+    if _OUR_LINE.search(text[:2_000]) and text.lstrip()[0] not in "{[\"'":
         return _ours(text)
     if text.lstrip()[0] in '{["/':
         return call_in(read(text))
@@ -322,20 +312,6 @@ def _read(text: str) -> Pasted:
 
 
 # ---------------------------------------------------------------------- command lines: ours, and those of curl
-
-
-def _is_curl(text: str) -> bool:
-    """Whether a text seems to be a command of curl."""
-    # Possessive, and no longer than a path: what comes from anywhere may be a megabyte of `$`.
-    return re.match(r"[\s$%>#(]*+(?:\w{1,200}+=\$\()?(?:\S{0,1000}/)?curl(?:\.exe)?\s", text) is not None
-
-
-def _is_ours(text: str) -> bool:
-    """Whether a text seems to be a command line of ours."""
-    return (
-        re.search(r"(?:^|[\s/\\(])mcp[-_]studio(?:\.exe)?\s", text[:2_000]) is not None
-        and text.lstrip()[:1] not in '{["'
-    )
 
 
 def _words(text: str) -> list[str]:
@@ -366,12 +342,9 @@ def _curl(text: str) -> Pasted:
             problem = PasteProblem(f"The body of the curl command: {str(reason)[:1].lower()}{str(reason)[1:]}")
             continue
         url = next((word for word in found if _URL.match(word)), "")
-        return replace(call, form=f"curl command with {_with(call.form)}", url=url)
+        form = call.form if call.form == "JSON" else f"a {call.form}"
+        return replace(call, form=f"curl command with {form}", url=url)
     raise problem
-
-
-def _with(form: str) -> str:
-    return "JSON" if form == "JSON" else f"a {form}"
 
 
 def _bodies(found: list[str]) -> Iterable[str]:
