@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple, cast
@@ -40,7 +40,7 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
 from mcp_studio.schema.worker import Checker
 from mcp_studio.session.connection import DeadlinePassed
-from mcp_studio.session.inbox import Inbox, InputRequest
+from mcp_studio.session.inbox import Answer, Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.rounds import Declined
 from mcp_studio.session.task_manager import Tasks
@@ -97,6 +97,42 @@ def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
     if not trusted:
         found.append("untrusted server")
     return tuple(found)
+
+
+async def consent(
+    ask: Callable[[InputRequest], Awaitable[Answer]],
+    judgement: Judgement,
+    ref: Ref,
+    arguments: Json,
+    call: Call | None = None,
+    *,
+    approved: bool,
+    times: str = "",
+    reasons: tuple[str, ...] = (),
+) -> Denied | None:
+    """Ask where that is the verdict; None when it may run. A rule that denies holds also for what was approved.
+
+    Args:
+        call: the call that waits for the answer.
+        times: how often it is to run, where that is more than once.
+    """
+    if judgement.verdict == "deny":
+        return Denied(rule=judgement.rule, unusable=judgement.unusable)
+    if judgement.verdict == "allow" or approved:
+        return None
+    subject = " ".join(filter(None, (str(ref), times)))
+    question = InputRequest(
+        "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments,
+        reasons=(*reasons, *judgement.reasons),
+    )  # fmt: skip
+    if call is not None:
+        call.on_asking(True)
+    try:
+        answer = await ask(question)
+    finally:
+        if call is not None:
+            call.on_asking(False)
+    return None if answer.action == "accept" else Denied(rule=answer.refusal)
 
 
 class Caller:
@@ -230,20 +266,7 @@ class Caller:
         """None when it may run; a rule that denies holds also for what was approved."""
         trusted = self._manager.config(call.ref.server).trust
         judgement = judge(call.ref, entries, origin=origin, trusted=trusted, rules=self._rules)
-        if judgement.verdict == "allow" or (approved and judgement.verdict == "ask"):
-            return None
-        if judgement.verdict == "deny":
-            return Denied(rule=judgement.rule, unusable=judgement.unusable)
-        question = InputRequest(
-            "approval", call.ref.server, f"Run {call.subject}?", subject=call.subject,
-            arguments=call.params["arguments"], reasons=judgement.reasons,
-        )  # fmt: skip
-        call.on_asking(True)
-        try:
-            answer = await self._inbox.ask(question)
-        finally:
-            call.on_asking(False)
-        return None if answer.action == "accept" else Denied(rule=answer.refusal)
+        return await consent(self._inbox.ask, judgement, call.ref, call.params["arguments"], call, approved=approved)
 
     def _asked(self, question: InputRequest) -> None:
         """A call waits for a person, or does so no longer: it was refused, or its server asks while it runs."""
