@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import socket
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -25,6 +23,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
 from mcp_studio import __version__
+from mcp_studio.servers import loopback
 from mcp_studio.servers.demo import content, resources
 from mcp_studio.servers.demo.content import LISTS, problems
 from mcp_studio.servers.demo.prompts import FILLERS, missing, prompts
@@ -313,16 +312,4 @@ def http(port: int) -> None:
     Raises:
         OSError: the port is taken.
     """
-    import uvicorn
-
-    server = build()
-    # The protocol is named because only then asyncio switches Nagle's algorithm off (40 ms per answer otherwise).
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", port))
-        listening.listen(64)
-        app = server.streamable_http_app()
-        config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=1)
-        sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp\n")
-        sys.stdout.flush()
-        uvicorn.Server(config).run(sockets=[listening])
+    loopback.serve(build().streamable_http_app(), port, "/mcp", lifespan="on")
