@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import field, replace
+from itertools import islice
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.catalog.listing import Ref
@@ -157,50 +159,30 @@ _BLOCKS: dict[str, tuple[str, ...]] = {
 
 def problems_of(method: str, result: Json) -> tuple[str, ...]:
     """What the result of tools/call, resources/read or prompts/get lacks or has wrong."""
-    if not isinstance(result, dict):
-        return ()
-    known = cast("dict[str, Json]", result)
-    check = {"tools/call": _tool, "resources/read": _resource, "prompts/get": _prompt}.get(method)
-    return tuple(check(known)[:_MOST]) if check else ()
+    return tuple(islice(_problems(method, cast("dict[str, Json]", result)), _MOST)) if isinstance(result, dict) else ()
 
 
-def _tool(result: dict[str, Json]) -> list[str]:
-    found: list[str] = []
-    if not isinstance(result.get("isError", False), bool):
-        found.append("isError is neither true nor false.")
-    content = result.get("content")
-    if not isinstance(content, list):
-        return [*found, "The result has no array content."]
-    for index, block in enumerate(cast("list[Json]", content)):
-        found += _block(f"content[{index}]", block)
-    return found
-
-
-def _prompt(result: dict[str, Json]) -> list[str]:
-    messages = result.get("messages")
-    if not isinstance(messages, list):
-        return ["The result has no array messages."]
-    found: list[str] = []
-    for index, message in enumerate(cast("list[Json]", messages)):
-        where = f"messages[{index}]"
-        if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
-            found.append(f"{where} has no role user or assistant.")
-        else:
-            found += _block(f"{where}.content", cast("dict[str, Json]", message).get("content"))
-    return found
-
-
-def _resource(result: dict[str, Json]) -> list[str]:
-    contents = result.get("contents")
-    if not isinstance(contents, list):
-        return ["The result has no array contents."]
-    found: list[str] = []
-    for index, item in enumerate(cast("list[Json]", contents)):
-        if not isinstance(item, dict) or not isinstance(item.get("uri"), str):
-            found.append(f"contents[{index}] has no uri.")
-        elif not any(isinstance(hint_at(cast("dict[str, Json]", item), key), str) for key in ("text", "blob")):
-            found.append(f"contents[{index}] has neither text nor blob.")
-    return found
+def _problems(method: str, result: dict[str, Json]) -> Iterator[str]:
+    if method == "tools/call" and not isinstance(result.get("isError", False), bool):
+        yield "isError is neither true nor false."
+    member = {"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"}.get(method)
+    items = result.get(member) if member else []
+    if not isinstance(items, list):
+        yield f"The result has no array {member}."
+        return
+    for index, item in enumerate(cast("list[Json]", items)):
+        where, known = f"{member}[{index}]", mapping(item)
+        if member == "content":
+            yield from _block(where, item)
+        elif member == "messages":
+            if known.get("role") in ("user", "assistant"):
+                yield from _block(f"{where}.content", known.get("content"))
+            else:
+                yield f"{where} has no role user or assistant."
+        elif not isinstance(known.get("uri"), str):
+            yield f"{where} has no uri."
+        elif not any(isinstance(hint_at(known, key), str) for key in ("text", "blob")):
+            yield f"{where} has neither text nor blob."
 
 
 def _block(where: str, block: Json) -> list[str]:

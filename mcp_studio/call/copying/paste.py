@@ -94,7 +94,7 @@ _AROUND = ("message", "body", "request", "frame", "sent", "payload", "data", "pa
 """Members under which logs and answers of models hold a message."""
 _LISTS = ("tool_calls", "content", "output", "messages", "function_calls", "choices")
 _LOOKED_AT = 1_000
-_WORDS = {"tool_use": "tool-use block", "server_tool_use": "tool-use block", "mcp_tool_use": "tool-use block"}
+_BLOCKS = {"tool_use": "tool-use block", "server_tool_use": "tool-use block", "mcp_tool_use": "tool-use block"}
 
 
 def read(text: str) -> Json:
@@ -163,7 +163,7 @@ def _found(value: Json, levels: int) -> Iterator[Pasted]:
     if not isinstance(value, dict):
         return
     known = cast("dict[str, Json]", value)
-    if (call := _rpc(known) or _block(known) or _function(known) or _params(known)) is not None:
+    if (call := _call(known)) is not None:
         yield call
         return
     if levels and _wraps(known):
@@ -182,57 +182,41 @@ def _wraps(value: dict[str, Json]) -> bool:
     return any(mark in value for mark in marks) or (len(value) == 1 and next(iter(value)) in (*_AROUND, *_LISTS))
 
 
-def _rpc(value: dict[str, Json]) -> Pasted | None:
-    method = value.get("method")
-    kind = _METHODS.get(method, "") if isinstance(method, str) else ""
-    params = value.get("params")
-    if not kind or (not isinstance(params, dict) and "jsonrpc" not in value):
-        return None
-    known = mapping(params)
-    name = known.get("uri" if kind == "resource" else "name")
-    remarks = () if isinstance(name, str) else (f"The request of {method} names nothing.",)
-    arguments = {} if kind == "resource" else _object(known.get("arguments"), str(method))
-    return Pasted("JSON-RPC request", arguments, kind, name if isinstance(name, str) else "", remarks=remarks)
+def _call(value: dict[str, Json]) -> Pasted | None:
+    """The call that an object is: a request, a block or function call of a model, or the params of a call alone."""
+    method, params, name, kind = (value.get(key) for key in ("method", "params", "name", "type"))
+    if isinstance(method, str) and method in _METHODS and (isinstance(params, dict) or "jsonrpc" in value):
+        return _request(method, mapping(params))
+    if kind in _BLOCKS and isinstance(name, str):
+        return _named(_BLOCKS[str(kind)], name, value.get("input"), value.get("server_name"))
+    function = value.get("function") if kind in ("function", None) else None
+    if not isinstance(function, dict):
+        function = value if kind in ("function_call", "mcp_call") else value.get("function_call")
+    known = mapping(function)
+    if isinstance(known.get("name"), str) and "arguments" in known:
+        return _named("function call", known["name"], known["arguments"], known.get("server_label"))
+    alone = not value.keys() - {"name", "arguments", "_meta"}
+    if alone and isinstance(name, str) and isinstance(value.get("arguments"), dict):
+        return _named("params of a call", name, value["arguments"], "", kind="")
+    return None
 
 
-def _block(value: dict[str, Json]) -> Pasted | None:
-    """`{"type": "tool_use", "name": …, "input": …}`."""
-    kind, name = value.get("type"), value.get("name")
-    if kind not in _WORDS or not isinstance(name, str):
-        return None
-    server = value.get("server_name")
-    return _named(_WORDS[str(kind)], name, _object(value.get("input"), name), server if isinstance(server, str) else "")
+def _request(method: str, params: dict[str, Json]) -> Pasted:
+    kind = _METHODS[method]
+    name = params.get("uri" if kind == "resource" else "name")
+    arguments = {} if kind == "resource" else _object(params.get("arguments"), method)
+    if not isinstance(name, str):
+        return Pasted("JSON-RPC request", arguments, kind, remarks=(f"The request of {method} names nothing.",))
+    return Pasted("JSON-RPC request", arguments, kind, name)
 
 
-def _function(value: dict[str, Json]) -> Pasted | None:
-    """A function call, its arguments as text: `{"type": "function", "function": {…}}`, or `"function_call"`."""
-    inner = value.get("function") if value.get("type") in ("function", None) else None
-    if not isinstance(inner, dict):
-        inner = value.get("function_call")
-    if not isinstance(inner, dict) and value.get("type") in ("function_call", "mcp_call"):
-        inner = value
-    known = mapping(inner)
-    name, server = known.get("name"), known.get("server_label")
-    if not isinstance(name, str) or "arguments" not in known:
-        return None
-    arguments = _object(known["arguments"], name)
-    return _named("function call", name, arguments, server if isinstance(server, str) else "")
-
-
-def _params(value: dict[str, Json]) -> Pasted | None:
-    """The params of a call alone: `{"name": …, "arguments": {…}}` and nothing else."""
-    name, arguments = value.get("name"), value.get("arguments")
-    if not isinstance(name, str) or not isinstance(arguments, dict) or value.keys() - {"name", "arguments", "_meta"}:
-        return None
-    return _named("params of a call", name, cast("dict[str, Json]", arguments), "", kind="")
-
-
-def _named(form: str, name: str, arguments: dict[str, Json], server: str, kind: Meant = "tool") -> Pasted:
+def _named(form: str, name: str, arguments: Json, server: Json, kind: Meant = "tool") -> Pasted:
     """Programs that give models the tools of several servers call them `mcp__SERVER__TOOL`."""
+    owner, given = server if isinstance(server, str) else "", _object(arguments, name)
     prefix, mark, rest = name.removeprefix("mcp__").partition("__")
     if name.startswith("mcp__") and mark and rest:
-        server, name = server or prefix, rest
-    return Pasted(form, arguments, kind, name, server)
+        owner, name = owner or prefix, rest
+    return Pasted(form, given, kind, name, owner)
 
 
 def _object(value: Json, what: str) -> dict[str, Json]:
