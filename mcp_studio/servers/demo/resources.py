@@ -9,6 +9,7 @@ import struct
 import wave
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from mcp.shared.uri_template import UriTemplate
@@ -80,61 +81,11 @@ TEMPLATES: dict[str, Callable[[Shop, Values], str]] = {
 """What reads the resources of a template, by its name."""
 
 
-LONG_PAGE = """\
-<html>
-  <head><title>The Paper Lantern</title></head>
-  <body style="background:#20285a;color:#ffb74d;font:24px serif;text-align:center">
-    <h1>The lantern is lit</h1>
-    <p id="clock"></p>
-    <script>document.getElementById("clock").textContent = new Date().toLocaleTimeString()</script>
-  </body>
-</html>
-"""
-"""The page of a tool (MCP Apps)."""
+def _file(name: str) -> str:
+    return Path(__file__).with_name("files").joinpath(name).read_text("utf-8")
 
-MARKDOWN = """\
-# The Paper Lantern
 
-A **small** bookshop with *slow* trains on the shelf, and `one` cat.
-
-| shelf  | books | smell        |
-|--------|------:|--------------|
-| poetry |     2 | dust         |
-| travel |     2 | coal and sea |
-
-1. Come in
-2. Read a page
-   - standing
-   - or on the stairs
-3. Stay
-
-> Nobody winds the clock, and still it is right twice a day.
-
-```python
-def open_shop(hour: int) -> bool:
-    return 9 <= hour < 18
-```
-
-[The catalogue](shop://catalogue) has everything.
-"""
-
-UNICODE = """\
-Latin       naïve café, Ærøskøbing, Łódź
-Greek       Ἀθηναῖοι
-Cyrillic    Ёлка, Київ
-Hebrew      שלום עולם
-Arabic      مرحبا بالعالم
-Devanagari  नमस्ते
-Thai        สวัสดี
-Chinese     你好，世界
-Japanese    こんにちは、ｶﾀｶﾅ
-Korean      안녕하세요
-Signs       ∑ ∞ ≠ ← ↑ → ↓ ½ № ™
-Wide        ｗｉｄｅ　ｓｐａｃｅ
-Combining   e\u0301 o\u0308 n\u0303
-Boxes       ┌─┬─┐ ▏▎▍▌▋▊▉█
-"""
-
+LONG_PAGE, MARKDOWN, UNICODE = _file("lantern.html"), _file("welcome.md"), _file("unicode.txt")
 HOSTILE = {
     "escape sequences": "red: \x1b[31mred\x1b[0m, clear: \x1b[2J\x1b[H, title: \x1b]0;owned\x07, link: "
     "\x1b]8;;https://example.com\x1b\\click\x1b]8;;\x1b\\, clipboard: \x1b]52;c;b3duZWQ=\x07",
