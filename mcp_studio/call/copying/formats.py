@@ -28,7 +28,7 @@ _PAIRS = 12
 PROGRAM = "mcp-studio"
 
 
-def line(subject: Subject, value: Json, address: Address | None = None) -> str:
+def line(subject: Subject, address: Address | None = None) -> str:
     """`mcp-studio call …`, `get …` or `read …`, quoted for a shell.
 
     Args:
@@ -37,14 +37,15 @@ def line(subject: Subject, value: Json, address: Address | None = None) -> str:
     before, options, after = _target(subject, address)
     words = [PROGRAM, *_named(subject, address is not None), *options]
     if subject.ref.kind in ("tool", "prompt"):
-        words += arguments(subject, value)
+        words += _words(subject)
     if subject.task:
         words.append("--task")
     return before + " ".join([*words, *after])
 
 
-def arguments(subject: Subject, value: Json) -> list[str]:
+def _words(subject: Subject) -> list[str]:
     """The arguments as words of a shell: pairs where they say the same and are no longer, else `--args`."""
+    value = subject.value
     if not value:
         return []
     whole = ["--args", quote(escape_live(dumps(value).decode()))]
@@ -148,7 +149,7 @@ _NO_CURL = {
 
 def _modern(subject: Subject, address: Address) -> str:
     """One request that stands alone (specification 2026-07-28, basic/transports/streamable-http)."""
-    out = subject.out(subject.value)
+    out = subject.out()
     headers = [*_base(address), *(_header(name, text) for name, text in modern_headers(out))]
     return _curl_line(subject, address, headers, out.frame, "-sS", "-N")
 
@@ -164,7 +165,7 @@ def _legacy(subject: Subject, address: Address) -> str:
     session = [*base, _SESSION, _header("MCP-Protocol-Version", subject.supposed)]
     opened = _curl_line(subject, address, base, dumps(hello), "-sS", "-D", "-", "-o", "/dev/null")
     ready = _curl_line(subject, address, session, dumps(request("notifications/initialized")), "-sS")
-    call = _curl_line(subject, address, session, subject.out(subject.value, 1).frame, "-sS", "-N")
+    call = _curl_line(subject, address, session, subject.out().frame, "-sS", "-N")
     closed = _curl_line(subject, address, session[-2:], None, "-sS", "-o", "/dev/null", "-X", "DELETE")
     read = "tr -d '\\r' | awk 'tolower($1) == \"mcp-session-id:\" {print $2}'"
     return f"session=$({opened} | {read})\n{ready}\n{call}\n{closed}"
@@ -304,7 +305,7 @@ def _command(subject: Subject) -> _Made:
     if subject.server is not None and subject.server.source.origin == "argument":
         return _standalone(subject)  # no file knows it
     _only_objects(subject)
-    return line(subject, subject.value), ()
+    return line(subject), ()
 
 
 def _standalone(subject: Subject) -> _Made:
@@ -316,7 +317,7 @@ def _standalone(subject: Subject) -> _Made:
         notes = tuple(note for note in notes if "the keyring" not in note)
     elif address.variables:
         notes = (*notes, "The environment is set by `env`: others on this computer can see that line while it runs.")
-    return line(subject, subject.value, address), notes
+    return line(subject, address), notes
 
 
 def _python(subject: Subject) -> _Made:
@@ -329,7 +330,7 @@ def _pytest(subject: Subject) -> _Made:
     return text, [*remarks, *[f"It only looks whether the call succeeds: {why}."] * bool(why)]
 
 
-def _with_sdk(subject: Subject, make: Callable[[Subject, Address, Json, python.Answers], str]) -> _Made:
+def _with_sdk(subject: Subject, make: Callable[[Subject, Address, python.Answers], str]) -> _Made:
     address = _address(subject)
     if address.kind == "websocket":
         raise _No("The MCP SDK has no client for WebSockets.")
@@ -338,7 +339,7 @@ def _with_sdk(subject: Subject, make: Callable[[Subject, Address, Json, python.A
         raise _No(problem)
     answers = python.answers_of(subject)
     task = ["The SDK makes the call without a task."] * subject.task
-    return make(subject, address, subject.value, answers), [*address.remarks, *subject.notes, *answers.remarks, *task]
+    return make(subject, address, answers), [*address.remarks, *subject.notes, *answers.remarks, *task]
 
 
 def _curl(subject: Subject) -> _Made:
@@ -351,7 +352,7 @@ def _curl(subject: Subject) -> _Made:
 
 def _json_rpc(subject: Subject) -> _Made:
     notes = ["The studio adds a progress token of its own and another id.", *_likely(subject)]
-    return printable(loads(subject.out(subject.value).frame, exact=True)), notes
+    return printable(loads(subject.out().frame, exact=True)), notes
 
 
 def _likely(subject: Subject) -> list[str]:

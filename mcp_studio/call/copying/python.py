@@ -71,21 +71,21 @@ def _variable(variable: Variable) -> str:
 # ---------------------------------------------------------------------- programs and tests
 
 
-def program(subject: Subject, address: Address, value: Json, answers: Answers) -> str:
+def program(subject: Subject, address: Address, answers: Answers) -> str:
     """A program that makes the call and prints its result."""
     imports, opening, indent = _opened(subject, address, answers)
     margin = " " * indent
     shown = "result.model_dump_json(by_alias=True, exclude_none=True, indent=2)"
-    body = f"{margin}result = {_call(subject, value, indent)}\n{margin}print({shown})\n"
-    head = _head(address, value, imports, answers)
+    body = f"{margin}result = {_call(subject, indent)}\n{margin}print({shown})\n"
+    head = _head(address, subject.value, imports, answers)
     return f"{head}\n\nasync def main() -> None:\n{opening}{body}\n\nasyncio.run(main())\n"
 
 
-def test(subject: Subject, address: Address, value: Json, answers: Answers) -> str:
+def test(subject: Subject, address: Address, answers: Answers) -> str:
     """A test that makes the call and looks at its outcome."""
     imports, opening, indent = _opened(subject, address, answers)
     kind = {"tool": "CallToolResult", "prompt": "GetPromptResult"}.get(subject.ref.kind, "ReadResourceResult")
-    margin, call = " " * indent, _call(subject, value, indent)
+    margin, call = " " * indent, _call(subject, indent)
     came, expected, _ = compared(subject)
     code = mapping(subject.outcome.get("error")).get("code")
     if isinstance(code, int):
@@ -103,7 +103,7 @@ def test(subject: Subject, address: Address, value: Json, answers: Answers) -> s
             checks = f"    assert result.{'messages' if subject.ref.kind == 'prompt' else 'contents'}\n"
     name = _SAFE.sub("_", subject.ref.name.lower()).strip("_")[:60] or subject.ref.kind
     return (
-        _head(address, [value, expected], imports, answers)
+        _head(address, [subject.value, expected], imports, answers)
         + f"\n\nasync def call() -> {kind}:\n{opening}{body}"
         + f"\n\ndef test_{name}() -> None:\n    result = asyncio.run(call())\n{checks}"
     )
@@ -148,11 +148,11 @@ def _order(line: str) -> tuple[bool, str]:
     return line.startswith("from"), line.split()[1]
 
 
-def _call(subject: Subject, value: Json, indent: int) -> str:
+def _call(subject: Subject, indent: int) -> str:
     if subject.ref.kind in ("resource", "template"):
         return f"await client.read_resource({text(subject.uri or subject.ref.name)})"
     method = "call_tool" if subject.ref.kind == "tool" else "get_prompt"
-    given = literal({} if value is None else value, indent + 4)
+    given = literal({} if subject.value is None else subject.value, indent + 4)
     return f"await client.{method}(\n{' ' * (indent + 4)}{text(subject.ref.name)}, {given}\n{' ' * indent})"
 
 

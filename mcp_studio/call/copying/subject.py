@@ -103,16 +103,6 @@ class Subject:
         """Whether the request is one of the stateless era."""
         return era_of(self.supposed) == "modern"
 
-    def params(self, value: Json) -> dict[str, Json]:
-        """The params of the request with these arguments, as the studio would send them."""
-        if self.ref.kind in ("resource", "template"):
-            params: dict[str, Json] = {"uri": self.uri or self.ref.name}
-        else:
-            params = {"name": self.ref.name, "arguments": {} if value is None else value}
-        if self.task:
-            params["task"] = {}
-        return params
-
     @property
     def who(self) -> Json:
         """Who we say that we are."""
@@ -125,10 +115,19 @@ class Subject:
         own = self.server.capabilities if self.server else None
         return self.capabilities or own or {}
 
-    def out(self, value: Json, identity: int = 1) -> Outgoing:
-        """The request with these arguments as a transport would be given it."""
-        schema, params = self.tool.get("inputSchema"), self.params(value)
-        headers = param_headers(schema, mapping(value)) if self.modern and schema is not None else ()
+    @property
+    def params(self) -> dict[str, Json]:
+        """The params of the request, as the studio would send them."""
+        if self.ref.kind in ("resource", "template"):
+            return {"uri": self.uri or self.ref.name}
+        params: dict[str, Json] = {"name": self.ref.name, "arguments": {} if self.value is None else self.value}
+        return {**params, "task": {}} if self.task else params
+
+    def out(self, identity: int = 1) -> Outgoing:
+        """The request as a transport would be given it."""
+        params = self.params
+        schema = self.tool.get("inputSchema")
+        headers = param_headers(schema, mapping(self.value)) if self.modern and schema is not None else ()
         if self.modern:
             stamp = {META_VERSION: self.supposed, META_CLIENT: self.who, META_CAPABILITIES: self.can}
             params = cast("dict[str, Json]", request("", params, meta=stamp)["params"])
