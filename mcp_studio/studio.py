@@ -8,13 +8,13 @@ from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp_studio import __version__
-from mcp_studio.call import late
 from mcp_studio.call.call import Call
-from mcp_studio.call.caller import Caller, Origin
+from mcp_studio.call.caller import Caller, Completion, Origin, complete
 from mcp_studio.call.drafts import Memory
+from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import KINDS, EntryKind, Page, Ref, fetch_page
 from mcp_studio.catalog.refresh import asker
@@ -40,10 +40,6 @@ from mcp_studio.session.tasks import TaskFile
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.recorder import disk_for
 from mcp_studio.trace.store import TraceStore
-
-if TYPE_CHECKING:
-    from mcp_studio.call.completion import Completion
-    from mcp_studio.call.skills import SkillReading
 
 log = logging.getLogger(__name__)
 _SERVERS = Timeouts()
@@ -179,7 +175,7 @@ class Studio(SignIns, Searches):
         Raises:
             StudioError: not connected, no answer, or a refusal.
         """
-        return await late.complete(self.manager, ref, argument, value, known)
+        return await complete(self.manager, ref, argument, value, known)
 
     async def skills(self, server: str) -> tuple[Skill, ...]:
         """The skills that a server lists, in its order; none of their files is read for that.

@@ -17,9 +17,9 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.paste import PasteProblem, read_paste
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.call.drafts import Drafts
-from mcp_studio.call.history import History, Keeper, past_of
+from mcp_studio.call.history import History, past_of
 from mcp_studio.call.saved import folders
-from mcp_studio.call.secret_fields import SecretArguments, secret_places
+from mcp_studio.call.secrets import Keeper, SecretArguments, secret_places
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.remembered import Memory, memory_file, remember
 from mcp_studio.config.load import TrustStore, load

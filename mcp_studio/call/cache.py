@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from mcp_studio.call.call import Call, Succeeded
@@ -42,51 +43,43 @@ class ReadCache:
         self._largest = size
         self._clock = clock
         self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
-        self._size = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def get(self, server: str, uri: str) -> tuple[Kept, Cached] | None:
         """The result of an earlier read that is still fresh."""
-        kept = self._kept.get((server, uri))
-        if kept is None:
+        kept = self._kept.pop((server, uri), None)
+        age = self._clock() - kept.read_at if kept else 0.0
+        if kept is None or age >= kept.hint.ttl:
             return None
-        age = self._clock() - kept.read_at
-        if age >= kept.hint.ttl:
-            self._pop((server, uri))
-            return None
-        self._kept.move_to_end((server, uri))
+        self._kept[server, uri] = kept
         return kept, Cached(age, kept.hint)
 
     def put(self, server: str, uri: str, result: Json, size: int, hint: Hint | None) -> None:
         """Keep what was just read, or forget what was kept where the server does not want it kept."""
-        self._pop((server, uri))
+        self._kept.pop((server, uri), None)
         if hint is None or hint.ttl <= 0 or size > self._largest:
             return
         self._kept[server, uri] = Kept(result, size, hint, self._clock())
-        self._size += size
-        while len(self._kept) > self._most or self._size > self._largest:
-            self._pop(next(iter(self._kept)))
+        while len(self._kept) > self._most or sum(kept.size for kept in self._kept.values()) > self._largest:
+            self._kept.popitem(last=False)
 
     def on_notification(self, server: str, method: str, uri: Json) -> bool:
         """Forget what a notification makes out of date, an update may name a part of what was read; whether it can."""
         if method not in _DROPS:
             return False
-        for owner, known in tuple(self._kept):
-            if owner == server and (not isinstance(uri, str) or _covers(known, uri) or method == _DROPS[0]):
-                self._pop((owner, known))
+        every = not isinstance(uri, str) or method == _DROPS[0]
+        self._drop(lambda key: key[0] == server and (every or _covers(key[1], uri)))
         return True
 
     def forget(self, server: str) -> None:
         """The connection is another one, or is gone."""
-        for key in tuple(self._kept):
-            if key[0] == server:
-                self._pop(key)
+        self._drop(lambda key: key[0] == server)
 
-    def _pop(self, key: tuple[str, str]) -> None:
-        if kept := self._kept.pop(key, None):
-            self._size -= kept.size
+    def _drop(self, wanted: Callable[[tuple[str, str]], bool]) -> None:
+        for key in [key for key in self._kept if wanted(key)]:
+            del self._kept[key]
 
 
 def _covers(uri: str, part: str) -> bool:
@@ -106,9 +99,8 @@ class Reads:
 
     def answer(self, call: Call) -> bool:
         """Settle a call with what is kept; False when the server has to be asked."""
-        if call.method != "resources/read" or call.fresh or not self._modern(call.ref.server):
-            return False
-        if (found := self.cache.get(call.ref.server, call.ref.name)) is None:
+        found = None if call.fresh or not self._modern(call.ref.server) else self.cache.get(*call.ref[1:])
+        if found is None:
             return False
         kept, cached = found
         call.finish(Succeeded(size=kept.size, result=kept.result, hint=kept.hint, cached=cached))
@@ -120,17 +112,17 @@ class Reads:
         A result that needed rounds of input is never kept, nor is one that something is wrong with, nor one of which
         nobody knows whether it is older than a change that was told while it was under way.
         """
-        outcome = call.outcome
-        if call.method != "resources/read" or not self._modern(call.ref.server):
+        outcome, server, uri = call.outcome, call.ref.server, call.ref.name
+        if not self._modern(server):
             return
-        server, uri = call.ref.server, call.ref.name
         if not isinstance(outcome, Succeeded):
             self.cache.put(server, uri, None, 0, None)
             return
         hint = hint_of(outcome.result)
         usable = call.sendings == 1 and not outcome.problems and self._changes.get(server, 0.0) < call.started
         self.cache.put(server, uri, outcome.result, outcome.size, hint if usable else None)
-        call.said(hint)
+        wrong = (hint.problem,) if hint is not None and hint.problem else ()
+        call.outcome = replace(outcome, hint=hint, problems=(*outcome.problems, *wrong))
 
     def _modern(self, server: str) -> bool:
         try:

@@ -5,28 +5,24 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Coroutine
+from collections.abc import Iterator
 from dataclasses import field, replace
-from typing import Any, Literal, NamedTuple, cast
+from itertools import islice
+from typing import Literal, NamedTuple, cast
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
-from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.limits import MB
 from mcp_studio.protocol.events import Answered, RequestId, refusal
 from mcp_studio.protocol.message import hint_at
 from mcp_studio.protocol.versions import MISSING_CAPABILITY, Cached, Hint
-from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.schema.worker import Checker
-from mcp_studio.session.connection import DeadlinePassed, Reply
-from mcp_studio.session.rounds import Declined
+from mcp_studio.session.connection import Reply
 from mcp_studio.session.state import Status
 from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
-from mcp_studio.trace.server_tap import ServerTap
 
 _PUSHED = re.compile(
     r"no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
@@ -163,50 +159,30 @@ _BLOCKS: dict[str, tuple[str, ...]] = {
 
 def problems_of(method: str, result: Json) -> tuple[str, ...]:
     """What the result of tools/call, resources/read or prompts/get lacks or has wrong."""
-    if not isinstance(result, dict):
-        return ()
-    known = cast("dict[str, Json]", result)
-    check = {"tools/call": _tool, "resources/read": _resource, "prompts/get": _prompt}.get(method)
-    return tuple(check(known)[:_MOST]) if check else ()
+    return tuple(islice(_problems(method, cast("dict[str, Json]", result)), _MOST)) if isinstance(result, dict) else ()
 
 
-def _tool(result: dict[str, Json]) -> list[str]:
-    found: list[str] = []
-    if not isinstance(result.get("isError", False), bool):
-        found.append("isError is neither true nor false.")
-    content = result.get("content")
-    if not isinstance(content, list):
-        return [*found, "The result has no array content."]
-    for index, block in enumerate(cast("list[Json]", content)):
-        found += _block(f"content[{index}]", block)
-    return found
-
-
-def _prompt(result: dict[str, Json]) -> list[str]:
-    messages = result.get("messages")
-    if not isinstance(messages, list):
-        return ["The result has no array messages."]
-    found: list[str] = []
-    for index, message in enumerate(cast("list[Json]", messages)):
-        where = f"messages[{index}]"
-        if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
-            found.append(f"{where} has no role user or assistant.")
-        else:
-            found += _block(f"{where}.content", cast("dict[str, Json]", message).get("content"))
-    return found
-
-
-def _resource(result: dict[str, Json]) -> list[str]:
-    contents = result.get("contents")
-    if not isinstance(contents, list):
-        return ["The result has no array contents."]
-    found: list[str] = []
-    for index, item in enumerate(cast("list[Json]", contents)):
-        if not isinstance(item, dict) or not isinstance(item.get("uri"), str):
-            found.append(f"contents[{index}] has no uri.")
-        elif not any(isinstance(hint_at(cast("dict[str, Json]", item), key), str) for key in ("text", "blob")):
-            found.append(f"contents[{index}] has neither text nor blob.")
-    return found
+def _problems(method: str, result: dict[str, Json]) -> Iterator[str]:
+    if method == "tools/call" and not isinstance(result.get("isError", False), bool):
+        yield "isError is neither true nor false."
+    member = {"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"}.get(method)
+    items = result.get(member) if member else []
+    if not isinstance(items, list):
+        yield f"The result has no array {member}."
+        return
+    for index, item in enumerate(cast("list[Json]", items)):
+        where, known = f"{member}[{index}]", mapping(item)
+        if member == "content":
+            yield from _block(where, item)
+        elif member == "messages":
+            if known.get("role") in ("user", "assistant"):
+                yield from _block(f"{where}.content", known.get("content"))
+            else:
+                yield f"{where} has no role user or assistant."
+        elif not isinstance(known.get("uri"), str):
+            yield f"{where} has no uri."
+        elif not any(isinstance(hint_at(known, key), str) for key in ("text", "blob")):
+            yield f"{where} has neither text nor blob."
 
 
 def _block(where: str, block: Json) -> list[str]:
@@ -275,8 +251,6 @@ class Call:
     """Nobody waits for the task any more, and it is not to be cancelled."""
     request: RequestId | None = None
     """The id of the newest request that was sent for it."""
-    left: Signal[Call] = field(default_factory=lambda: Signal[Call]())
-    """Somebody let go of it."""
 
     @property
     def subject(self) -> str:
@@ -298,21 +272,23 @@ class Call:
         if self.outcome is not None or self.as_task is None:
             return False
         self.let_go = True
-        self.left.emit(self)
+        self.changed.emit(self)
         return True
 
     async def wait(self) -> CallOutcome:
         """The outcome, once there is one."""
         if self.task is not None and not self.task.done():
-            # What `asyncio.wait` does, at half its price.
-            ended = asyncio.get_running_loop().create_future()
-            self.task.add_done_callback(lambda _: ended.done() or ended.set_result(None))
-            await ended
+            await asyncio.wait((self.task,))
         return self.outcome or Cancelled()
 
     def on_progress(self, done: float, total: float | None, message: str) -> None:
         """Take progress from the session."""
         self.progress = Progress(done, total, message, time.monotonic())
+        self.changed.emit(self)
+
+    def on_asking(self, now: bool) -> None:
+        """A person is asked something before it can go on, or no longer."""
+        self.asking = now
         self.changed.emit(self)
 
     def on_task(self, task: Task) -> None:
@@ -340,74 +316,27 @@ class Call:
         self.outcome = outcome
         self.changed.emit(self)
 
-    def said(self, hint: Hint | None) -> None:
-        """Add what the server says about keeping the result, and what is wrong with that."""
-        if isinstance(self.outcome, Succeeded):
-            wrong = (hint.problem,) if hint is not None and hint.problem else ()
-            self.outcome = replace(self.outcome, hint=hint, problems=(*self.outcome.problems, *wrong))
-
-    def found(self, problems: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
+    def found(
+        self, problems: tuple[str, ...], notes: tuple[str, ...] = (), violations: tuple[SchemaProblem, ...] = ()
+    ) -> None:
         """Add what checking the result found, once it is known."""
         self.checked = True
-        if (problems or notes) and self.outcome is not None:
+        if (problems or notes or violations) and self.outcome is not None:
             before = self.outcome
-            self.outcome = replace(before, problems=(*before.problems, *problems), notes=(*before.notes, *notes))
+            self.outcome = replace(
+                before, problems=(*before.problems, *problems), notes=(*before.notes, *notes), violations=violations
+            )
         self.changed.emit(self)
-
-    def violated(self, problems: tuple[SchemaProblem, ...]) -> None:
-        """Note where the structured content does not match; `found` tells of it."""
-        if self.outcome is not None:
-            self.outcome = replace(self.outcome, violations=problems)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if self.outcome is None:
             error = None if task.cancelled() else task.exception()
-            self.finish(Lost(error=_unexpected(error)) if error is not None else Cancelled())
+            if error is not None and not isinstance(error, StudioError):
+                said = f"The call failed in an unexpected way ({type(error).__name__})."
+                error = StudioError(said, hint="The log has more.")
+            self.finish(Lost(error=error) if error is not None else Cancelled())
         if not self.checked:
             self.found(())
-
-
-def _unexpected(error: BaseException) -> StudioError:
-    if isinstance(error, StudioError):
-        return error
-    return StudioError(f"The call failed in an unexpected way ({type(error).__name__}).", hint="The log has more.")
-
-
-async def run(call: Call, sending: Coroutine[Any, Any, Reply]) -> None:
-    """Await the answer and settle the call with the outcome that it means."""
-    began = time.perf_counter()
-
-    def ms() -> float:
-        return (time.perf_counter() - began) * 1000
-
-    try:
-        reply = await sending
-    except asyncio.CancelledError:
-        call.finish(Cancelled(ms=ms()))
-        return
-    except Ended as ended:
-        call.finish(replace(ended.outcome, ms=ms(), problems=_of_task(call)))
-        return
-    except Declined as declined:
-        call.finish(Cancelled(ms=ms(), problems=(declined.message,)))
-        return
-    except DeadlinePassed as passed:
-        call.finish(TimedOut(ms=ms(), limit=passed.limit))
-        return
-    except StudioError as error:
-        # Unreachable, but not lost: the transport found nobody to send it to. Or HTTP turned it away.
-        nobody = isinstance(error, Unreachable) and not isinstance(error, ConnectionLost)
-        nobody = nobody or (error.http is not None and error.http.refused)
-        call.finish(Lost(ms=ms(), request_id=call.request, error=error, sent=call.sent and not nobody))
-        return
-    outcome = outcome_of(call.method, reply, ms())
-    if more := _of_task(call):
-        outcome = replace(outcome, problems=(*outcome.problems, *more))
-    call.finish(outcome)
-
-
-def _of_task(call: Call) -> tuple[str, ...]:
-    return call.as_task.problems if call.as_task else ()
 
 
 def outcome_of(method: str, reply: Reply, ms: float) -> CallOutcome:
@@ -429,25 +358,3 @@ def outcome_of(method: str, reply: Reply, ms: float) -> CallOutcome:
         ms=ms, size=reply.size, request_id=reply.request_id, result=event.result,
         problems=problems_of(method, event.result),
     )  # fmt: skip
-
-
-_CHECKED = 2 * MB
-"""Larger results are not checked."""
-
-
-async def structured_problems(call: Call, tool: ToolView | None, tap: ServerTap, checker: Checker) -> tuple[str, ...]:
-    """What does not match, in words; the call learns the places, the trace what is wrong."""
-    outcome = call.outcome
-    if tool is None or tool.output_schema is None or not isinstance(outcome, Succeeded):
-        return ()
-    result = mapping(outcome.result)
-    if "structuredContent" not in result:
-        missing = "The tool has an outputSchema, but the result has no structuredContent."
-        tap.judged(outcome.request_id, [("", missing)])
-        return (missing,)
-    if outcome.size > _CHECKED:
-        return ("The structuredContent is too large to be checked.",)
-    found = await checker.check(tool.output_schema, result["structuredContent"])
-    call.violated(found)
-    tap.judged(outcome.request_id, [(item.pointer, item.message) for item in found if item.severity == "error"])
-    return tuple(f"structuredContent{item.pointer}: {item.message}" for item in found)

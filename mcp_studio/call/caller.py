@@ -1,34 +1,54 @@
-"""Starts calls: policy first, then the connection, rounds of input, and the check of what came back."""
+"""Starts calls: policy first, then the connection, rounds of input, and the check of what came back.
+
+Completion, which suggests values for their arguments, is here too.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
-from mcp_studio.call import late
 from mcp_studio.call.cache import Reads
-from mcp_studio.call.call import Call, Denied, Method, run, structured_problems
-from mcp_studio.call.secret_fields import SecretArguments
-from mcp_studio.call.sending import Sender, TaskCalls
+from mcp_studio.call.call import (
+    Call,
+    CallOutcome,
+    Cancelled,
+    Denied,
+    Ended,
+    Lost,
+    Method,
+    Succeeded,
+    TimedOut,
+    outcome_of,
+)
+from mcp_studio.call.secrets import SecretArguments
+from mcp_studio.call.sending import Sender
+from mcp_studio.call.skills import SkillReader
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.config.model import PolicyRule, Timeouts, Verdict
-from mcp_studio.jsontext import Json
-from mcp_studio.limits import Limits
+from mcp_studio.errors import ConnectionLost, ProtocolError, StudioError, Unreachable
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.limits import MB, Limits
+from mcp_studio.protocol.events import Answered
+from mcp_studio.protocol.versions import at_least
 from mcp_studio.protocol.views import ToolView
+from mcp_studio.record import record
 from mcp_studio.schema.worker import Checker
-from mcp_studio.session.inbox import Inbox, InputRequest
+from mcp_studio.session.connection import DeadlinePassed
+from mcp_studio.session.inbox import Answer, Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.rounds import Declined
 from mcp_studio.session.task_manager import Tasks
-
-if TYPE_CHECKING:
-    from mcp_studio.call.skills import SkillReader
 
 Origin = Literal["person", "program"]
 """Who wants the call: somebody who pressed Call, or a workflow, gateway or toolset."""
+_CHECKED = 2 * MB
+"""Larger results are not checked."""
 
 
 class Judgement(NamedTuple):
@@ -79,6 +99,42 @@ def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
+async def consent(
+    ask: Callable[[InputRequest], Awaitable[Answer]],
+    judgement: Judgement,
+    ref: Ref,
+    arguments: Json,
+    call: Call | None = None,
+    *,
+    approved: bool,
+    times: str = "",
+    reasons: tuple[str, ...] = (),
+) -> Denied | None:
+    """Ask where that is the verdict; None when it may run. A rule that denies holds also for what was approved.
+
+    Args:
+        call: the call that waits for the answer.
+        times: how often it is to run, where that is more than once.
+    """
+    if judgement.verdict == "deny":
+        return Denied(rule=judgement.rule, unusable=judgement.unusable)
+    if judgement.verdict == "allow" or approved:
+        return None
+    subject = " ".join(filter(None, (str(ref), times)))
+    question = InputRequest(
+        "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments,
+        reasons=(*reasons, *judgement.reasons),
+    )  # fmt: skip
+    if call is not None:
+        call.on_asking(True)
+    try:
+        answer = await ask(question)
+    finally:
+        if call is not None:
+            call.on_asking(False)
+    return None if answer.action == "accept" else Denied(rule=answer.refusal)
+
+
 class Caller:
     """Runs calls over the manager's connections.
 
@@ -102,19 +158,16 @@ class Caller:
         self._inbox = inbox
         self._checker = checker
         self._rules = rules
-        self._secret = SecretArguments()
         self._spawn = spawn
+        self._secret = SecretArguments()
         self._reads = Reads(manager)
-        self._sender = Sender(manager, TaskCalls(tasks, manager, limits), limits)
+        self._sender = Sender(manager, tasks, limits)
+        self.skills = SkillReader(manager, catalog)
+        """Who loads skills."""
         self._waiting: dict[int, list[Call]] = {}
         """The calls that wait for the answer to a question, by its number."""
         inbox.changed.connect(self._asked)
         self._running: dict[int, Call] = {}
-
-    @cached_property
-    def skills(self) -> SkillReader:
-        """Who loads skills."""
-        return late.skill_reader(self._manager, self._catalog)
 
     @property
     def running(self) -> tuple[Call, ...]:
@@ -147,7 +200,7 @@ class Caller:
     ) -> Call:
         """Start reading a resource or getting a prompt; `fresh` takes no earlier answer that was kept."""
         call = Call(ref, method, params, timeouts=timeouts, fresh=fresh)
-        return self._begin(call, self._plain(call))
+        return self._begin(call, self._read(call) if method == "resources/read" else self._plain(call))
 
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
         self._running[id(call)] = call
@@ -157,58 +210,160 @@ class Caller:
         return call
 
     async def _plain(self, call: Call) -> None:
+        call.finish(await self._outcome(call, None))
+        call.found(())
+
+    async def _read(self, call: Call) -> None:
         if not self._reads.answer(call):
-            await run(call, self._sender.send(call, None))
+            call.finish(await self._outcome(call, None))
             self._reads.keep(call)
-        call.found(*(await self.skills.judge(call) if call.method == "resources/read" else ((), ())))
+        call.found(*await self.skills.judge(call))
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
-        if denied := await self._approve(call, origin, approved):
+        entries = self._catalog.find(call.ref)
+        if denied := await self._refusal(call, entries, origin, approved):
             call.finish(denied)
             call.found(())
             return
-        tool, tap = self._tool_view(call.ref), self._manager.supervisor(call.ref.server).tap
+        entries = self._catalog.find(call.ref)  # a person may have thought about it for a while
+        view = entries[0].view if entries else None
+        tool = view if isinstance(view, ToolView) else None
         for secret in self._secret.of(tool, call.params["arguments"]):
             self._manager.learn(secret)
-        await run(call, self._sender.send(call, tool))
-        call.found(() if call.unchecked else await structured_problems(call, tool, tap, self._checker))
+        call.finish(await self._outcome(call, tool))
+        if tool is None or tool.output_schema is None or call.unchecked:
+            call.found(())
+        else:
+            await self._check(call, tool.output_schema)
 
-    async def _approve(self, call: Call, origin: Origin, approved: bool) -> Denied | None:
+    async def _outcome(self, call: Call, tool: ToolView | None) -> CallOutcome:
+        began = time.perf_counter()
+        try:
+            reply = await self._sender.send(call, tool)
+        except (asyncio.CancelledError, Ended, StudioError) as error:
+            outcome = replace(_failure(call, error), ms=(time.perf_counter() - began) * 1000)
+        else:
+            outcome = outcome_of(call.method, reply, (time.perf_counter() - began) * 1000)
+        return replace(outcome, problems=(*outcome.problems, *call.as_task.problems)) if call.as_task else outcome
+
+    async def _check(self, call: Call, schema: Json) -> None:
+        """Compare a result with the tool's outputSchema; the trace hears too what is wrong."""
+        outcome, tap = call.outcome, self._manager.supervisor(call.ref.server).tap
+        if not isinstance(outcome, Succeeded):
+            return call.found(())
+        result = mapping(outcome.result)
+        if "structuredContent" not in result:
+            missing = "The tool has an outputSchema, but the result has no structuredContent."
+            tap.judged(outcome.request_id, [("", missing)])
+            return call.found((missing,))
+        if outcome.size > _CHECKED:
+            return call.found(("The structuredContent is too large to be checked.",))
+        found = await self._checker.check(schema, result["structuredContent"])
+        tap.judged(outcome.request_id, [(item.pointer, item.message) for item in found if item.severity == "error"])
+        call.found(tuple(f"structuredContent{item.pointer}: {item.message}" for item in found), violations=found)
+
+    async def _refusal(self, call: Call, entries: Sequence[Entry], origin: Origin, approved: bool) -> Denied | None:
         """None when it may run; a rule that denies holds also for what was approved."""
         trusted = self._manager.config(call.ref.server).trust
-        entries = self._catalog.find(call.ref)
         judgement = judge(call.ref, entries, origin=origin, trusted=trusted, rules=self._rules)
-        if judgement.verdict == "allow" or (approved and judgement.verdict == "ask"):
-            return None
-        if judgement.verdict == "deny":
-            return Denied(rule=judgement.rule, unusable=judgement.unusable)
-        question = InputRequest(
-            "approval", call.ref.server, f"Run {call.subject}?", subject=call.subject,
-            arguments=call.params["arguments"], reasons=judgement.reasons,
-        )  # fmt: skip
-        call.asking = True
-        call.changed.emit(call)
-        try:
-            answer = await self._inbox.ask(question)
-        finally:
-            call.asking = False
-            call.changed.emit(call)
-        return None if answer.action == "accept" else Denied(rule=answer.refusal)
+        return await consent(self._inbox.ask, judgement, call.ref, call.params["arguments"], call, approved=approved)
 
     def _asked(self, question: InputRequest) -> None:
         """A call waits for a person, or does so no longer: it was refused, or its server asks while it runs."""
         if question.kind == "approval":
-            return  # told by whoever waits for it: other calls may have the same subject
+            return  # whoever waits for it knows: other calls may have the same subject
         if question in self._inbox.pending:
             asked = [call for call in self._running.values() if call.subject == question.subject]
             mine = self._waiting.setdefault(question.number, asked)
         else:
             mine = self._waiting.pop(question.number, [])
         for call in mine:
-            call.asking = any(call in calls for calls in self._waiting.values())
-            call.changed.emit(call)
+            call.on_asking(any(call in calls for calls in self._waiting.values()))
 
-    def _tool_view(self, ref: Ref) -> ToolView | None:
-        entries = self._catalog.find(ref)
-        view = entries[0].view if entries else None
-        return view if isinstance(view, ToolView) else None
+
+def _failure(call: Call, error: BaseException) -> CallOutcome:
+    """What a call ends with that got no answer."""
+    match error:
+        case Ended():
+            return error.outcome
+        case Declined():
+            return Cancelled(problems=(error.message,))
+        case DeadlinePassed():
+            return TimedOut(limit=error.limit)
+        case StudioError():
+            # Unreachable, but not lost: the transport found nobody to send it to. Or HTTP turned it away.
+            nobody = isinstance(error, Unreachable) and not isinstance(error, ConnectionLost)
+            nobody = nobody or (error.http is not None and error.http.refused)
+            return Lost(request_id=call.request, error=error, sent=call.sent and not nobody)
+        case _:
+            return Cancelled()
+
+
+_MOST_VALUES = 100
+"""Values of one completion; the specification allows no more."""
+_COUNTABLE = 10**12
+"""A larger total is none that anybody has counted."""
+
+
+@record(frozen=True)
+class Completion:
+    """Values that a server suggests for an argument (specification, server/utilities/completion)."""
+
+    values: tuple[str, ...] = ()
+    """At most 100, foreign text as it came."""
+    total: int | None = None
+    """How many there are in all, where the server says."""
+    has_more: bool = False
+    """There are more than these."""
+    declared: bool = True
+    """The server declares `completions`; where it does not, it was not asked."""
+
+    @property
+    def count(self) -> str:
+        """`2 of 120`, `100 and more`, or an empty string where these are all."""
+        if self.total is not None and self.total > len(self.values):
+            return f"{len(self.values)} of {self.total:,}"
+        return f"{len(self.values)} and more" if self.has_more else ""
+
+
+async def complete(
+    manager: ConnectionManager, ref: Ref, argument: str, value: str, known: Mapping[str, str]
+) -> Completion:
+    """Ask for the values of an argument of a prompt, or of a variable of a template.
+
+    Args:
+        known: the other arguments so far; sent as context in versions that know it (since 2025-06-18).
+
+    Raises:
+        StudioError: not connected, no answer, a refusal, or an answer without values.
+    """
+    status = manager.status(ref.server)
+    connection = manager.connection(ref.server)
+    if "completions" not in (status.capabilities or {}):
+        return Completion(declared=False)
+    subject = {"type": "ref/prompt", "name": ref.name}
+    if ref.kind == "template":
+        subject = {"type": "ref/resource", "uri": ref.name}
+    params: dict[str, Json] = {"ref": subject, "argument": {"name": argument, "value": value}}
+    if known and at_least(status.version, "2025-06-18"):
+        params["context"] = {"arguments": dict(known)}
+    event = (await connection.request("completion/complete", params)).event
+    if not isinstance(event, Answered):
+        raise ProtocolError(f"The server refused completion/complete: {event.said}.")
+    return completion_of(event.result)
+
+
+def completion_of(result: Json) -> Completion:
+    """The values in a result.
+
+    Raises:
+        ProtocolError: there are none.
+    """
+    known = mapping(mapping(result).get("completion"))
+    values, total = known.get("values"), known.get("total")
+    if not isinstance(values, list):
+        raise ProtocolError("The answer to completion/complete has no array 'values'.")
+    texts = [item for item in items_of(cast("Json", values)) if isinstance(item, str)]
+    usable = isinstance(total, int) and not isinstance(total, bool) and 0 <= total <= _COUNTABLE
+    more = known.get("hasMore") is True or len(texts) > _MOST_VALUES
+    return Completion(tuple(texts[:_MOST_VALUES]), int(cast("int", total)) if usable else None, more)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, ToolFailed
 from mcp_studio.call.caller import Origin, judge
+from mcp_studio.call.caller import consent as once
 from mcp_studio.call.history import OUTCOMES, Past, said_of
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.config.model import PolicyRule
@@ -202,17 +203,8 @@ async def consent(
     The number is said with the question. A rule that denies holds also for what was approved.
     """
     judgement = judge(ref, entries, origin=origin, trusted=trusted, rules=rules)
-    if judgement.verdict == "deny":
-        return Denied(rule=judgement.rule, unusable=judgement.unusable)
-    if judgement.verdict == "allow" or approved:
-        return None
-    subject = f"{ref} {total:,} times, {at_once:,} at once"
-    reasons = (f"{total:,} calls", *judgement.reasons)
-    question = InputRequest(
-        "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments, reasons=reasons
-    )
-    answer = await ask(question)
-    return None if answer.action == "accept" else Denied(rule=answer.refusal)
+    times, reasons = f"{total:,} times, {at_once:,} at once", (f"{total:,} calls",)
+    return await once(ask, judgement, ref, arguments, approved=approved, times=times, reasons=reasons)
 
 
 def remembered(load: Load, ref: Ref, arguments: Json, began: float, origin: str) -> Past:

@@ -1,4 +1,7 @@
-"""A call with a name: what is called, with which arguments, and what is asked for first."""
+"""Saved calls: what is called, with which arguments, and what is asked for first. One TOML file for each.
+
+`tomllib` reads them, with numbers as they were typed; `tomlkit` writes them and keeps comments.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,23 @@ import re
 import time
 import tomllib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
+from mcp_studio.call.secrets import walk
+from mcp_studio.call.store import read_end
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.config import table
 from mcp_studio.config.load import TrustStore, digest
 from mcp_studio.config.model import Problem
 from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.errors import ConfigError, StudioError, UsageError
-from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, dumps, loads, pretty
+from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, dumps, loads, printable
 from mcp_studio.paths import Paths, portable, write_atomically
 from mcp_studio.record import record
-from mcp_studio.safetext import hidden_in
-from mcp_studio.schema.place import Path as Place
-from mcp_studio.schema.place import pointer
+from mcp_studio.safetext import escape_live, hidden_in
 
 Where = Literal["project", "personal"]
 """Whose folder a saved call is in."""
@@ -30,7 +34,24 @@ REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:(env|keyring):)?([^{}]*)\}")
 """`$${` (group 1), `${env:NAME}`, `${keyring:NAME}` (groups 2 and 3) and `${NAME}` (group 3)."""
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,79}\Z")
 """Names of variables."""
+VERSION = 1
+PROJECT_FILE = ".mcp-studio.toml"
+PROJECT_FOLDER = ".mcp-studio"
+CALLS = "calls"
 _NAME = re.compile(r"[\w][\w .+@-]{0,79}\Z")
+_LONGEST = 200
+_LARGEST = 1024 * 1024
+_MOST = 5_000
+_PATIENCE = 5.0
+"""Seconds for reading all files of the folders."""
+_DEEPEST = 16
+"""Levels of objects and lists that are written as TOML; deeper ones are written as JSON."""
+_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+_TYPES = ("string", "integer", "number", "boolean", "array", "object")
+_KEYWORDS = (
+    "title description default enum examples format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
+    "minLength maxLength pattern items minItems maxItems uniqueItems"
+).split()
 
 
 @record(frozen=True)
@@ -73,7 +94,8 @@ class SavedCall:
     @property
     def references(self) -> tuple[str, ...]:
         """The secrets of this computer that it uses, such as `${keyring:github}`, each once."""
-        found = (match for _, text in texts(self.arguments) for match in REFERENCE.finditer(text) if match[2])
+        texts = (text for _, text in walk(self.arguments) if isinstance(text, str))
+        found = (match for text in texts for match in REFERENCE.finditer(text) if match[2])
         return tuple(dict.fromkeys(match[0] for match in found))
 
     def variable(self, name: str) -> Variable | None:
@@ -112,22 +134,6 @@ def schema_of(variables: tuple[Variable, ...]) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def texts(value: Json) -> list[tuple[str, str]]:
-    """All strings in a value, each with the pointer of its place."""
-    found: list[tuple[str, str]] = []
-    todo: list[tuple[Place, Json]] = [((), value)]
-    while todo:
-        path, item = todo.pop()
-        if isinstance(item, str):
-            found.append((pointer(*path), item))
-        elif isinstance(item, dict):
-            todo += [((*path, key), inner) for key, inner in reversed(cast("dict[str, Json]", item).items())]
-        elif isinstance(item, list):
-            rows = list(enumerate(cast("list[Json]", item)))
-            todo += [((*path, index), inner) for index, inner in reversed(rows)]
-    return found
-
-
 def literal(value: Json) -> Json:
     """The value as it stands in a file: what looks like a reference in it is none."""
     if isinstance(value, str):
@@ -137,95 +143,35 @@ def literal(value: Json) -> Json:
     return [literal(item) for item in cast("list[Json]", value)] if isinstance(value, list) else value
 
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
-_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
-_SPECIAL = re.compile('[\x00-\x1f"\\\\\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]')
-"""What stands as an escape in a string: what TOML wants so, and what nobody could see."""
-_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_DEEPEST = 16
+# ---------------------------------------------------------------------- reading
 
 
-class Unsayable(ValueError):
-    """TOML has no such value."""
-
-
-def read_toml(text: str) -> dict[str, Any]:
-    """A document whose numbers are as they were typed.
-
-    Raises:
-        tomllib.TOMLDecodeError: it is none; also a number of absurd length, and absurd nesting.
-    """
+def read_saved(text: str, name: str, file: Path, where: Where, problems: list[Problem]) -> SavedCall | None:
+    """A saved call; None where anything is wrong with it, which is then among the problems."""
+    before = len(problems)
     try:
-        return table.read(text, _float)
+        document = table.read(text, _float)
+    except tomllib.TOMLDecodeError as problem:
+        problems.append(Problem(str(file), "", f"is no valid TOML: {problem}."))
+        return None
     except RecursionError:
-        raise tomllib.TOMLDecodeError("It is nested too deeply") from None
-
-
-def not_json(value: Any, where: str) -> str:
-    """Where in a value something stands that JSON does not have; empty where nothing does."""
-    if isinstance(value, dict):
-        inner = ((f"{where}.{key}", item) for key, item in cast("dict[str, Any]", value).items())
-    elif isinstance(value, list):
-        inner = ((f"{where}[{index}]", item) for index, item in enumerate(cast("list[Any]", value)))
-    elif isinstance(value, float):
-        return "" if isinstance(value, ExactFloat) or value - value == 0.0 else where
-    else:
-        return "" if value is None or isinstance(value, str | int) else where
-    return next((found for place, item in inner if (found := not_json(item, place))), "")
-
-
-def key_text(key: str) -> str:
-    """A key as it stands in a file.
-
-    Raises:
-        Unsayable: it has half a character in it.
-    """
-    return key if _BARE.match(key) else _string(key)
-
-
-def value_text(value: Json, depth: int = 0) -> str:
-    """A value on one line, objects as inline tables, which keeps the order of their keys.
-
-    Raises:
-        Unsayable: TOML cannot say it without loss.
-    """
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _string(value)
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return _number(value)
-    if value is None or depth > _DEEPEST:
-        raise Unsayable("null" if value is None else "depth")
-    if isinstance(value, list):
-        return "[" + ", ".join(value_text(item, depth + 1) for item in cast("list[Json]", value)) + "]"
-    members = cast("dict[str, Json]", value).items()
-    inner = ", ".join(f"{key_text(key)} = {value_text(item, depth + 1)}" for key, item in members)
-    return f"{{ {inner} }}" if inner else "{}"
-
-
-def long_text(value: Json) -> str:
-    """The same, but a text of several lines stands on several lines."""
-    if not isinstance(value, str) or "\n" not in value.strip("\n") or "\r" in value:
-        return value_text(value)
-    body = _escaped(value, keep='\n\t"').replace('"""', '""\\"')
-    body = f'{body[:-1]}\\"' if body.endswith('"') else body
-    return f'"""\n{body}"""'
-
-
-def json_text(value: Json) -> str:
-    """A value as JSON inside a literal string of several lines."""
-    text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", pretty(value))
-    text = text.replace("'''", "\\u0027" * 3).replace("\x7f", "\\u007f")
-    return f"'''\n{text}\n'''"
-
-
-def same(one: Json, other: Json) -> bool:
-    """Whether two values are written the same: `1`, `1.0` and `true` are three things."""
-    return dumps(one) == dumps(other)
+        problems.append(Problem(str(file), "", "is no valid TOML: It is nested too deeply."))
+        return None
+    top = Table(document, str(file), "", problems)
+    version = top.take_integer("version", VERSION, 1)
+    if version > VERSION:
+        top.problem("version", f"is {version}: it was written by a newer mcp-studio, and is not read.")
+        return None
+    ref = _ref(top)
+    description = top.take_text("description")
+    arguments = _arguments(top)
+    tables = Table(top.take("variables") or {}, str(file), "variables", problems)
+    variables = tuple(_variable(name, tables.take(name), top) for name in tables.keys())
+    top.refuse_rest()
+    _check_references(arguments, variables, top)
+    if len(problems) > before or ref is None:
+        return None
+    return SavedCall(name, ref, arguments, description, variables, where, file)
 
 
 def _float(text: str) -> float:
@@ -234,298 +180,208 @@ def _float(text: str) -> float:
     return ExactFloat(plain) if _FLOAT.match(plain) else float(plain)
 
 
-def _number(value: float) -> str:
-    text = value.text if isinstance(value, ExactFloat) else repr(float(value))
-    if not _FLOAT.match(text) or text.lstrip("-").isdecimal():
-        raise Unsayable("number")
-    return text
-
-
-def _string(text: str) -> str:
-    return f'"{_escaped(text)}"'
-
-
-def _escaped(text: str, keep: str = "") -> str:
-    if _SURROGATE.search(text):
-        raise Unsayable("half a character")
-
-    def escape(found: re.Match[str]) -> str:
-        char = found[0]
-        return char if char in keep else _SHORT.get(char, f"\\u{ord(char):04x}")
-
-    return _SPECIAL.sub(escape, text)
-
-
-VERSION = 1
-_LONGEST = 200
-_TYPES = ("string", "integer", "number", "boolean", "array", "object")
-_KEYWORDS = (
-    "title description default enum examples format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
-    "minLength maxLength pattern items minItems maxItems uniqueItems"
-).split()
-
-
-def read_saved(text: str, name: str, file: Path, where: Where, problems: list[Problem]) -> SavedCall | None:
-    """A saved call; None where anything is wrong with it, which is then among the problems."""
-    before = len(problems)
-    try:
-        document = read_toml(text)
-    except tomllib.TOMLDecodeError as problem:
-        problems.append(Problem(str(file), "", f"is no valid TOML: {problem}."))
-        return None
-    table = Table(document, str(file), "", problems)
-    version = table.take_integer("version", VERSION, 1)
-    if version > VERSION:
-        table.problem("version", f"is {version}: it was written by a newer mcp-studio, and is not read.")
-        return None
-    ref = _ref(table)
-    description = table.take_text("description")
-    arguments = _saved_text_arguments(table)
-    variables = _saved_text_variables(table.take("variables"), table)
-    table.refuse_rest()
-    _check_references(arguments, variables, table)
-    if len(problems) > before or ref is None:
-        return None
-    return SavedCall(name, ref, arguments, description, variables, where, file)
-
-
-def saved_text(saved: SavedCall) -> str:
-    """The text of a new file."""
-    lines = [f"version = {VERSION}", f"server = {_plain(saved.ref.server)}"]
-    lines += [f"{saved.ref.kind} = {_plain(saved.ref.name)}"]
-    if saved.description:
-        lines += [f"description = {_plain(saved.description)}"]
-    try:
-        table = arguments_table(saved.arguments)
-    except Unsayable:
-        lines += [f"arguments = {json_text(saved.arguments)}"]
-        table = ""
-    parts = ["\n".join(lines) + "\n", table, *map(variable_table, saved.variables)]
-    return "\n".join(part for part in parts if part)
-
-
-def arguments_table(arguments: Json) -> str:
-    """`[arguments]`; empty where there are none.
-
-    Raises:
-        Unsayable: they have to be written as JSON.
-    """
-    if arguments is None:
-        return ""
-    if not isinstance(arguments, dict):
-        raise Unsayable("no object")
-    rows = [f"{key_text(key)} = {long_text(item)}" for key, item in cast("dict[str, Json]", arguments).items()]
-    return "\n".join(["[arguments]", *rows]) + "\n"
-
-
-def variable_table(variable: Variable) -> str:
-    """`[variables.NAME]`; what TOML cannot say of its schema is left out."""
-    rows = [f"[variables.{variable.name}]"]
-    for key, item in variable.schema.items():
-        try:
-            rows.append(f"{key_text(key)} = {value_text(item)}")
-        except Unsayable:
-            continue
-    if variable.secret:
-        rows.append("secret = true")
-    if not variable.required and not variable.has_default:
-        rows.append("required = false")
-    return "\n".join(rows) + "\n"
-
-
-def means(text: str, saved: SavedCall) -> bool:
-    """Whether a text says exactly this."""
-    found = read_saved(text, saved.name, saved.file, saved.where, [])
-    return (
-        found is not None
-        and (found.ref, found.description) == (saved.ref, saved.description)
-        and same(found.arguments, saved.arguments)
-        and same([_shown(one) for one in found.variables], [_shown(one) for one in saved.variables])
-    )
-
-
-def _shown(variable: Variable) -> Json:
-    return [variable.name, variable.schema, variable.required and not variable.has_default, variable.secret]
-
-
-def _plain(text: str) -> str:
-    """A line of ours; half a character in a name of a server cannot be written, and is marked."""
-    try:
-        return value_text(text)
-    except Unsayable:
-        return value_text(text.encode("utf-8", "replace").decode())
-
-
-def _ref(table: Table) -> Ref | None:
-    server = table.take_text("server")
-    found: list[tuple[EntryKind, str]] = [(kind, name) for kind in KINDS if (name := table.take_text(kind))]
+def _ref(top: Table) -> Ref | None:
+    server = top.take_text("server")
+    found: list[tuple[EntryKind, str]] = [(kind, name) for kind in KINDS if (name := top.take_text(kind))]
     if not server:
-        table.problem("server", "is missing: the name of the server.")
+        top.problem("server", "is missing: the name of the server.")
     if len(found) != 1:
         words = "tool, prompt, template or resource"
-        table.problem("", f"needs one of {words}." if not found else f"can have only one of {words}.")
+        top.problem("", f"needs one of {words}." if not found else f"can have only one of {words}.")
         return None
     return Ref(found[0][0], server, found[0][1])
 
 
-def _saved_text_arguments(table: Table) -> Json:
-    given = table.take("arguments")
+def _arguments(top: Table) -> Json:
+    given = top.take("arguments")
     if isinstance(given, str):
         try:
             return loads(given, exact=True)
         except (JsonProblem, StudioError) as problem:
-            table.problem("arguments", f"is a string, but no JSON: {problem}.")
+            top.problem("arguments", f"is a string, but no JSON: {problem}.")
             return None
     if given is not None and not isinstance(given, dict):
-        table.problem("arguments", f"must be a table, or JSON in a string, not {kind_of(given)}.")
+        top.problem("arguments", f"must be a table, or JSON in a string, not {kind_of(given)}.")
         return None
-    if wrong := not_json(given, "arguments"):
-        table.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
+    _refuse_dates(given, "arguments", top)
     return cast("Json", given)
 
 
-def _saved_text_variables(given: Any, outer: Table) -> tuple[Variable, ...]:
-    if given is None:
-        return ()
-    tables = Table(given, outer.file, "variables", outer.problems)
-    return tuple(_variable(name, tables.take(name), tables) for name in tables.keys())
+def _refuse_dates(value: Json, where: str, top: Table) -> None:
+    """Note what JSON does not have: dates, times, infinite numbers."""
+    for path, item in walk(value):
+        finite = not isinstance(item, float) or isinstance(item, ExactFloat) or item - item == 0.0
+        if not finite or not isinstance(item, str | int | float | dict | list | None):
+            place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+            top.problem(f"{where}{place}", "is no JSON value.", "Dates and times have to be written as strings.")
+            return
 
 
 def _variable(name: str, values: Any, outer: Table) -> Variable:
-    table = Table(values, outer.file, f"variables.{name}", outer.problems)
+    own = Table(values, outer.file, f"variables.{name}", outer.problems)
     if not VARIABLE.match(name):
-        table.problem("", "is no name of a variable: it begins with a letter, and has letters, digits, _ and - only.")
-    kind = table.take_text("type", "", _TYPES)
-    table.take_text("title")
-    table.take_text("description")
-    secret = table.take_flag("secret")
-    schema: dict[str, Json] = {}
-    for key in table.keys():
-        if key in ("type", *_KEYWORDS):
-            schema[key] = item = table.take(key)
-            if wrong := not_json(item, key):
-                table.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
+        own.problem("", "is no name of a variable: it begins with a letter, and has letters, digits, _ and - only.")
+    kind = own.take_text("type", "", _TYPES)
+    own.take_text("title")
+    own.take_text("description")
+    secret = own.take_flag("secret")
+    schema: dict[str, Json] = {key: own.take(key) for key in own.keys() if key in ("type", *_KEYWORDS)}
+    for key, item in schema.items():
+        _refuse_dates(item, key, own)
     if not isinstance(schema.get("enum", []), list):
-        table.problem("enum", "must be a list of the values that there are.")
+        own.problem("enum", "must be a list of the values that there are.")
     if secret and "default" in schema:
-        table.problem("default", "of a secret would be one that everybody can read.", f"Use ${{keyring:{name}}}.")
+        own.problem("default", "of a secret would be one that everybody can read.", f"Use ${{keyring:{name}}}.")
     if kind:
         schema["type"] = kind
-    required = table.take_flag("required", "default" not in schema)
-    table.refuse_rest(_KEYWORDS)
+    required = own.take_flag("required", "default" not in schema)
+    own.refuse_rest(_KEYWORDS)
     return Variable(name, schema, required, secret)
 
 
-def _check_references(arguments: Json, variables: tuple[Variable, ...], table: Table) -> None:
+def _check_references(arguments: Json, variables: tuple[Variable, ...], top: Table) -> None:
     """A `${…}` that means nothing is a mistake: sent as it is, it would be a text that nobody meant."""
     names = [variable.name for variable in variables]
-    for place, text in texts(arguments):
-        for found in REFERENCE.finditer(text):
-            where = "arguments" + place.replace("/", ".")
+    for path, text in walk(arguments):
+        for found in REFERENCE.finditer(text) if isinstance(text, str) else ():
+            where = ".".join(("arguments", *map(str, path)))
             if found[1] or (found[3] in names and not found[2]):
                 continue
             if found[2] and not found[3]:
-                table.problem(where, f"`{found[0]}` has no name.")
+                top.problem(where, f"`{found[0]}` has no name.")
             elif found[2] and (len(found[3]) > _LONGEST or hidden_in(found[3]) or "\n" in found[3]):
                 # People agree to names that they read on a line.
-                table.problem(where, "refers to a secret by a name that cannot be shown whole on a line.")
+                top.problem(where, "refers to a secret by a name that cannot be shown whole on a line.")
             elif not found[2]:
                 hint = nearest(found[3], names) or "A literal ${ is written as $${."
-                table.problem(where, f"`{found[0]}` is no variable: there is no [variables.{found[3]}].", hint)
+                top.problem(where, f"`{found[0]}` is no variable: there is no [variables.{found[3]}].", hint)
+
+
+# ---------------------------------------------------------------------- writing
+
+
+def saved_text(saved: SavedCall) -> str:
+    """The text of a new file; arguments that TOML cannot say without loss are written as JSON."""
+    try:
+        text = _text(saved, as_json=False)
+    except (ValueError, TypeError, RecursionError):
+        return _text(saved, as_json=True)
+    return text if means(text, saved) else _text(saved, as_json=True)
+
+
+def _text(saved: SavedCall, *, as_json: bool) -> str:
+    import tomlkit
+
+    document: Any = tomlkit.document()
+    lines = {"version": VERSION, "server": saved.ref.server, saved.ref.kind: saved.ref.name}
+    if saved.description:
+        lines["description"] = saved.description
+    for key, value in lines.items():
+        # Half a character in a name of a server cannot be written.
+        document[key] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    if as_json:
+        json = printable(saved.arguments).replace("'''", "\\u0027" * 3)
+        document["arguments"] = tomlkit.value(f"'''\n{json}\n'''")
+    elif saved.arguments is not None:
+        document["arguments"] = _arguments_table(saved.arguments)
+    if saved.variables:
+        document["variables"] = tables = tomlkit.table(is_super_table=True)
+        for variable in saved.variables:
+            tables[variable.name] = _variable_table(variable)
+    return escape_live(tomlkit.dumps(document))
+
+
+def _arguments_table(arguments: Json) -> Any:
+    import tomlkit
+
+    if not isinstance(arguments, dict):
+        raise ValueError("no object")
+    made: Any = tomlkit.table()
+    for key, item in cast("dict[str, Json]", arguments).items():
+        if isinstance(item, str) and "\n" in item.strip("\n") and "\r" not in item:
+            body = tomlkit.string(item.lstrip("\n"), multiline=True).as_string()[3:]
+            blank = "\n" * (len(item) - len(item.lstrip("\n")))
+            made[key] = tomlkit.value(f'"""\n{blank}{body}')
+        else:
+            made[key] = _item(item)
+    return made
+
+
+def _item(value: Json, depth: int = 0) -> Any:
+    """A value on one line, objects as inline tables, which keeps the order of their keys."""
+    import tomlkit
+
+    if value is None or depth > _DEEPEST:
+        raise ValueError("TOML has no null, and is not nested that deeply")
+    if isinstance(value, dict):
+        made: Any = tomlkit.inline_table()
+        for key, item in cast("dict[str, Json]", value).items():
+            made[key] = _item(item, depth + 1)
+        return made
+    if isinstance(value, list):
+        made = tomlkit.array()
+        for item in cast("list[Json]", value):
+            made.append(_item(item, depth + 1))
+        return made
+    return tomlkit.item(value)
+
+
+def _variable_table(variable: Variable) -> Any:
+    """`[variables.NAME]`; what TOML cannot say of its schema is left out."""
+    import tomlkit
+
+    made: Any = tomlkit.table()
+    for key, item in variable.schema.items():
+        with suppress(ValueError):
+            made[key] = _item(item)
+    if variable.secret:
+        made["secret"] = True
+    if not variable.required and not variable.has_default:
+        made["required"] = False
+    return made
+
+
+def means(text: str, saved: SavedCall) -> bool:
+    """Whether a text says exactly this: `1`, `1.0` and `true` are three things."""
+    found = read_saved(text, saved.name, saved.file, saved.where, [])
+    return (
+        found is not None
+        and (found.ref, found.description) == (saved.ref, saved.description)
+        and dumps(found.arguments) == dumps(saved.arguments)
+        and dumps([_said(one) for one in found.variables]) == dumps([_said(one) for one in saved.variables])
+    )
+
+
+def _said(variable: Variable) -> Json:
+    return [variable.name, variable.schema, variable.required and not variable.has_default, variable.secret]
 
 
 def changed_text(before: str, saved: SavedCall) -> str:
-    """The text of a file that says `saved` now; where it cannot be changed in place, a new text."""
+    """The text of a file that says `saved` now, with its comments; a new text where it cannot be changed in place."""
+    import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    old = read_saved(before, saved.name, saved.file, saved.where, [])
-    if old is None:
-        return saved_text(saved)
+    new = saved_text(saved)
     try:
-        text = _edited(before, old, saved)
+        document: Any = tomlkit.parse(before)
+        _merge(document, tomlkit.parse(new))
+        text = tomlkit.dumps(document)
     except (TOMLKitError, ValueError, KeyError, TypeError, RecursionError):
-        return saved_text(saved)
-    return text if means(text, saved) else saved_text(saved)
+        return new
+    return text if means(text, saved) else new
 
 
-def _edited(before: str, old: SavedCall, saved: SavedCall) -> str:
-    import tomlkit
-
-    document: Any = tomlkit.parse(before)
-    plain = read_toml(before)
-    for key, value in (("version", VERSION), ("server", saved.ref.server), ("description", saved.description)):
-        if value and plain.get(key) != value and (key != "version" or "version" in plain):
-            _set(document, key, value)
-        elif not value:
-            document.pop(key, None)
-    if old.ref.kind != saved.ref.kind or old.ref.name != saved.ref.name:
-        if old.ref.kind != saved.ref.kind:
-            raise Unsayable("another kind")
-        document[saved.ref.kind] = saved.ref.name
-    assert {*KINDS} & {*plain}
-    if not same(old.arguments, saved.arguments):
-        _arguments(document, old.arguments, saved.arguments)
-    _variables(document, old, saved)
-    return tomlkit.dumps(document)
+def _merge(old: Any, new: Any) -> None:
+    for key in [key for key in old if key not in new and key != "version"]:
+        del old[key]
+    for key, item in new.items():
+        if isinstance(item, dict) and isinstance(old.get(key), dict):
+            _merge(old[key], item)
+        elif key not in old or old[key] != item:
+            old[key] = item
 
 
-def _set(document: Any, key: str, value: Json) -> None:
-    """Set a key; a new one cannot come behind a table, so that a new text is written instead.
-
-    Raises:
-        Unsayable: it is new.
-    """
-    if key not in document:
-        raise Unsayable("a new key")
-    document[key] = value
-
-
-def _arguments(document: Any, old: Json, new: Json) -> None:
-    import tomlkit
-
-    table: Any = document.get("arguments")
-    if not isinstance(old, dict) or not isinstance(new, dict) or isinstance(table, str):
-        if not isinstance(table, str):
-            raise Unsayable("not a table any more")
-        document["arguments"] = tomlkit.value(json_text(new))
-        return
-    before, after = cast("dict[str, Json]", old), cast("dict[str, Json]", new)
-    arguments_table(after)  # raises where they have to be JSON from now on
-    kept = [key for key in after if key in before]
-    if kept != [key for key in before if key in after] or list(after)[: len(kept)] != kept:
-        raise Unsayable("another order")
-    for key in before:
-        if key not in after:
-            del table[key]
-    for key, item in after.items():
-        if key not in before or not same(before[key], item):
-            table[key] = tomlkit.value(long_text(item))
-
-
-def _variables(document: Any, old: SavedCall, saved: SavedCall) -> None:
-    import tomlkit
-
-    tables: Any = document.get("variables")
-    names = [variable.name for variable in saved.variables]
-    for variable in old.variables:
-        if variable.name not in names:
-            del tables[variable.name]
-    for variable in saved.variables:
-        if old.variable(variable.name) == variable:
-            continue
-        if tables is None:
-            document["variables"] = tables = tomlkit.table(is_super_table=True)
-        made: Any = tomlkit.parse(variable_table(variable))
-        tables[variable.name] = made["variables"][variable.name]
-
-
-PROJECT_FILE = ".mcp-studio.toml"
-PROJECT_FOLDER = ".mcp-studio"
-CALLS = "calls"
-_LARGEST = 1024 * 1024
-_MOST = 5_000
-_PATIENCE = 5.0
-"""Seconds for reading all files of the folders."""
+# ---------------------------------------------------------------------- folders
 
 
 class Loaded(NamedTuple):
@@ -590,8 +446,7 @@ class Folders:
                     return saved
         for problem in broken:
             raise ConfigError(str(problem), file=problem.file, key=problem.key)
-        loaded = self.load()
-        hint = nearest(bare, (saved.name for saved in loaded.calls)) or "`mcp-studio list saved` shows them."
+        hint = nearest(bare, (saved.name for saved in self.load().calls)) or "`mcp-studio list saved` shows them."
         raise UsageError(f"There is no saved call `{bare[:80]}`.", hint=hint)
 
     def write(self, saved: SavedCall, *, replace: bool) -> SavedCall:
@@ -616,32 +471,24 @@ class Folders:
         return new
 
     def rename(self, saved: SavedCall, name: str) -> SavedCall:
-        """Give a call another name.
+        """Give a call another name; what was agreed to stays so, unless somebody has changed the file meanwhile.
 
         Raises:
             UsageError, ConfigError: as `write`.
         """
         file = saved.file.with_name(f"{check_name(name)}.toml")
-        agreed = self.agreed(saved)
         try:
             if file.exists() and not (saved.file.exists() and file.samefile(saved.file)):
                 raise UsageError(f"There is a saved call `{name}` already.", hint=str(file))
             saved.file.rename(file)
+            content = file.read_bytes()
         except OSError as problem:
             raise ConfigError(f"It cannot be renamed: {problem.strerror or problem}.", file=str(saved.file)) from None
         new = replace_fields(saved, name=name, file=file)
-        if agreed:
-            self._agree_again(saved, new)
+        if self.agreed(saved) and digest(saved.file, content) == saved.seen:
+            new = replace_fields(new, seen=digest(file, content))
+            self.agree(new)
         return new
-
-    def _agree_again(self, old: SavedCall, new: SavedCall) -> None:
-        """The same file is agreed to under its new name; what somebody has changed meanwhile is asked about."""
-        try:
-            content = new.file.read_bytes()
-        except OSError:
-            return
-        if digest(old.file, content) == old.seen:
-            self.agree(replace_fields(new, seen=digest(new.file, content)))
 
     def delete(self, saved: SavedCall) -> None:
         """Remove its file.
@@ -661,10 +508,8 @@ class Folders:
     def agree(self, saved: SavedCall) -> None:
         """The person lets it use them, as it was when it was read: not as somebody may have changed it meanwhile."""
         if saved.where == "project" and saved.references and saved.seen:
-            try:
+            with suppress(ConfigError):  # it is asked about again
                 self.trust.agree(saved.seen, str(saved.file))
-            except ConfigError:
-                return  # it is asked about again
 
 
 def folders(paths: Paths, cwd: Path, setting: str = "") -> Folders:
@@ -673,12 +518,11 @@ def folders(paths: Paths, cwd: Path, setting: str = "") -> Folders:
     personal = paths.config / CALLS
     if setting:
         return Folders(Path(setting), personal, True, trust)
-    root = _root(cwd.absolute())
-    for folder in (cwd.absolute(), *cwd.absolute().parents):
+    above = [cwd.absolute(), *cwd.absolute().parents]
+    root = next((folder for folder in above if (folder / ".git").exists()), above[0])
+    for folder in above[: above.index(root) + 1]:
         if (folder / PROJECT_FILE).is_file() or (folder / PROJECT_FOLDER).is_dir():
             return Folders(folder / PROJECT_FOLDER / CALLS, personal, True, trust)
-        if folder == root:
-            break
     return Folders(root / PROJECT_FOLDER / CALLS, personal, False, trust)
 
 
@@ -686,11 +530,6 @@ def split(name: str) -> tuple[Where | str, str]:
     """`project:NAME` or `personal:NAME` in two; a name alone is anybody's."""
     head, colon, bare = name.partition(":")
     return (head, bare) if colon and head in ("project", "personal") else ("", name)
-
-
-def _root(cwd: Path) -> Path:
-    """The top of the repository around a folder; the folder itself where there is none."""
-    return next((folder for folder in (cwd, *cwd.parents) if (folder / ".git").exists()), cwd)
 
 
 def _files(folder: Path, problems: list[Problem]) -> Iterable[Path]:
@@ -709,11 +548,9 @@ def _files(folder: Path, problems: list[Problem]) -> Iterable[Path]:
 def _read(file: Path, where: Where, problems: list[Problem]) -> SavedCall | None:
     try:
         check_name(file.stem)
-        if not file.is_file():
-            raise OSError("it is no file")
-        if file.stat().st_size > _LARGEST:
+        data = read_end(file, _LARGEST + 1)
+        if len(data) > _LARGEST:
             raise OSError("it is larger than 1 MB")
-        data = file.read_bytes()
         text = data.decode("utf-8-sig")
     except UsageError as problem:
         problems.append(Problem(str(file), "", problem.message, problem.hint))

@@ -1,25 +1,32 @@
-"""From the arguments of a form to a saved call: some of them become variables, and none of the secrets is written."""
+"""From a saved call to the arguments of a call, and back: variables are filled in or made, and no secret is written."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from mcp_studio.call.history import Keeper
 from mcp_studio.call.saved import REFERENCE, SavedCall, Variable, Where, literal
+from mcp_studio.call.secrets import Keeper, walk
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.schema.field import Form, field_at
-from mcp_studio.schema.place import NoPlace, Path, found, get, has, path_of, pointer, put
+from mcp_studio.schema.place import NoPlace, Path, found, has, path_of, pointer, put
 from mcp_studio.vault.keyring import lookup
 
 Lookup = Callable[[str], str]
 """Gives a secret by its name; raises ConfigError."""
+_MOST = 500
+"""Places that a person can look at."""
+_OF_FIELD = (
+    "title description enum format minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern"
+).split()
+"""Keywords of a field that its variable has too."""
+_TYPES: dict[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 class Filled(NamedTuple):
@@ -32,11 +39,8 @@ class Filled(NamedTuple):
     """The secrets themselves, for the redactor."""
 
 
-class _Absent:
-    """An optional variable without a value: the place is not there."""
-
-
-_ABSENT = _Absent()
+_ABSENT = object()
+"""Stands for an optional variable without a value: the place is not there."""
 
 
 def missing(saved: SavedCall, values: Mapping[str, Json]) -> tuple[Variable, ...]:
@@ -61,114 +65,67 @@ def fill(
     Raises:
         ConfigError: a secret is not there; it names its place.
     """
-    filling = _Filling(saved, values, secrets, environ, keyring)
-    found = filling.value(saved.arguments, ())
-    return Filled(None if isinstance(found, _Absent) else found, frozenset(filling.hidden), tuple(filling.secrets))
+    hidden: set[str] = set()
+    known: dict[str, None] = {}
 
-
-class _Filling:
-    """One pass over the arguments."""
-
-    def __init__(
-        self, saved: SavedCall, values: Mapping[str, Json], secrets: bool, environ: Mapping[str, str], keyring: Lookup
-    ) -> None:
-        self._saved = saved
-        self._values = values
-        self._with_secrets = secrets
-        self._environ = environ
-        self._keyring = keyring
-        self.hidden: set[str] = set()
-        self.secrets: dict[str, None] = {}
-
-    def value(self, value: Json, path: Path) -> Json | _Absent:
-        """The value with what it refers to; absent where that is nothing."""
+    def filled(value: Json, path: Path) -> Json:
         if isinstance(value, str):
-            return self._text(value, path) if "${" in value else value
+            return text(value, path) if "${" in value else value
         if isinstance(value, dict):
-            members = cast("dict[str, Json]", value).items()
-            filled = ((key, self.value(item, (*path, key))) for key, item in members)
-            return {key: item for key, item in filled if not isinstance(item, _Absent)}
+            members = ((key, filled(item, (*path, key))) for key, item in cast("dict[str, Json]", value).items())
+            return {key: item for key, item in members if item is not _ABSENT}
         if isinstance(value, list):
             items: list[Json] = []
             for inner in cast("list[Json]", value):
-                item = self.value(inner, (*path, len(items)))  # places are those of what is sent
-                items += [] if isinstance(item, _Absent) else [item]
+                item = filled(inner, (*path, len(items)))  # places are those of what is sent
+                items += [] if item is _ABSENT else [item]
             return items
         return value
 
-    def _text(self, text: str, path: Path) -> Json | _Absent:
-        whole = REFERENCE.fullmatch(text)
+    def text(value: str, path: Path) -> Json:
+        whole = REFERENCE.fullmatch(value)
         if whole and not whole[1]:
-            return self._reference(whole, path)
-        parts: list[str] = []
-        at = 0
-        for match in REFERENCE.finditer(text):
-            item = "${" if match[1] else self._reference(match, path)
-            parts += (text[at : match.start()], _spelled(item))
-            at = match.end()
-        if not self._with_secrets and pointer(*path) in self.hidden:
-            return _ABSENT
-        return "".join((*parts, text[at:]))
+            return reference(whole, path)
+        made = REFERENCE.sub(lambda one: "${" if one[1] else _spelled(reference(one, path)), value)
+        return _ABSENT if not secrets and pointer(*path) in hidden else made
 
-    def _reference(self, found: re.Match[str], path: Path) -> Json | _Absent:
-        """What one `${…}` stands for."""
-        scheme, name = found[2], found[3]
-        if scheme is None:
-            return self._variable(name, path)
-        if not self._with_secrets:
-            self.hidden.add(pointer(*path))
+    def reference(one: re.Match[str], path: Path) -> Json:
+        variable = saved.variable(one[3])
+        if one[2] is None and (variable is None or not variable.secret):
+            return values.get(one[3], variable.schema.get("default", _ABSENT) if variable else _ABSENT)
+        if one[2] is None and one[3] not in values:
             return _ABSENT
-        return self._secret(self._looked_up(scheme, name, path), path)
-
-    def _variable(self, name: str, path: Path) -> Json | _Absent:
-        variable = self._saved.variable(name)
-        if name in self._values:
-            value = self._values[name]
-        elif variable is not None and variable.has_default:
-            value = variable.schema["default"]
-        else:
+        hidden.add(pointer(*path))
+        if not secrets:
             return _ABSENT
-        if variable is None or not variable.secret:
-            return value
-        if not self._with_secrets:
-            self.hidden.add(pointer(*path))
-            return _ABSENT
-        return self._secret(value, path)
-
-    def _secret(self, value: Json, path: Path) -> Json:
-        self.hidden.add(pointer(*path))
+        value = values[one[3]] if one[2] is None else _looked_up(saved, one, path, environ, keyring)
         if isinstance(value, str):
-            self.secrets[value] = None
+            known[value] = None
         return value
 
-    def _looked_up(self, scheme: str, name: str, path: Path) -> str:
-        place = ".".join(("arguments", *map(str, path)))
-        file = str(self._saved.file)
-        if scheme == "env":
-            if name not in self._environ:
-                hint = nearest(name, (other for other in self._environ if len(other) > 3))
-                raise ConfigError(
-                    f"{self._saved.name}: {place}: the environment variable {name} is not set.", file=file, hint=hint
-                )
-            return self._environ[name]
+    made = filled(saved.arguments, ())
+    return Filled(None if made is _ABSENT else made, frozenset(hidden), tuple(known))
+
+
+def _looked_up(saved: SavedCall, one: re.Match[str], path: Path, environ: Mapping[str, str], keyring: Lookup) -> str:
+    scheme, name = one[2], one[3]
+    where = f"{saved.name}: {'.'.join(('arguments', *map(str, path)))}"
+    if scheme == "keyring":
         try:
-            return self._keyring(name)
+            return keyring(name)
         except ConfigError as problem:
-            raise ConfigError(f"{self._saved.name}: {place}: {problem.message}", file=file, hint=problem.hint) from None
+            raise ConfigError(f"{where}: {problem.message}", file=str(saved.file), hint=problem.hint) from None
+    if name not in environ:
+        hint = nearest(name, (other for other in environ if len(other) > 3))
+        raise ConfigError(f"{where}: the environment variable {name} is not set.", file=str(saved.file), hint=hint)
+    return environ[name]
 
 
-def _spelled(item: Json | _Absent) -> str:
+def _spelled(item: Json) -> str:
     """A value inside a longer text."""
-    if isinstance(item, _Absent) or item is None:
+    if item is _ABSENT or item is None:
         return ""
     return item if isinstance(item, str) else dumps(item).decode()
-
-
-_KEPT = (
-    "title description enum format minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern"
-).split()
-_TYPES: dict[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
-_MOST = 500
 
 
 class Leaf(NamedTuple):
@@ -182,18 +139,15 @@ class Leaf(NamedTuple):
 def leaves(arguments: Json, keeper: Keeper, hidden: Collection[str] = ()) -> tuple[Leaf, ...]:
     """The scalars in a value, and whatever of it is secret, in their order; not more than a person can look at."""
     secret = [path_of(place, arguments) for place in keeper.kept(arguments, hidden)[1]]
-    seen: list[Leaf] = []
-    todo: list[Path] = [()]
-    while todo and len(seen) < _MOST:
-        path = todo.pop()
-        value = get(arguments, path)
-        if path in secret or not isinstance(value, dict | list):
-            seen.append(Leaf(path, value, path in secret))
-        elif isinstance(value, dict):
-            todo += [(*path, key) for key in reversed(cast("dict[str, Json]", value))]
-        else:
-            todo += [(*path, index) for index in reversed(range(len(cast("list[Json]", value))))]
-    return tuple(leaf for leaf in seen if leaf.path or leaf.secret)
+
+    def found() -> Iterator[Leaf]:
+        for path, value in walk(arguments):
+            if path in secret:
+                yield Leaf(path, value, True)
+            elif path and not isinstance(value, dict | list) and not any(path[: len(one)] == one for one in secret):
+                yield Leaf(path, value, False)
+
+    return tuple(leaf for leaf, _ in zip(found(), range(_MOST), strict=False))
 
 
 def made(
@@ -216,70 +170,57 @@ def made(
         keyring: for places of secrets, the name under which the keyring has them.
     """
     value = literal(arguments)
-    variables_made: list[Variable] = []
-    names: set[str] = set()
+    asked: dict[str, Variable] = {}
     for leaf in leaves(arguments, keeper, hidden):
         if leaf.secret and (stored := (keyring or {}).get(leaf.path)):
             value = put(value, leaf.path, f"${{keyring:{stored}}}")
         elif leaf.secret or leaf.path in variables:
-            variable = _variable(leaf, form, arguments, names.__contains__)
-            names.add(variable.name)
-            variables_made.append(variable)
+            variable = _variable(leaf, form, arguments, asked)
+            asked[variable.name] = variable
             value = put(value, leaf.path, f"${{{variable.name}}}")
-    return SavedCall(name, ref, value, description, tuple(variables_made), where)
+    return SavedCall(name, ref, value, description, tuple(asked.values()), where)
 
 
-def _variable(leaf: Leaf, form: Form, arguments: Json, taken: Callable[[str], bool]) -> Variable:
+def _variable(leaf: Leaf, form: Form, arguments: Json, taken: Collection[str]) -> Variable:
     """A variable for a place: named after its key, of the type that its field has, else its value."""
     field = field_at(form.top, leaf.path, arguments)
-    schema: dict[str, Json] = {}
-    said = cast("dict[str, Json]", field.schema) if field and isinstance(field.schema, dict) else {}
-    kind = said.get("type")
+    of_field = mapping(field.schema) if field else {}
+    kind = of_field.get("type")
     if not isinstance(kind, str):
         kind = next((word for known, word in _TYPES.items() if isinstance(leaf.value, known)), "")
+    schema: dict[str, Json] = {}
     if kind and leaf.value is not None and not (field and field.nullable):
         schema["type"] = kind
-    schema |= {key: said[key] for key in _KEPT if key in said and _fine(said[key])}
+    for key in _OF_FIELD:
+        item = of_field.get(key)
+        if item is not None and not (isinstance(item, list) and None in item):  # TOML has no null
+            schema[key] = item
     if leaf.value is not None and not leaf.secret:
         schema["default"] = leaf.value
-    base = re.sub(
-        r"[^A-Za-z0-9_-]+", "_", str(next((part for part in reversed(leaf.path) if isinstance(part, str)), ""))
-    )
+    key = next((part for part in reversed(leaf.path) if isinstance(part, str)), "")
+    base = re.sub(r"[^A-Za-z0-9_-]+", "_", key)[:70]
     base = base if re.match(r"[A-Za-z_]", base) else f"value_{base}".rstrip("_")
-    name, number = base[:70], 1
-    while taken(name):
-        number += 1
-        name = f"{base[:70]}_{number}"
+    numbered = (f"{base}_{number}" for number in range(2, _MOST + 2))
+    name = next(name for name in (base, *numbered) if name not in taken)
     return Variable(name, schema, "default" not in schema, leaf.secret)
-
-
-def _fine(value: Json) -> bool:
-    """Whether TOML can say it."""
-    return value is not None and not (isinstance(value, list) and None in value)
 
 
 def with_secrets_of(earlier: SavedCall | None, saved: SavedCall) -> SavedCall:
     """The call with the secrets that an earlier one has, and that a form which was filled with it never saw."""
     if earlier is None or earlier.ref != saved.ref:
         return saved
-    value, variables = saved.arguments, list(saved.variables)
+    value, variables = saved.arguments, {variable.name: variable for variable in saved.variables}
     for place in fill(earlier, {}, secrets=False).hidden:
         path = path_of(place, earlier.arguments)
         text = found(earlier.arguments, path)
         if has(value, path) or not isinstance(text, str):
             continue
-        names = [match[3] for match in REFERENCE.finditer(text) if not match[1] and not match[2]]
+        keys = list(mapping(found(earlier.arguments, path[:-1])))
+        before = keys[: keys.index(str(path[-1]))] if path[-1] in keys else []
         try:
-            value = put(value, path, text, tuple(_keys(earlier.arguments, path)))
+            value = put(value, path, text, tuple(before))
         except NoPlace:
             continue
-        taken = {variable.name for variable in variables}
-        variables += [one for one in earlier.variables if one.name in names and one.name not in taken]
-    return replace(saved, arguments=value, variables=tuple(variables))
-
-
-def _keys(value: Json, path: Path) -> list[str]:
-    """The keys before one, in its object."""
-    holder = found(value, path[:-1])
-    keys = list(cast("dict[str, Json]", holder)) if isinstance(holder, dict) else []
-    return keys[: keys.index(str(path[-1]))] if path[-1] in keys else []
+        names = [match[3] for match in REFERENCE.finditer(text) if not match[1] and not match[2]]
+        variables |= {one.name: one for one in earlier.variables if one.name in names and one.name not in variables}
+    return replace(saved, arguments=value, variables=tuple(variables.values()))

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mcp_studio.call.call import Call, CallOutcome, Succeeded
-from mcp_studio.call.late import verify
 from mcp_studio.catalog.catalog import Catalog, suggestion
-from mcp_studio.catalog.skills import Skill, SkillState, Verdict, offered, read_entry
+from mcp_studio.catalog.skills import Skill, SkillState, Verdict, offered, read_entry, verify
 from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import MB

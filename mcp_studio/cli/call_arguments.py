@@ -11,7 +11,7 @@ from mcp_studio.call.call import Call
 from mcp_studio.call.copying.paste import LARGEST, Pasted, PasteProblem, read_paste
 from mcp_studio.call.saved import Folders, SavedCall, Where, folders, schema_of, split
 from mcp_studio.call.saved_arguments import fill, made, missing
-from mcp_studio.call.secret_fields import secret_places
+from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.cli import late
 from mcp_studio.cli.arguments import Unread, gather, refuse_wrong, with_pairs

@@ -181,10 +181,10 @@ def copy_call(plan: Plan, options: Options, out: Output) -> int:
 
 
 async def ending(manager: ConnectionManager, call: Call) -> Mortem | None:
-    """See `interrupted.learned`."""
-    from mcp_studio.call import interrupted
+    """See `sending.learned`."""
+    from mcp_studio.call import sending
 
-    return await interrupted.learned(manager, call)
+    return await sending.learned(manager, call)
 
 
 def lost(error: StudioError, ending: Mortem, sent: bool, out: Output) -> int:

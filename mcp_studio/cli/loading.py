@@ -8,7 +8,7 @@ import time
 from functools import partial
 
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
-from mcp_studio.call.secret_fields import secret_places
+from mcp_studio.call.secrets import secret_places
 from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.call_arguments import Given
 from mcp_studio.cli.options import Options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from mcp_studio.call.secret_fields import may_hold_secrets, secret_places
+from mcp_studio.call.secrets import may_hold_secrets, secret_places
 from mcp_studio.catalog.listing import Change, Entry
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import Support

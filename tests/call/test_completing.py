@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.completion import read
+from mcp_studio.call.caller import completion_of as read
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import ProtocolError
 from mcp_studio.studio import Studio

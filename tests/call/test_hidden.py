@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.secret_fields import SecretArguments
+from mcp_studio.call.secrets import SecretArguments
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.protocol.views import ToolView
 from tests.studio_support import opened, stdio

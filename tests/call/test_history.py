@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.call.call import Call, CallOutcome, Lost, Rejected, Succeeded, ToolFailed
-from mcp_studio.call.history import History, Journal, Keeper, Past
-from mcp_studio.call.secret_fields import secret_places
+from mcp_studio.call.history import History, Past
+from mcp_studio.call.secrets import Keeper, secret_places
+from mcp_studio.call.store import Journal
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps, loads
@@ -137,7 +138,7 @@ def test_one_can_be_forgotten_also_on_the_disk(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-from mcp_studio.call.history import Journal
+from mcp_studio.call.store import Journal
 from pathlib import Path
 journal = Journal(Path(sys.argv[1]), lambda lines: lines, largest=40_000)
 print("go", flush=True)
@@ -168,7 +169,7 @@ def test_a_lock_that_is_not_given_back_delays_but_loses_nothing(
 ) -> None:
     import fcntl
 
-    monkeypatch.setattr("mcp_studio.call.history._PATIENCE", 0.02)
+    monkeypatch.setattr("mcp_studio.call.store._LOCK_PATIENCE", 0.02)
     file = tmp_path / "h.jsonl"
     journal = Journal(file, lambda lines: lines)
     journal.add([b"one"])

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.call.history import Keeper
 from mcp_studio.call.saved import (
     Folders,
     SavedCall,
@@ -22,6 +21,7 @@ from mcp_studio.call.saved import (
     schema_of,
 )
 from mcp_studio.call.saved_arguments import fill, leaves, made, missing
+from mcp_studio.call.secrets import Keeper
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Problem
 from mcp_studio.errors import ConfigError, UsageError
@@ -61,7 +61,7 @@ def wrong(text: str) -> str:
     return "\n".join(map(str, problems))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(TEXT, VALUES, max_size=4) | VALUES)
 def test_a_value_survives_the_file_exactly(value: Json) -> None:
     saved = SavedCall("n", ADD, literal(value))

@@ -6,27 +6,27 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
-from mcp_studio.servers.demo.tools import all_tools
+from mcp_studio.servers.demo.content import LISTS
 from tests.demo import client as sdk
 from tests.support import run
 
-ALL = all_tools()
+ALL = LISTS["tools"]
 
 
 def test_names_are_unique() -> None:
-    assert len({tool.name for tool in ALL}) == len(ALL)
+    assert len({tool["name"] for tool in ALL}) == len(ALL)
 
 
-@pytest.mark.parametrize("tool", ALL, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", ALL, ids=lambda tool: tool["name"])
 def test_schemas_are_valid_and_texts_are_short(tool) -> None:
-    Draft202012Validator.check_schema(tool.raw["inputSchema"])
-    Draft202012Validator.check_schema(tool.raw.get("outputSchema", {}))
-    assert tool.raw["description"].isprintable() and 0 < len(tool.raw["description"]) <= 120
-    assert 0 < len(tool.raw["title"]) <= 32
+    Draft202012Validator.check_schema(tool["inputSchema"])
+    Draft202012Validator.check_schema(tool.get("outputSchema", {}))
+    assert tool["description"].isprintable() and 0 < len(tool["description"]) <= 120
+    assert 0 < len(tool["title"]) <= 32
 
 
 def test_every_kind_of_annotation_is_there() -> None:
-    hints = [tool.raw.get("annotations") for tool in ALL]
+    hints = [tool.get("annotations") for tool in ALL]
     assert None in hints
     given = [hint for hint in hints if hint]
     for name in ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"):
@@ -36,7 +36,7 @@ def test_every_kind_of_annotation_is_there() -> None:
 def test_every_page_of_every_list_arrives(era: str) -> None:
     async def go() -> None:
         async with sdk.connected(era) as client:
-            assert [tool.name for tool in await sdk.all_tools(client)] == [tool.name for tool in ALL]
+            assert [tool.name for tool in await sdk.all_tools(client)] == [tool["name"] for tool in ALL]
             first = await client.list_resources()
             second = await client.list_resources(cursor=first.next_cursor)
             third = await client.list_resources(cursor=second.next_cursor)

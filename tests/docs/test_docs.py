@@ -13,7 +13,7 @@ import pytest
 from mcp_studio.cli.options import parse
 from mcp_studio.config.load import load
 from mcp_studio.paths import Paths
-from mcp_studio.servers.demo.tools import all_tools
+from mcp_studio.servers.demo.content import LISTS
 from tests.support import ROOT
 
 DOCS = ROOT / "docs"
@@ -49,7 +49,7 @@ def test_the_guide_names_only_tools_that_the_demo_server_has() -> None:
     text = (DOCS / "guide.md").read_text("utf-8")
     named = set(re.findall(r"`((?:list|form|show|fail|ask|take|wait|write|log|add|remove|reset|order)_\w+)`", text))
     assert len(named) > 15
-    assert named <= {tool.name for tool in all_tools()}
+    assert named <= {tool["name"] for tool in LISTS["tools"]}
 
 
 def blocks(language: str) -> list[tuple[str, str]]:

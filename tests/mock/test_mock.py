@@ -156,5 +156,6 @@ def test_the_http_mock_is_for_programs_of_this_machine_alone(tmp_path: Path) -> 
             assert line.recv(12) == b"HTTP/1.1 403"
         with ExitStack() as many:
             lines = [many.enter_context(socket.create_connection(("127.0.0.1", server.port), 10)) for _ in range(220)]
+            lines[-1].sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             assert lines[-1].recv(12) == b"HTTP/1.1 503"
         assert server.process.poll() is None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.call.call import Call, Lost
-from mcp_studio.call.interrupted import learned, mortem_of
+from mcp_studio.call.sending import learned, mortem_of
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.studio import Studio
 from mcp_studio.trace import postmortem

@@ -8,20 +8,9 @@ from dataclasses import replace
 from typing import NamedTuple, cast
 
 from mcp_studio.call.copying import python
-from mcp_studio.call.copying.python import answers_of
-from mcp_studio.call.copying.subject import (
-    Address,
-    Subject,
-    Words,
-    address_of,
-    assigned,
-    in_entry,
-    in_shell,
-    places_of,
-    quote,
-    readable,
-    without_secrets,
-)
+from mcp_studio.call.copying.shell import quote, readable
+from mcp_studio.call.copying.subject import Address, Subject, address_of, assigned, in_entry, in_shell
+from mcp_studio.call.secrets import secret_places, without_secrets
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, dumps, loads, printable
 from mcp_studio.protocol.events import request
@@ -39,7 +28,7 @@ _PAIRS = 12
 PROGRAM = "mcp-studio"
 
 
-def line(subject: Subject, value: Json, address: Address | None = None) -> str:
+def line(subject: Subject, address: Address | None = None) -> str:
     """`mcp-studio call …`, `get …` or `read …`, quoted for a shell.
 
     Args:
@@ -48,14 +37,15 @@ def line(subject: Subject, value: Json, address: Address | None = None) -> str:
     before, options, after = _target(subject, address)
     words = [PROGRAM, *_named(subject, address is not None), *options]
     if subject.ref.kind in ("tool", "prompt"):
-        words += arguments(subject, value)
+        words += _words(subject)
     if subject.task:
         words.append("--task")
     return before + " ".join([*words, *after])
 
 
-def arguments(subject: Subject, value: Json) -> list[str]:
+def _words(subject: Subject) -> list[str]:
     """The arguments as words of a shell: pairs where they say the same and are no longer, else `--args`."""
+    value = subject.value
     if not value:
         return []
     whole = ["--args", quote(escape_live(dumps(value).decode()))]
@@ -126,7 +116,7 @@ def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], 
     if address.kind != "stdio":
         options += [f"--url {in_shell(address.url)}"]
         options += [f"--transport {server.transport}"] if server.transport in ("sse", "websocket", "http") else []
-        options += _certificates(server)
+        options += _certificates(server, "--ca", "--cert", "--cert-key")
         headers = (f"{name}: {in_entry(words)}" for name, words in address.headers.items())
         return "", [*options, *(f"--header {quote(text)}" for text in headers)], []
     command = [in_shell(words) for words in address.command]
@@ -135,13 +125,13 @@ def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], 
     return f"cd {quote(server.cwd)} && " if server.cwd else "", options, ["--", *command]
 
 
-def _certificates(server: ServerConfig) -> list[str]:
+def _certificates(server: ServerConfig | None, ca: str, cert: str, key: str) -> list[str]:
     """Which are accepted and shown; the password of a key has no option, and stays where it is."""
-    files = (("--ca", server.tls.ca), ("--cert", server.tls.cert), ("--cert-key", server.tls.key))
-    return [
-        *(f"{name} {quote(file)}" for name, file in files if file),
-        *(["--insecure"] if server.tls.insecure else []),
-    ]
+    if server is None:
+        return []
+    files = ((ca, server.tls.ca), (cert, server.tls.cert), (key, server.tls.key))
+    named = [f"{name} {quote(file)}" for name, file in files if file]
+    return [*named, *["--insecure"] * server.tls.insecure]
 
 
 _NEXT = " \\\n  "
@@ -149,43 +139,36 @@ _GLOB = set("[]{}")
 _SESSION = '"Mcp-Session-Id: $session"'
 
 
-def why_not(address: Address) -> str:
-    """Why curl cannot make calls of such a server; empty where it can."""
-    match address.kind:
-        case "stdio":
-            return "curl speaks HTTP; this server is a program that is spoken to over its standard input."
-        case "websocket":
-            return "curl would have to speak MCP over a WebSocket; it sends HTTP requests."
-        case "sse":
-            return (
-                "In HTTP+SSE the answer comes on another stream than the request, which one curl command cannot read."
-            )
-        case _:
-            return ""
+_NO_CURL = {
+    "stdio": "curl speaks HTTP; this server is a program that is spoken to over its standard input.",
+    "websocket": "curl would have to speak MCP over a WebSocket; it sends HTTP requests.",
+    "sse": "In HTTP+SSE the answer comes on another stream than the request, which one curl command cannot read.",
+}
+"""Kinds of servers that curl cannot make calls of, and why."""
 
 
-def modern(subject: Subject, address: Address, value: Json) -> str:
+def _modern(subject: Subject, address: Address) -> str:
     """One request that stands alone (specification 2026-07-28, basic/transports/streamable-http)."""
-    out = subject.out(value)
+    out = subject.out()
     headers = [*_base(address), *(_header(name, text) for name, text in modern_headers(out))]
-    return _curl_curl(address, headers, out.frame, "-sS", "-N", *_curl_certificates(subject))
+    return _curl_line(subject, address, headers, out.frame, "-sS", "-N")
 
 
-def legacy(subject: Subject, address: Address, value: Json) -> str:
+def _legacy(subject: Subject, address: Address) -> str:
     """A session: the handshake, the call, and the end (specification 2025-11-25, basic/transports)."""
     hello = request(
         "initialize",
         {"protocolVersion": subject.supposed, "capabilities": subject.can, "clientInfo": subject.who},
         identity=0,
     )
-    base, tls = list(_base(address)), _curl_certificates(subject)
-    known = [*base, _SESSION, _header("MCP-Protocol-Version", subject.supposed)]
-    begun = _curl_curl(address, base, dumps(hello), "-sS", "-D", "-", "-o", "/dev/null", *tls)
-    told = _curl_curl(address, known, dumps(request("notifications/initialized")), "-sS", *tls)
-    call = _curl_curl(address, known, subject.out(value, 1).frame, "-sS", "-N", *tls)
-    ended = _curl_curl(address, known[-2:], None, "-sS", "-o", "/dev/null", "-X", "DELETE", *tls)
+    base = list(_base(address))
+    session = [*base, _SESSION, _header("MCP-Protocol-Version", subject.supposed)]
+    opened = _curl_line(subject, address, base, dumps(hello), "-sS", "-D", "-", "-o", "/dev/null")
+    ready = _curl_line(subject, address, session, dumps(request("notifications/initialized")), "-sS")
+    call = _curl_line(subject, address, session, subject.out().frame, "-sS", "-N")
+    closed = _curl_line(subject, address, session[-2:], None, "-sS", "-o", "/dev/null", "-X", "DELETE")
     read = "tr -d '\\r' | awk 'tolower($1) == \"mcp-session-id:\" {print $2}'"
-    return f"session=$({begun} | {read})\n{told}\n{call}\n{ended}"
+    return f"session=$({opened} | {read})\n{ready}\n{call}\n{closed}"
 
 
 def _base(address: Address) -> Iterable[str]:
@@ -198,31 +181,19 @@ def _base(address: Address) -> Iterable[str]:
         yield in_shell((f"{name}: ", *words)) if words else quote(f"{name};")
 
 
-def _curl_certificates(subject: Subject) -> list[str]:
-    """Which are accepted and shown; curl asks for the password of a key."""
-    if subject.server is None:
-        return []
-    tls = subject.server.tls
-    files = (("--cacert", tls.ca), ("--cert", tls.cert), ("--key", tls.key))
-    named = [word for option, file in files if file for word in (option, quote(file))]
-    return [*named, *(["--insecure"] if tls.insecure else [])]
-
-
 def _header(name: str, text: str) -> str:
     # An empty header has a semicolon in curl.
     return quote(f"{name}: {text}" if text else f"{name};")
 
 
-def _curl_curl(address: Address, headers: Sequence[str], body: bytes | None, *options: str) -> str:
-    globs = ["-g"] if _globs(address.url) else []
-    parts = [" ".join(["curl", *options, *globs, in_shell(address.url)]), *(f"-H {one}" for one in headers)]
+def _curl_line(subject: Subject, address: Address, headers: Sequence[str], body: bytes | None, *options: str) -> str:
+    globs = any(isinstance(part, str) and _GLOB & set(part) for part in address.url)
+    tls = _certificates(subject.server, "--cacert", "--cert", "--key")
+    first = " ".join(["curl", *options, *tls, *["-g"] * globs, in_shell(address.url)])
+    parts = [first, *(f"-H {one}" for one in headers)]
     if body is not None:
         parts.append(f"--data-raw {quote(escape_live(body.decode('utf-8')))}")
     return _NEXT.join(parts)
-
-
-def _globs(url: Words) -> bool:
-    return any(isinstance(part, str) and _GLOB & set(part) for part in url)
 
 
 class Format(NamedTuple):
@@ -257,11 +228,6 @@ class Copy(NamedTuple):
     """Why there is no such text, in a sentence; empty where there is one."""
 
 
-class _Made(NamedTuple):
-    text: str
-    remarks: tuple[str, ...] = ()
-
-
 class _No(Exception):
     """There is no such form; the message says why."""
 
@@ -279,31 +245,33 @@ def copy_as(subject: Subject, form: str, *, secrets: bool = False) -> Copy:
     make = _MAKERS[form]
     subject, hidden, found = _shown(subject, secrets)
     try:
-        made = make(subject, subject.value)
+        text, remarks = make(subject)
     except _No as reason:
         return Copy(form, why_not=str(reason))
-    remarks = [*made.remarks]
     if hidden:
-        remarks.append(_hidden(hidden))
+        remarks = [*remarks, f"{MARK} stands for what is secret: {_places(hidden)}."]
     elif found and secrets:
-        remarks.append(f"It has secrets in it: {_places(found)}.")
-    text = python.commented(made.text, tuple(remarks)) if form in ("python", "pytest") else made.text
+        remarks = [*remarks, f"It has secrets in it: {_places(found)}."]
+    if form in ("python", "pytest"):
+        text = python.commented(text, tuple(remarks))
     return Copy(form, text, tuple(remarks))
 
 
 def _shown(subject: Subject, secrets: bool) -> tuple[Subject, tuple[str, ...], tuple[str, ...]]:
     """The call as it may be written, what of it is hidden, and what of it is secret."""
-    known = subject.server.secrets if subject.server else ()
-    shown = without_secrets(subject.value, subject.hidden | places_of(subject.tool, subject.value), known)
+    known = tuple(filter(None, subject.server.secrets)) if subject.server else ()
+    schema = subject.tool.get("inputSchema")
+    places = secret_places(build(schema), subject.value) if schema is not None else frozenset[str]()
+    shown = without_secrets(subject.value, subject.hidden | places, known)
     subject, unknown = _answers(subject, known, secrets)
     if without_secrets(python.compared(subject)[1], (), known).hidden:
         subject = replace(subject, outcome={}, notes=(*subject.notes, "What came of it has secrets in it."))
     if secrets:
         return subject, unknown, shown.hidden
     uri, hidden = subject.uri, (*shown.hidden, *unknown)
-    if uri and (MARK in uri or any(secret in uri for secret in known if secret)):
-        for secret in known:
-            uri = uri.replace(secret, MARK) if secret else uri
+    for secret in known:
+        uri = uri.replace(secret, MARK)
+    if MARK in uri:
         hidden = (*hidden, "/uri")
     return replace(subject, value=shown.value, uri=uri), hidden, shown.hidden
 
@@ -322,10 +290,6 @@ def _answers(subject: Subject, known: tuple[str, ...], secrets: bool) -> tuple[S
     return replace(subject, given=given, rules=rules), tuple(hidden)
 
 
-def _hidden(places: tuple[str, ...]) -> str:
-    return f"{MARK} stands for what is secret: {_places(places)}."
-
-
 def _places(places: tuple[str, ...]) -> str:
     named = ", ".join(place.lstrip("/")[:60] or "the value" for place in places[:5])
     return f"{named} and {len(places) - 5} more" if len(places) > 5 else named
@@ -333,89 +297,86 @@ def _places(places: tuple[str, ...]) -> str:
 
 # ---------------------------------------------------------------------- the forms
 
+_Made = tuple[str, Sequence[str]]
+"""A text, and what is good to know about it."""
 
-def _command(subject: Subject, value: Json) -> _Made:
+
+def _command(subject: Subject) -> _Made:
     if subject.server is not None and subject.server.source.origin == "argument":
-        return _standalone(subject, value)  # no file knows it
-    _only_objects(subject, value)
-    return _Made(line(subject, value))
+        return _standalone(subject)  # no file knows it
+    _only_objects(subject)
+    return line(subject), ()
 
 
-def _standalone(subject: Subject, value: Json) -> _Made:
-    _only_objects(subject, value)
+def _standalone(subject: Subject) -> _Made:
+    _only_objects(subject)
     address = _address(subject)
     notes = address.remarks
-    if address.kind == "stdio" and address.variables:
-        notes = (*notes, "The environment is set by `env`: others on this computer can see that line while it runs.")
     if address.kind != "stdio":
         # Options that replace references ask the keyring themselves.
         notes = tuple(note for note in notes if "the keyring" not in note)
-    return _Made(line(subject, value, address), notes)
+    elif address.variables:
+        notes = (*notes, "The environment is set by `env`: others on this computer can see that line while it runs.")
+    return line(subject, address), notes
 
 
-def _python(subject: Subject, value: Json) -> _Made:
-    return _with_sdk(subject, value, python.program)
+def _python(subject: Subject) -> _Made:
+    return _with_sdk(subject, python.program)
 
 
-def _pytest(subject: Subject, value: Json) -> _Made:
-    made = _with_sdk(subject, value, python.test)
-    if not (why := python.compared(subject)[2]):
-        return made
-    return _Made(made.text, (*made.remarks, f"It only looks whether the call succeeds: {why}."))
+def _pytest(subject: Subject) -> _Made:
+    text, remarks = _with_sdk(subject, python.test)
+    why = python.compared(subject)[2]
+    return text, [*remarks, *[f"It only looks whether the call succeeds: {why}."] * bool(why)]
 
 
-def _with_sdk(subject: Subject, value: Json, make: Callable[[Subject, Address, Json, python.Answers], str]) -> _Made:
+def _with_sdk(subject: Subject, make: Callable[[Subject, Address, python.Answers], str]) -> _Made:
     address = _address(subject)
     if address.kind == "websocket":
         raise _No("The MCP SDK has no client for WebSockets.")
-    _only_objects(subject, value)
-    if problem := python.unsaid(value):
+    _only_objects(subject)
+    if problem := python.unsaid(subject.value):
         raise _No(problem)
-    answers = answers_of(subject)
-    notes = [*address.remarks, *subject.notes, *answers.remarks]
-    if subject.task:
-        notes.append("The SDK makes the call without a task.")
-    return _Made(make(subject, address, value, answers), tuple(notes))
+    answers = python.answers_of(subject)
+    task = ["The SDK makes the call without a task."] * subject.task
+    return make(subject, address, answers), [*address.remarks, *subject.notes, *answers.remarks, *task]
 
 
-def _curl(subject: Subject, value: Json) -> _Made:
+def _curl(subject: Subject) -> _Made:
     address = _address(subject)
-    if reason := why_not(address):
+    if reason := _NO_CURL.get(address.kind):
         raise _No(reason)
-    notes = [*address.remarks]
-    if not subject.sure:
-        notes.append(f"The server is not connected: that it speaks {subject.supposed} is only likely.")
-    make = modern if subject.modern else legacy
-    return _Made(make(subject, address, value), tuple(notes))
+    make = _modern if subject.modern else _legacy
+    return make(subject, address), [*address.remarks, *_likely(subject)]
 
 
-def _json_rpc(subject: Subject, value: Json) -> _Made:
-    notes = ["The studio adds a progress token of its own and another id."]
-    if not subject.sure:
-        notes.append(f"The server is not connected: that it speaks {subject.supposed} is only likely.")
-    return _Made(printable(loads(subject.out(value).frame, exact=True)), tuple(notes))
+def _json_rpc(subject: Subject) -> _Made:
+    notes = ["The studio adds a progress token of its own and another id.", *_likely(subject)]
+    return printable(loads(subject.out().frame, exact=True)), notes
 
 
-def _json(subject: Subject, value: Json) -> _Made:
-    if subject.ref.kind == "resource":
-        raise _No("A resource takes no arguments.")
-    return _Made(printable(_given(value)))
+def _likely(subject: Subject) -> list[str]:
+    return [f"The server is not connected: that it speaks {subject.supposed} is only likely."] * (not subject.sure)
 
 
-def _literal(subject: Subject, value: Json) -> _Made:
-    if subject.ref.kind == "resource":
-        raise _No("A resource takes no arguments.")
-    if problem := python.unsaid(value):
+def _json(subject: Subject) -> _Made:
+    return printable(_arguments(subject)), ()
+
+
+def _literal(subject: Subject) -> _Made:
+    if problem := python.unsaid(subject.value):
         raise _No(problem)
-    return _Made(python.literal(_given(value)))
+    return python.literal(_arguments(subject)), ()
 
 
-def _given(value: Json) -> Json:
-    return {} if value is None else value
+def _arguments(subject: Subject) -> Json:
+    if subject.ref.kind == "resource":
+        raise _No("A resource takes no arguments.")
+    return {} if subject.value is None else subject.value
 
 
-def _only_objects(subject: Subject, value: Json) -> None:
-    if subject.ref.kind in ("tool", "prompt") and not isinstance(_given(value), dict):
+def _only_objects(subject: Subject) -> None:
+    if subject.ref.kind in ("tool", "prompt") and not isinstance(_arguments(subject), dict):
         raise _No("Arguments are an object; what stands there is none.")
 
 
@@ -425,10 +386,7 @@ def _address(subject: Subject) -> Address:
     return address_of(subject.server, subject.kind)
 
 
-_MAKERS = cast(
-    "dict[str, Callable[[Subject, Json], _Made]]",
-    {
-        "command": _command, "standalone": _standalone, "python": _python, "pytest": _pytest,
-        "curl": _curl, "json-rpc": _json_rpc, "json": _json, "literal": _literal,
-    },
-)  # fmt: skip
+_MAKERS: dict[str, Callable[[Subject], _Made]] = {
+    "command": _command, "standalone": _standalone, "python": _python, "pytest": _pytest,
+    "curl": _curl, "json-rpc": _json_rpc, "json": _json, "literal": _literal,
+}  # fmt: skip

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from typing import Literal, cast
 
-from mcp_studio.call.copying.subject import END, Unclosed, shell_words
+from mcp_studio.call.copying.shell import END, Unclosed, shell_words
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.config.table import loads_lenient, unfenced
 from mcp_studio.errors import LimitExceeded
@@ -93,7 +94,7 @@ _AROUND = ("message", "body", "request", "frame", "sent", "payload", "data", "pa
 """Members under which logs and answers of models hold a message."""
 _LISTS = ("tool_calls", "content", "output", "messages", "function_calls", "choices")
 _LOOKED_AT = 1_000
-_WORDS = {"tool_use": "tool-use block", "server_tool_use": "tool-use block", "mcp_tool_use": "tool-use block"}
+_BLOCKS = {"tool_use": "tool-use block", "server_tool_use": "tool-use block", "mcp_tool_use": "tool-use block"}
 
 
 def read(text: str) -> Json:
@@ -103,26 +104,17 @@ def read(text: str) -> Json:
         PasteProblem: it is none; says where.
     """
     try:
-        return loads(text, exact=True)
-    except LimitExceeded as problem:
-        raise PasteProblem(problem.message) from None
-    except JsonProblem as strict:
-        if strict.reason == "Extra data" and (several := _lines(text)):
-            return several
-    try:
+        try:
+            return loads(text, exact=True)
+        except JsonProblem as strict:
+            if strict.reason == "Extra data":
+                with suppress(JsonProblem, LimitExceeded):
+                    return [loads(line, exact=True) for line in text.splitlines() if line.strip()]
         return loads_lenient(text, exact=True)
     except LimitExceeded as problem:
         raise PasteProblem(problem.message) from None
     except JsonProblem as problem:
         raise PasteProblem(f"It looks like JSON, but is not valid: {problem}.", problem.line) from None
-
-
-def _lines(text: str) -> list[Json]:
-    """The values of a text that has one on each line; empty where a line is none."""
-    try:
-        return [loads(line, exact=True) for line in text.splitlines() if line.strip()]
-    except (JsonProblem, LimitExceeded):
-        return []
 
 
 def call_in(value: Json) -> Pasted:
@@ -141,13 +133,18 @@ def call_in(value: Json) -> Pasted:
             return first
         count = "one more call" if more == 1 else f"{more} more calls"
         return replace(first, remarks=(*first.remarks, f"The first is taken; there is {count} in the text."))
-    if isinstance(value, dict):
-        if reason := _no_call(cast("dict[str, Json]", value)):
-            raise PasteProblem(reason)
-        return Pasted("JSON", cast("dict[str, Json]", value))
     if isinstance(value, list):
         raise PasteProblem("It is a list with no call in it; arguments are an object: {…}.")
-    raise PasteProblem("It is a single value; arguments are an object: {…}.")
+    if not isinstance(value, dict):
+        raise PasteProblem("It is a single value; arguments are an object: {…}.")
+    known = cast("dict[str, Json]", value)
+    if known.get("jsonrpc") is not None:
+        if isinstance(method := known.get("method"), str):
+            wanted = ", ".join(_METHODS)
+            raise PasteProblem(f"It is a JSON-RPC message of {method[:60]}; what can be filled in is one of {wanted}.")
+        if "result" in known or "error" in known:
+            raise PasteProblem("It is an answer, not a request.")
+    return Pasted("JSON", known)
 
 
 def _inside(text: str) -> Json:
@@ -155,16 +152,6 @@ def _inside(text: str) -> Json:
         return loads(text, exact=True)
     except (JsonProblem, LimitExceeded):
         return text
-
-
-def _no_call(value: dict[str, Json]) -> str:
-    """Why a JSON-RPC message is no call; empty for an object that is none."""
-    if value.get("jsonrpc") is None:
-        return ""
-    if isinstance(method := value.get("method"), str):
-        wanted = ", ".join(_METHODS)
-        return f"It is a JSON-RPC message of {method[:60]}; what can be filled in is one of {wanted}."
-    return "It is an answer, not a request." if "result" in value or "error" in value else ""
 
 
 def _found(value: Json, levels: int) -> Iterator[Pasted]:
@@ -176,7 +163,7 @@ def _found(value: Json, levels: int) -> Iterator[Pasted]:
     if not isinstance(value, dict):
         return
     known = cast("dict[str, Json]", value)
-    if (call := _rpc(known) or _block(known) or _function(known) or _params(known)) is not None:
+    if (call := _call(known)) is not None:
         yield call
         return
     if levels and _wraps(known):
@@ -195,57 +182,41 @@ def _wraps(value: dict[str, Json]) -> bool:
     return any(mark in value for mark in marks) or (len(value) == 1 and next(iter(value)) in (*_AROUND, *_LISTS))
 
 
-def _rpc(value: dict[str, Json]) -> Pasted | None:
-    method = value.get("method")
-    kind = _METHODS.get(method, "") if isinstance(method, str) else ""
-    params = value.get("params")
-    if not kind or (not isinstance(params, dict) and "jsonrpc" not in value):
-        return None
-    known = mapping(params)
-    name = known.get("uri" if kind == "resource" else "name")
-    remarks = () if isinstance(name, str) else (f"The request of {method} names nothing.",)
-    arguments = {} if kind == "resource" else _object(known.get("arguments"), str(method))
-    return Pasted("JSON-RPC request", arguments, kind, name if isinstance(name, str) else "", remarks=remarks)
+def _call(value: dict[str, Json]) -> Pasted | None:
+    """The call that an object is: a request, a block or function call of a model, or the params of a call alone."""
+    method, params, name, kind = (value.get(key) for key in ("method", "params", "name", "type"))
+    if isinstance(method, str) and method in _METHODS and (isinstance(params, dict) or "jsonrpc" in value):
+        return _request(method, mapping(params))
+    if kind in _BLOCKS and isinstance(name, str):
+        return _named(_BLOCKS[str(kind)], name, value.get("input"), value.get("server_name"))
+    function = value.get("function") if kind in ("function", None) else None
+    if not isinstance(function, dict):
+        function = value if kind in ("function_call", "mcp_call") else value.get("function_call")
+    known = mapping(function)
+    if isinstance(known.get("name"), str) and "arguments" in known:
+        return _named("function call", known["name"], known["arguments"], known.get("server_label"))
+    alone = not value.keys() - {"name", "arguments", "_meta"}
+    if alone and isinstance(name, str) and isinstance(value.get("arguments"), dict):
+        return _named("params of a call", name, value["arguments"], "", kind="")
+    return None
 
 
-def _block(value: dict[str, Json]) -> Pasted | None:
-    """`{"type": "tool_use", "name": …, "input": …}`."""
-    kind, name = value.get("type"), value.get("name")
-    if kind not in _WORDS or not isinstance(name, str):
-        return None
-    server = value.get("server_name")
-    return _named(_WORDS[str(kind)], name, _object(value.get("input"), name), server if isinstance(server, str) else "")
+def _request(method: str, params: dict[str, Json]) -> Pasted:
+    kind = _METHODS[method]
+    name = params.get("uri" if kind == "resource" else "name")
+    arguments = {} if kind == "resource" else _object(params.get("arguments"), method)
+    if not isinstance(name, str):
+        return Pasted("JSON-RPC request", arguments, kind, remarks=(f"The request of {method} names nothing.",))
+    return Pasted("JSON-RPC request", arguments, kind, name)
 
 
-def _function(value: dict[str, Json]) -> Pasted | None:
-    """A function call, its arguments as text: `{"type": "function", "function": {…}}`, or `"function_call"`."""
-    inner = value.get("function") if value.get("type") in ("function", None) else None
-    if not isinstance(inner, dict):
-        inner = value.get("function_call")
-    if not isinstance(inner, dict) and value.get("type") in ("function_call", "mcp_call"):
-        inner = value
-    known = mapping(inner)
-    name, server = known.get("name"), known.get("server_label")
-    if not isinstance(name, str) or "arguments" not in known:
-        return None
-    arguments = _object(known["arguments"], name)
-    return _named("function call", name, arguments, server if isinstance(server, str) else "")
-
-
-def _params(value: dict[str, Json]) -> Pasted | None:
-    """The params of a call alone: `{"name": …, "arguments": {…}}` and nothing else."""
-    name, arguments = value.get("name"), value.get("arguments")
-    if not isinstance(name, str) or not isinstance(arguments, dict) or value.keys() - {"name", "arguments", "_meta"}:
-        return None
-    return _named("params of a call", name, cast("dict[str, Json]", arguments), "", kind="")
-
-
-def _named(form: str, name: str, arguments: dict[str, Json], server: str, kind: Meant = "tool") -> Pasted:
+def _named(form: str, name: str, arguments: Json, server: Json, kind: Meant = "tool") -> Pasted:
     """Programs that give models the tools of several servers call them `mcp__SERVER__TOOL`."""
+    owner, given = server if isinstance(server, str) else "", _object(arguments, name)
     prefix, mark, rest = name.removeprefix("mcp__").partition("__")
     if name.startswith("mcp__") and mark and rest:
-        server, name = server or prefix, rest
-    return Pasted(form, arguments, kind, name, server)
+        owner, name = owner or prefix, rest
+    return Pasted(form, given, kind, name, owner)
 
 
 def _object(value: Json, what: str) -> dict[str, Json]:
@@ -284,6 +255,9 @@ FLAGS = frozenset(
 _VERBS: dict[str, Meant] = {"call": "tool", "get": "prompt", "read": "resource"}
 _OURS = re.compile(r"(?:^|[\\/])mcp[-_]studio(?:\.exe)?\Z")
 _BODY = re.compile(r"--(?:data|data-raw|data-binary|data-ascii|json)(?:=(.*))?\Z|-d(.+)?\Z", re.DOTALL)
+# Possessive, and no longer than a path: what comes from anywhere may be a megabyte of `$`.
+_CURL = re.compile(r"[\s$%>#(]*+(?:\w{1,200}+=\$\()?(?:\S{0,1000}/)?curl(?:\.exe)?\s")
+_OUR_LINE = re.compile(r"(?:^|[\s/\\(])mcp[-_]studio(?:\.exe)?\s")
 _PROMPT = re.compile(r"\A\s*[$%>#] +(?=\S)")
 _URL = re.compile(r"https?://[^\s\"']+")
 
@@ -310,9 +284,9 @@ def read_paste(text: str) -> Pasted:
 
 
 def _read(text: str) -> Pasted:
-    if _is_curl(text):
+    if _CURL.match(text):
         return _curl(text)
-    if _is_ours(text):
+    if _OUR_LINE.search(text[:2_000]) and text.lstrip()[0] not in "{[\"'":
         return _ours(text)
     if text.lstrip()[0] in '{["/':
         return call_in(read(text))
@@ -322,20 +296,6 @@ def _read(text: str) -> Pasted:
 
 
 # ---------------------------------------------------------------------- command lines: ours, and those of curl
-
-
-def _is_curl(text: str) -> bool:
-    """Whether a text seems to be a command of curl."""
-    # Possessive, and no longer than a path: what comes from anywhere may be a megabyte of `$`.
-    return re.match(r"[\s$%>#(]*+(?:\w{1,200}+=\$\()?(?:\S{0,1000}/)?curl(?:\.exe)?\s", text) is not None
-
-
-def _is_ours(text: str) -> bool:
-    """Whether a text seems to be a command line of ours."""
-    return (
-        re.search(r"(?:^|[\s/\\(])mcp[-_]studio(?:\.exe)?\s", text[:2_000]) is not None
-        and text.lstrip()[:1] not in '{["'
-    )
 
 
 def _words(text: str) -> list[str]:
@@ -366,12 +326,9 @@ def _curl(text: str) -> Pasted:
             problem = PasteProblem(f"The body of the curl command: {str(reason)[:1].lower()}{str(reason)[1:]}")
             continue
         url = next((word for word in found if _URL.match(word)), "")
-        return replace(call, form=f"curl command with {_with(call.form)}", url=url)
+        form = call.form if call.form == "JSON" else f"a {call.form}"
+        return replace(call, form=f"curl command with {form}", url=url)
     raise problem
-
-
-def _with(form: str) -> str:
-    return "JSON" if form == "JSON" else f"a {form}"
 
 
 def _bodies(found: list[str]) -> Iterable[str]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from pprint import pformat
 from typing import NamedTuple, cast
 
 from mcp_studio.call.copying.subject import Address, Subject, Variable, Words
 from mcp_studio.call.replay.plan import Given
+from mcp_studio.call.secrets import walk
 from mcp_studio.config.model import AnswerRule
 from mcp_studio.jsontext import ExactFloat, Json, depth, dumps, items_of, mapping
 from mcp_studio.protocol.versions import INTERNAL_ERROR, USER_REJECTED
+from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.session.rules import MODEL, message_result
 
@@ -26,33 +30,12 @@ _EXPECTED = 20_000
 _SAFE = re.compile(r"[^a-z0-9]+")
 
 
-class Answers(NamedTuple):
-    """The pieces of a program that answer what a server asks."""
-
-    imports: frozenset[str] = frozenset()
-    """Lines, of the standard library alone."""
-    names: frozenset[str] = frozenset()
-    """What is imported from `mcp_types`."""
-    helpers: str = ""
-    """Functions of the module."""
-    setup: str = ""
-    """What stands in front of the connection, inside the function that makes the call."""
-    arguments: tuple[str, ...] = ()
-    """Of the client."""
-    remarks: tuple[str, ...] = ()
-    """What could not be put in, in sentences."""
-
-
-def literal(value: Json, margin: int = 0, before: int = 0) -> str:
-    """A JSON value as a Python expression that gives the same value, over several lines where it is long.
-
-    Args:
-        margin: cells in front of its further lines.
-        before: cells that stand on its first line already, besides the margin.
-    """
-    if depth(value, _DEEPEST) > _DEEPEST:
-        return f"json.loads({text(dumps(value).decode())})"
-    return _literal(value, margin, before)
+def literal(value: Json, margin: int = 0) -> str:
+    """A JSON value as a Python expression that gives the same value; `margin` cells stand before its further lines."""
+    if needs_json(value):
+        return f"json.loads({dumps(value).decode()!r})"
+    # No line break is inside a string: `repr` writes it as an escape.
+    return pformat(value, width=_WIDTH - margin, sort_dicts=False).replace("\n", "\n" + " " * margin)
 
 
 def needs_json(value: Json) -> bool:
@@ -62,64 +45,10 @@ def needs_json(value: Json) -> bool:
 
 def unsaid(value: Json) -> str:
     """Why Python reads another number than the one that stands there; empty where it reads all of them."""
-    todo = [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, dict):
-            todo += cast("dict[str, Json]", item).values()
-        elif isinstance(item, list):
-            todo += cast("list[Json]", item)
-        elif isinstance(item, ExactFloat) and (item - item != 0.0 or len(item.text) > _LONGEST):
+    for _, item in walk(value):
+        if isinstance(item, ExactFloat) and (item - item != 0.0 or len(item.text) > _LONGEST):
             return f"Python has no number {item.text[:20]}{'…' if len(item.text) > 20 else ''}: it is too large."
     return ""
-
-
-def _literal(value: Json, margin: int, before: int) -> str:
-    flat = _flat(value, _WIDTH - margin - before)
-    if flat is not None:
-        return flat
-    inner = " " * (margin + 4)
-    rows: list[str] = []
-    if isinstance(value, dict):
-        for key, item in cast("dict[str, Json]", value).items():
-            name = text(key)
-            rows.append(f"{inner}{name}: {_literal(item, margin + 4, len(name) + 3)},\n")
-        return "{\n" + "".join(rows) + " " * margin + "}"
-    if isinstance(value, list):
-        for item in cast("list[Json]", value):
-            rows.append(f"{inner}{_literal(item, margin + 4, 1)},\n")
-        return "[\n" + "".join(rows) + " " * margin + "]"
-    return _scalar(value)
-
-
-def _flat(value: Json, room: int) -> str | None:
-    """The value on one line, None where it does not fit."""
-    if isinstance(value, (dict, list)):
-        if not value:
-            return "{}" if isinstance(value, dict) else "[]"
-        if room < 2 * len(cast("list[Json]", value)):
-            return None
-        left = room
-        parts: list[str] = []
-        pairs = cast("dict[str, Json]", value).items() if isinstance(value, dict) else ((None, item) for item in value)
-        for key, item in pairs:
-            part = _flat(item, left)
-            if part is None:
-                return None
-            parts.append(part if key is None else f"{text(str(key))}: {part}")
-            left -= len(parts[-1]) + 2
-            if left < 0:
-                return None
-        return ("{%s}" if isinstance(value, dict) else "[%s]") % ", ".join(parts)
-    made = _scalar(value)
-    return made if len(made) <= room else None
-
-
-def _scalar(value: Json) -> str:
-    # An ExactFloat is as it was written; `1E5` and `1.0` are Python too.
-    if isinstance(value, ExactFloat):
-        return value.text
-    return text(value) if isinstance(value, str) else repr(value)
 
 
 def text(value: str) -> str:
@@ -139,24 +68,24 @@ def _variable(variable: Variable) -> str:
     return f"os.environ.get({text(variable.name)}, {text(variable.default)})"
 
 
-def program(subject: Subject, address: Address, value: Json, answers: Answers) -> str:
+# ---------------------------------------------------------------------- programs and tests
+
+
+def program(subject: Subject, address: Address, answers: Answers) -> str:
     """A program that makes the call and prints its result."""
     imports, opening, indent = _opened(subject, address, answers)
-    call = _call(subject, value, indent)
     margin = " " * indent
     shown = "result.model_dump_json(by_alias=True, exclude_none=True, indent=2)"
-    body = f"{margin}result = {call}\n{margin}print({shown})\n"
-    return (
-        _head(address, value, imports, answers)
-        + f"\n\nasync def main() -> None:\n{answers.setup}{opening}{body}\n\nasyncio.run(main())\n"
-    )
+    body = f"{margin}result = {_call(subject, indent)}\n{margin}print({shown})\n"
+    head = _head(address, subject.value, imports, answers)
+    return f"{head}\n\nasync def main() -> None:\n{opening}{body}\n\nasyncio.run(main())\n"
 
 
-def test(subject: Subject, address: Address, value: Json, answers: Answers) -> str:
+def test(subject: Subject, address: Address, answers: Answers) -> str:
     """A test that makes the call and looks at its outcome."""
     imports, opening, indent = _opened(subject, address, answers)
     kind = {"tool": "CallToolResult", "prompt": "GetPromptResult"}.get(subject.ref.kind, "ReadResourceResult")
-    margin, call = " " * indent, _call(subject, value, indent)
+    margin, call = " " * indent, _call(subject, indent)
     came, expected, _ = compared(subject)
     code = mapping(subject.outcome.get("error")).get("code")
     if isinstance(code, int):
@@ -164,18 +93,18 @@ def test(subject: Subject, address: Address, value: Json, answers: Answers) -> s
         body = f"{margin}with pytest.raises(MCPError) as failed:\n{margin}    {call}\n{margin}return failed.value\n"
         checks = f"    assert result.code == {code}, result.message\n"
     else:
-        answers = answers._replace(names=answers.names | {kind})
+        answers = replace(answers, names=answers.names | {kind})
         body = f"{margin}return {call}\n"
         failed = mapping(subject.outcome.get("result")).get("isError") is True
         checks = f"    assert {'' if failed else 'not '}result.is_error, result.content\n" if kind[0] == "C" else ""
         if came:
-            checks += f"    assert {came} == {literal(expected, 4, len(came) + 11)}\n"
+            checks += f"    assert {came} == {literal(expected, 4)}\n"
         elif not checks:
             checks = f"    assert result.{'messages' if subject.ref.kind == 'prompt' else 'contents'}\n"
     name = _SAFE.sub("_", subject.ref.name.lower()).strip("_")[:60] or subject.ref.kind
     return (
-        _head(address, [value, expected], imports, answers)
-        + f"\n\nasync def call() -> {kind}:\n{answers.setup}{opening}{body}"
+        _head(address, [subject.value, expected], imports, answers)
+        + f"\n\nasync def call() -> {kind}:\n{opening}{body}"
         + f"\n\ndef test_{name}() -> None:\n    result = asyncio.run(call())\n{checks}"
     )
 
@@ -208,252 +137,227 @@ def commented(text: str, remarks: tuple[str, ...]) -> str:
 
 
 def _head(address: Address, value: Json, imports: list[str], answers: Answers) -> str:
-    standard = {"import asyncio", *["import json"] * needs_json(value), *["import os"] * bool(address.variables)}
-    types = [f"from mcp_types import {', '.join(sorted(answers.names))}"] if answers.names else []
-    if types and len(types[0]) > _WIDTH:
-        types = ["from mcp_types import (\n" + "".join(f"    {name},\n" for name in sorted(answers.names)) + ")"]
-    lines = [*sorted(standard | answers.imports, key=_order), "", *sorted([*imports, *types], key=_order)]
-    return "\n".join(lines) + f"\n{answers.helpers}"
+    standard = {"import asyncio", *answers.imports}
+    standard |= {"import json"} if needs_json(value) or "json.loads(" in answers.functions else set()
+    standard |= {"import os"} if address.variables else set()
+    more = [*imports, *([f"from mcp_types import {', '.join(sorted(answers.names))}"] if answers.names else [])]
+    return "\n".join([*sorted(standard, key=_order), "", *sorted(more, key=_order)]) + f"\n{answers.functions}"
 
 
 def _order(line: str) -> tuple[bool, str]:
     return line.startswith("from"), line.split()[1]
 
 
-def _call(subject: Subject, value: Json, indent: int) -> str:
+def _call(subject: Subject, indent: int) -> str:
     if subject.ref.kind in ("resource", "template"):
         return f"await client.read_resource({text(subject.uri or subject.ref.name)})"
     method = "call_tool" if subject.ref.kind == "tool" else "get_prompt"
-    start = f"await client.{method}({text(subject.ref.name)}, "
-    return f"{start}{literal({} if value is None else value, indent, len(start) + 10)})"
+    given = literal({} if subject.value is None else subject.value, indent + 4)
+    return f"await client.{method}(\n{' ' * (indent + 4)}{text(subject.ref.name)}, {given}\n{' ' * indent})"
 
 
 def _opened(subject: Subject, address: Address, answers: Answers) -> tuple[list[str], str, int]:
     """Imports, the lines that connect, and how far what follows is indented."""
     mode = [] if subject.modern or not subject.sure else ['mode="legacy"']
-    given = [*mode, *answers.arguments]
+    imports, lines = ["from mcp import Client"], list[str]()
     if address.kind == "stdio":
-        lines = [f"command={words(address.command[0])}", f"args=[{', '.join(map(words, address.command[1:]))}]"]
-        if address.env:
-            pairs = ", ".join(f"{text(name)}: {words(value)}" for name, value in address.env.items())
-            lines.append(f"env={{{pairs}}}")
-        if address.cwd:
-            lines.append(f"cwd={text(address.cwd)}")
-        made = "".join(f"        {line},\n" for line in lines)
-        opening = f"    server = StdioServerParameters(\n{made}    )\n" + _client("server", given, 4)
-        return ["from mcp import Client, StdioServerParameters"], opening, 8
-    url = words(address.url)
-    headers = ", ".join(f"{text(name)}: {words(value)}" for name, value in address.headers.items())
-    if address.kind == "sse":
-        sent = f", headers={{{headers}}}" if headers else ""
-        opening = f"    server = sse_client({url}{sent})\n" + _client(
-            "server", ['mode="legacy"', *answers.arguments], 4
-        )
-        return ["from mcp import Client", "from mcp.client.sse import sse_client"], opening, 8
-    if not headers:
-        return ["from mcp import Client"], _client(url, given, 4), 8
-    opening = (
-        f"    headers = {{{headers}}}\n"
-        "    timeout = httpx2.Timeout(30, read=300)\n"
-        "    async with httpx2.AsyncClient(headers=headers, timeout=timeout) as http:\n"
-        f"        server = streamable_http_client({url}, http_client=http)\n"
-    ) + _client("server", given, 8)
-    more = ["import httpx2", "from mcp.client.streamable_http import streamable_http_client"]
-    return ["from mcp import Client", *more], opening, 12
+        imports = ["from mcp import Client, StdioServerParameters"]
+        lines = [
+            f"command = {words(address.command[0])}",
+            f"args = [{', '.join(map(words, address.command[1:]))}]",
+            f"env = {_pairs(address.env) if address.env else None}",
+            f"cwd = {text(address.cwd) if address.cwd else None}",
+            "server = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)",
+        ]
+    elif address.kind == "sse":
+        imports.append("from mcp.client.sse import sse_client")
+        mode = ['mode="legacy"']
+        lines = [f"server = sse_client({words(address.url)}, headers={_pairs(address.headers)})"]
+    elif address.headers:
+        imports += ["import httpx2", "from mcp.client.streamable_http import streamable_http_client"]
+        lines = [
+            f"http = httpx2.AsyncClient(headers={_pairs(address.headers)}, timeout=httpx2.Timeout(30, read=300))",
+            f"server = streamable_http_client({words(address.url)}, http_client=http)",
+        ]
+    else:
+        lines = [f"server = {words(address.url)}"]
+    contexts = ["http"] * (lines[0].startswith("http =")) + [
+        f"Client({', '.join(['server', *mode, *answers.arguments])}) as client"
+    ]
+    opening = "".join(f"    {line}\n" for line in [*lines, f"async with {', '.join(contexts)}:"])
+    return imports, opening, 8
 
 
-def _client(server: str, arguments: list[str], indent: int) -> str:
-    margin = " " * indent
-    line = f"{margin}async with Client({', '.join([server, *arguments])}) as client:\n"
-    if len(line) <= _WIDTH:
-        return line
-    inner = "".join(f"{margin}    {one},\n" for one in (server, *arguments))
-    return f"{margin}async with Client(\n{inner}{margin}) as client:\n"
+def _pairs(pairs: dict[str, Words] | object) -> str:
+    known = cast("dict[str, Words]", pairs)
+    return "{" + ", ".join(f"{text(name)}: {words(value)}" for name, value in known.items()) + "}"
 
 
-_ELICITATION, _SAMPLING, _ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
-_SAID = '"".join(getattr(one.content, "text", "") for one in params.messages[-1:])'
-"""What the last message of a sampling request says."""
-_NEXT = '''
+# ---------------------------------------------------------------------- answers to what the server asks
 
-def following(answers: list[tuple[str, Any]], question: str) -> Any:
-    """What the same question was answered, else the next answer; each is given once."""
-    same = [one for one in answers if one[0] == question] or answers
-    if not same:
-        return ErrorData(code=-32603, message=f"No answer is known: {question}")
-    answers.remove(same[0])
-    return same[0][1]
+_KINDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling"}
+_ROOTS = "roots/list"
+_UNKNOWN: dict[str, Json] = {"code": INTERNAL_ERROR, "message": "No answer is known"}
+_RECORDED = f'''
+
+def answer(kind: str, message: str) -> dict[str, Any]:
+    """What the same question was answered, else the next of its kind; each answer is given once."""
+    known = [one for one in ANSWERS if one[0] == kind]
+    for one in [one for one in known if one[1] == message] or known:
+        ANSWERS.remove(one)
+        return one[2]
+    return {_UNKNOWN}
 '''
-_FILLED = '''
+_BY_RULES = f'''
 
-def filled(schema: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
-    """The values for the fields of a form, over its defaults."""
-    fields = schema.get("properties", {})
-    defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
-    return defaults | {name: value for name, value in content.items() if name in fields}
+def answer(kind: str, message: str) -> dict[str, Any]:
+    """What the first rule says that is for this question."""
+    found = (one[2] for one in ANSWERS if one[0] == kind and fnmatchcase(message, one[1]))
+    return next(found, {_UNKNOWN})
 '''
-_SCHEMA = '''
+_ELICIT = """
 
-def fingerprint(schema: dict[str, Any]) -> str:
-    """What a rule names a form by."""
-    text = json.dumps(schema, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()[:16]
-'''
-_CALLBACKS = {
-    _ELICITATION: ("elicit", ", params: ElicitRequestParams", "ElicitResult", ["elicitation_callback=elicit"]),
-    _SAMPLING: (
-        "sample", ", params: CreateMessageRequestParams", "CreateMessageResultWithTools",
-        ["sampling_callback=sample", 'sampling_capabilities=SamplingCapability.model_validate({"tools": {}})'],
-    ),
-    _ROOTS: ("roots", "", "ListRootsResult", ["list_roots_callback=roots"]),
-}  # fmt: skip
+async def elicit(context: object, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+    found = answer("url" if params.mode == "url" else "elicitation", params.message)
+    if found.get("defaults") and params.mode == "form":
+        fields = params.requested_schema.get("properties", {})
+        content = {name: field["default"] for name, field in fields.items() if "default" in field}
+        content |= {name: value for name, value in found["content"].items() if name in fields}
+        found = {"action": "accept", "content": content}
+    return (ErrorData if "code" in found else ElicitResult).model_validate(found)
+"""
+_SAMPLE = """
+
+async def sample(
+    context: object, params: CreateMessageRequestParams
+) -> CreateMessageResultWithTools | ErrorData:
+    found = answer("sampling", "".join(getattr(one.content, "text", "") for one in params.messages[-1:]))
+    return (ErrorData if "code" in found else CreateMessageResultWithTools).model_validate(found)
+"""
+
+
+@record(frozen=True)
+class Answers:
+    """The pieces of a program that answer what a server asks."""
+
+    imports: frozenset[str] = frozenset()
+    """Lines, of the standard library alone."""
+    names: frozenset[str] = frozenset()
+    """What is imported from `mcp_types`."""
+    functions: str = ""
+    arguments: tuple[str, ...] = ()
+    """Of the client."""
+    remarks: tuple[str, ...] = ()
+    """What could not be put in, in sentences."""
+
+
+class _Row(NamedTuple):
+    kind: str
+    """`elicitation`, `url` or `sampling`."""
+    message: str
+    """The question, or the pattern of a rule."""
+    answer: dict[str, Json]
+    """A result, or an error, which has a code."""
 
 
 def answers_of(subject: Subject) -> Answers:
     """The answers that are known: those of the recorded call, else those of rules; roots of the server's entry."""
-    rules = () if subject.given else tuple(rule for rule in subject.rules if _is_for(rule, subject))
-    remarks = [remark for one in subject.given for remark in _missing(one)]
-    bodies = {_ROOTS: ("", _roots(subject))}
-    for method in (_ELICITATION, _SAMPLING):
-        bodies[method] = _recorded(method, subject.given) if subject.given else ("", _by_rules(method, rules, remarks))
-    setup, arguments, names = "", list[str](), set[str]()
-    for method, (before, body) in bodies.items():
-        if not body:
-            continue
-        name, params, result, own = _CALLBACKS[method]
-        setup += f"{before}    async def {name}(context: object{params}) -> {result} | ErrorData:\n{body}\n"
-        arguments += own
-        names |= {result, "ErrorData", *params.split()[2:], *["SamplingCapability"] * (method == _SAMPLING)}
-    helpers = [
-        one for one, name in ((_NEXT, "following("), (_FILLED, "filled("), (_SCHEMA, "fingerprint(")) if name in setup
-    ]
-    imports = {"from typing import Any"} if helpers else set[str]()
-    imports |= {"from fnmatch import fnmatchcase"} if "fnmatchcase(" in setup else set()
-    imports |= {"import hashlib", "import json"} if _SCHEMA in helpers else set()
-    imports |= {"import json"} if "json.loads(" in setup else set()
+    remarks: list[str] = []
+    rows = _recorded(subject.given, remarks) if subject.given else _by_rules(subject, remarks)
+    imports, names, arguments, functions = {"from typing import Any"}, {"ErrorData"}, list[str](), ""
+    if rows:
+        functions = f"\n\nANSWERS: list[tuple[str, str, dict[str, Any]]] = {literal([tuple(row) for row in rows])}\n"
+        functions += _RECORDED if subject.given else _BY_RULES
+        imports |= set() if subject.given else {"from fnmatch import fnmatchcase"}
+    if any(row.kind != "sampling" for row in rows):
+        functions += _ELICIT
+        names |= {"ElicitRequestParams", "ElicitResult"}
+        arguments.append("elicitation_callback=elicit")
+    if any(row.kind == "sampling" for row in rows):
+        functions += _SAMPLE
+        names |= {"CreateMessageRequestParams", "CreateMessageResultWithTools", "SamplingCapability"}
+        capability = 'SamplingCapability.model_validate({"tools": {}})'
+        arguments += ["sampling_callback=sample", f"sampling_capabilities={capability}"]
+    if roots := _roots(subject):
+        made = literal({"roots": roots}, 4)
+        functions += f"\n\nasync def roots(context: object) -> ListRootsResult:\n    known = {made}\n"
+        functions += "    return ListRootsResult.model_validate(known)\n"
+        names = (names if rows else set[str]()) | {"ListRootsResult"}
+        arguments.append("list_roots_callback=roots")
+    if not functions:
+        return Answers(remarks=tuple(dict.fromkeys(remarks)))
     return Answers(
-        frozenset(imports), frozenset(names), "".join(helpers), setup, tuple(arguments), tuple(dict.fromkeys(remarks))
+        frozenset(imports if rows else ()), frozenset(names), functions, tuple(arguments), tuple(dict.fromkeys(remarks))
     )
 
 
-# ---------------------------------------------------------------------- as in the recorded call
+def _roots(subject: Subject) -> list[Json]:
+    recorded = [items_of(mapping(one.result).get("roots")) for one in subject.given if one.method == _ROOTS]
+    entry = subject.server.roots if subject.server is not None else ()
+    return recorded[0] if recorded else [{"uri": uri, "name": name} if name else {"uri": uri} for uri, name in entry]
 
 
-def _missing(one: Given) -> Iterator[str]:
-    """What of an answer cannot be said."""
-    question = _question(one)
-    if one.method not in _CALLBACKS:
-        yield f"{one.method} was asked, and the SDK has no answer to it."
-    elif one.error is None and not isinstance(one.result, dict):
-        yield f"What was answered to {question!r} is not known."
-    elif problem := unsaid(one.result):
-        yield f"What was answered to {question!r} is left out. {problem}"
-
-
-def _recorded(method: str, given: tuple[Given, ...]) -> tuple[str, str]:
-    """The list of answers, and what gives them."""
-    name, result = "forms" if method == _ELICITATION else "messages", _CALLBACKS[method][2]
-    rows = [
-        f"        ({text(_question(one))}, {_answer(result, one)}),\n"
-        for one in given
-        if one.method == method and not [*_missing(one)]
-    ]
-    if not rows:
-        return "", ""
-    question = "params.message" if method == _ELICITATION else _SAID
-    return f"    {name} = [\n{''.join(rows)}    ]\n\n", f"        return following({name}, {question})\n"
-
-
-def _answer(result: str, one: Given) -> str:
-    if one.error is not None:
-        return _error(mapping(one.error))
-    return f"{result}.model_validate({literal(one.result, 8, 60)})"
-
-
-def _error(error: dict[str, Json]) -> str:
-    code, message = error.get("code"), text(str(error.get("message", "")))
-    return f"ErrorData(code={code if isinstance(code, int) else INTERNAL_ERROR}, message={message})"
+def _recorded(given: tuple[Given, ...], remarks: list[str]) -> list[_Row]:
+    rows: list[_Row] = []
+    for one in given:
+        question = _question(one)
+        if one.method not in (*_KINDS, _ROOTS):
+            remarks.append(f"{one.method} was asked, and the SDK has no answer to it.")
+        elif one.error is None and not isinstance(one.result, dict):
+            remarks.append(f"What was answered to {question!r} is not known.")
+        elif problem := unsaid(one.result):
+            remarks.append(f"What was answered to {question!r} is left out. {problem}")
+        elif one.method != _ROOTS:
+            error, kind = mapping(one.error), "url" if one.params.get("mode") == "url" else _KINDS[one.method]
+            code = error.get("code")
+            refused = {"code": code if isinstance(code, int) else INTERNAL_ERROR, "message": str(error.get("message"))}
+            rows.append(_Row(kind, question, mapping(one.result) if one.error is None else refused))
+    return rows
 
 
 def _question(one: Given) -> str:
-    if one.method == _SAMPLING:
+    said = one.params.get("message")
+    if _KINDS.get(one.method) == "sampling":
         content = mapping(next(reversed(items_of(one.params.get("messages"))), None)).get("content")
-        said = mapping(content).get("text", "")
-    else:
-        said = one.params.get("message", "")
+        said = mapping(content).get("text")
     return said if isinstance(said, str) else ""
 
 
-def _roots(subject: Subject) -> str:
-    recorded = [items_of(mapping(one.result).get("roots")) for one in subject.given if one.method == _ROOTS]
-    entry = subject.server.roots if subject.server is not None else ()
-    if not recorded and not entry:
-        return ""
-    known = recorded[0] if recorded else [{"uri": uri, "name": name} if name else {"uri": uri} for uri, name in entry]
-    return f"        return ListRootsResult.model_validate({literal({'roots': known}, 8, 40)})\n"
-
-
-# ---------------------------------------------------------------------- by rules
-
-
-def _is_for(rule: AnswerRule, subject: Subject) -> bool:
-    return fnmatchcase(subject.ref.server, rule.server) and fnmatchcase(subject.uri or subject.ref.name, rule.tool)
-
-
-def _by_rules(method: str, rules: tuple[AnswerRule, ...], remarks: list[str]) -> str:
-    """The first rule that fits answers; nothing where none is for such a question."""
-    kinds = {_ELICITATION: ("elicitation", "url"), _SAMPLING: ("sampling",)}[method]
-    make = _elicited if method == _ELICITATION else _sampled
-    rows: list[str] = []
-    for rule in rules:
-        if rule.kind != "any" and rule.kind not in kinds:
+def _by_rules(subject: Subject, remarks: list[str]) -> list[_Row]:
+    rows: list[_Row] = []
+    for rule in subject.rules:
+        if not fnmatchcase(subject.ref.server, rule.server):
             continue
-        if problem := (unsaid(rule.content) or ("it is left to a person." if rule.action == "ask" else "")):
-            remarks.append(f"{rule.source or 'A rule'} answers nothing here: {problem}")
+        if not fnmatchcase(subject.uri or subject.ref.name, rule.tool):
             continue
-        wanted = " and ".join(_conditions(rule, method))
-        try:
-            returned = make(rule, 12 if wanted else 8)
-        except ValueError as wrong:
-            remarks.append(f"{rule.source or 'A rule'} answers nothing here: {wrong}")
-            continue
-        rows.append(
-            f"        if {wanted}:\n            return {returned}\n" if wanted else f"        return {returned}\n"
-        )
-        if not wanted:
-            break
-    else:
-        if rows:
-            rows.append(f"        return {_error({'code': USER_REJECTED, 'message': 'No answer is known'})}\n")
-    return "".join(rows)
+        problem = unsaid(rule.content)
+        if rule.action == "ask":
+            problem = "it is left to a person."
+        elif rule.schema:
+            problem = "it names a form by its schema."
+        found = [] if problem else list(_rows(rule))
+        if not found:
+            remarks.append(f"{rule.source or 'A rule'} answers nothing here: {problem or 'its content does not fit.'}")
+        rows += found
+    return rows
 
 
-def _conditions(rule: AnswerRule, method: str) -> Iterator[str]:
-    if method == _ELICITATION and (rule.kind != "any" or rule.schema):
-        yield f'params.mode == "{"url" if rule.kind == "url" else "form"}"'
-    if rule.message != "*":
-        yield f"fnmatchcase({'params.message' if method == _ELICITATION else _SAID}, {text(rule.message)})"
-    if rule.schema:
-        yield f"fingerprint(params.requested_schema) == {text(rule.schema)}" if method == _ELICITATION else "False"
-
-
-def _elicited(rule: AnswerRule, margin: int) -> str:
-    if rule.action != "accept":
-        return f'ElicitResult(action="{rule.action}")'
-    if rule.kind == "url":
-        return 'ElicitResult(action="accept")'
-    if not isinstance(rule.content or {}, dict):
-        raise ValueError("its content is no object.")
-    form = f"filled(params.requested_schema, {literal(rule.content or {}, margin, 80)})"
-    content = form if rule.kind == "elicitation" or rule.schema else f'{form} if params.mode == "form" else None'
-    return f'ElicitResult(action="accept", content={content})'
-
-
-def _sampled(rule: AnswerRule, margin: int) -> str:
-    if rule.action != "accept":
-        return _error({"code": USER_REJECTED, "message": "User rejected sampling request"})
-    said: Json = message_result(rule.content) if isinstance(rule.content, str) else rule.content
-    if not isinstance(said, dict) or "content" not in said:
-        raise ValueError("its content is neither text nor a result with content.")
-    whole = literal({"role": "assistant", "model": MODEL, **said}, margin, 60)
-    return f"CreateMessageResultWithTools.model_validate({whole})"
+def _rows(rule: AnswerRule) -> Iterator[_Row]:
+    """A rule's answers to each kind of question that it is for."""
+    content = rule.content
+    refused = {"code": USER_REJECTED, "message": "User rejected sampling request"}
+    if rule.kind in ("elicitation", "any"):
+        if rule.action != "accept":
+            yield _Row("elicitation", rule.message, {"action": rule.action})
+        elif isinstance(content or {}, dict):
+            filled = {"action": "accept", "content": content or {}, "defaults": True}
+            yield _Row("elicitation", rule.message, filled)
+    if rule.kind in ("url", "any"):
+        yield _Row("url", rule.message, {"action": rule.action})
+    if rule.kind in ("sampling", "any"):
+        said: Json = message_result(content) if isinstance(content, str) else content
+        if rule.action != "accept":
+            yield _Row("sampling", rule.message, refused)
+        elif isinstance(said, dict) and "content" in said:
+            made: dict[str, Json] = {"role": "assistant", "model": MODEL, **cast("dict[str, Json]", said)}
+            yield _Row("sampling", rule.message, made)

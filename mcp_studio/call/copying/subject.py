@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio import __version__
+from mcp_studio.call.copying.shell import printed, quote
 from mcp_studio.call.replay.plan import Given, load, step_of
-from mcp_studio.call.secret_fields import secret_places as secret_field_places
+from mcp_studio.call.secrets import holds
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.expand import REFERENCE, folder_of
@@ -31,11 +31,7 @@ from mcp_studio.protocol.versions import (
 )
 from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.record import record
-from mcp_studio.redact import MARK, SHORTEST, is_secret_name
-from mcp_studio.safetext import LINES_LIVE, hidden_in, safe
-from mcp_studio.schema.field import Form
-from mcp_studio.schema.form import build
-from mcp_studio.schema.place import Path, pointer
+from mcp_studio.safetext import LINES_LIVE, safe
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.trace.message import Recording
 
@@ -108,27 +104,6 @@ class Subject:
         """Whether the request is one of the stateless era."""
         return era_of(self.supposed) == "modern"
 
-    def params(self, value: Json) -> dict[str, Json]:
-        """The params of the request with these arguments, as the studio would send them."""
-        if self.ref.kind in ("resource", "template"):
-            params: dict[str, Json] = {"uri": self.uri or self.ref.name}
-        else:
-            params = {"name": self.ref.name, "arguments": {} if value is None else value}
-        if self.task:
-            params["task"] = {}
-        return params
-
-    def stamped(self, value: Json) -> dict[str, Json]:
-        """The same with what its era wants in `_meta`."""
-        return cast("dict[str, Json]", request("", self.params(value), meta=self.stamp)["params"])
-
-    @property
-    def stamp(self) -> dict[str, Json]:
-        """What every request of the stateless era says of us; nothing in the handshake era."""
-        if not self.modern:
-            return {}
-        return {META_VERSION: self.supposed, META_CLIENT: self.who, META_CAPABILITIES: self.can}
-
     @property
     def who(self) -> Json:
         """Who we say that we are."""
@@ -141,11 +116,23 @@ class Subject:
         own = self.server.capabilities if self.server else None
         return self.capabilities or own or {}
 
-    def out(self, value: Json, identity: int = 1) -> Outgoing:
-        """The request with these arguments as a transport would be given it."""
+    @property
+    def params(self) -> dict[str, Json]:
+        """The params of the request, as the studio would send them."""
+        if self.ref.kind in ("resource", "template"):
+            return {"uri": self.uri or self.ref.name}
+        params: dict[str, Json] = {"name": self.ref.name, "arguments": {} if self.value is None else self.value}
+        return {**params, "task": {}} if self.task else params
+
+    def out(self, identity: int = 1) -> Outgoing:
+        """The request as a transport would be given it."""
+        params = self.params
         schema = self.tool.get("inputSchema")
-        headers = param_headers(schema, mapping(value)) if self.modern and schema is not None else ()
-        return request_out(identity, self.method, self.stamped(value), self.supposed, self.modern, headers)
+        headers = param_headers(schema, mapping(self.value)) if self.modern and schema is not None else ()
+        if self.modern:
+            stamp = {META_VERSION: self.supposed, META_CLIENT: self.who, META_CAPABILITIES: self.can}
+            params = cast("dict[str, Json]", request("", params, meta=stamp)["params"])
+        return request_out(identity, self.method, params, self.supposed, self.modern, headers)
 
 
 def subject_of(
@@ -195,81 +182,10 @@ async def with_outcome(subject: Subject, recording: Recording, number: int) -> S
     return replace(subject, outcome=recorded.answer, given=recorded.given, notes=notes)
 
 
-class Shown(NamedTuple):
-    """A value as it may be shown."""
-
-    value: Json
-    hidden: tuple[str, ...] = ()
-    """The pointers of what `‹redacted›` stands for, in the order of the value."""
-
-
-def without_secrets(value: Json, places: Collection[str] = (), known: Collection[str] = ()) -> Shown:
-    """The value with `‹redacted›` in the place of what is secret; the same object where nothing is.
-
-    Args:
-        places: pointers of what is secret whatever it is called.
-        known: texts that are secret wherever they stand; too short ones count only as a whole.
-    """
-    hider = _Hider(frozenset(places), tuple(filter(None, known)))
-    made = hider.shown(value, (), secret=False)
-    return Shown(made if hider.hidden else value, tuple(hider.hidden))
-
-
-def places_of(tool: Mapping[str, Json], value: Json) -> frozenset[str]:
-    """What the schema of a tool calls secret in its arguments."""
-    schema = tool.get("inputSchema")
-    form: Form = build(schema) if schema is not None else Form()
-    return secret_field_places(form, value)
-
-
-def holds(text: str, known: Collection[str]) -> bool:
-    """Whether a known secret is in a text."""
-    return any(secret == text or (len(secret) >= SHORTEST and secret in text) for secret in known if secret)
-
-
-class _Hider:
-    """Goes through one value."""
-
-    def __init__(self, places: frozenset[str], known: tuple[str, ...]) -> None:
-        self._places = places
-        self._known = known
-        self._names: dict[str, bool] = {}
-        self.hidden: list[str] = []
-
-    def shown(self, value: Json, path: Path, *, secret: bool) -> Json:
-        """The value without secrets; `secret` is what stands under the name of a secret, however deep."""
-        # One frame for each level: values are nested as deep as the limit on depth allows.
-        secret = secret or (bool(self._places) and pointer(*path) in self._places)
-        if isinstance(value, dict):
-            members: dict[str, Json] = {}
-            for key, item in cast("dict[str, Json]", value).items():
-                members[key] = self.shown(item, (*path, key), secret=secret or self._named(key))
-            return members
-        if isinstance(value, list):
-            items: list[Json] = []
-            for index, item in enumerate(cast("list[Json]", value)):
-                items.append(self.shown(item, (*path, index), secret=secret))
-            return items
-        if value is None or isinstance(value, bool) or value == "" or not (secret or self._known_secret(value)):
-            return value
-        self.hidden.append(pointer(*path))
-        return MARK
-
-    def _named(self, name: str) -> bool:
-        if name not in self._names:
-            self._names[name] = is_secret_name(name)
-        return self._names[name]
-
-    def _known_secret(self, value: Json) -> bool:
-        return isinstance(value, str) and (MARK in value or bool(self._known and holds(value, self._known)))
-
-
 _SCHEME = re.compile(r"(?i)(bearer|basic|token) +")
 _FLAG = re.compile(r"--?([A-Za-z][\w-]*)(?:=|\Z)")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
 _TAME = re.compile(r"[\w ./:@%+=,;?&*-]*", re.ASCII)
 """What means itself between double quotes."""
-_IN_DOUBLE = re.compile(r'([\\"$`}])')
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 """Names that a shell takes for variables."""
 
@@ -311,102 +227,93 @@ class Address(NamedTuple):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What has to be set, and what to: a sentence for each variable."""
-        return tuple(
-            f"{one.name} has to be set: {where}."
-            for one in self.variables
-            if one.default is None
-            for where in [
-                f"the keyring has it as {safe(one.keyring, 80)}" if one.keyring else "what belongs there is secret"
-            ]
-        )
+        needed = [one for one in self.variables if one.default is None]
+        secret = "what belongs there is secret"
+        where = [f"the keyring has it as {safe(one.keyring, 80)}" if one.keyring else secret for one in needed]
+        return tuple(f"{one.name} has to be set: {why}." for one, why in zip(needed, where, strict=True))
 
 
 def address_of(server: ServerConfig, kind: Kind) -> Address:
     """How to reach a server, as it is in force, but nothing of it that is secret."""
     written = server.written or server
-    told = _Told(server)
-    env = {name: told.text(value, written.env.get(name, value), name) for name, value in server.env.items()}
-    env |= {name: (Variable(name, ""),) for name in server.inherit_env if name not in env and _NAME.match(name)}
-    headers = {name: told.text(value, written.headers.get(name, value), name) for name, value in server.headers.items()}
-    return Address(
-        kind,
-        (told.text(server.command, written.command, "COMMAND"), *told.arguments(server.args, written.args)),
-        env,
-        server.cwd,
-        told.text(server.url, written.url, "URL_SECRET"),
-        headers,
-    )
+    known = sorted({*server.secrets, *secret_values(server)} - {""}, key=len, reverse=True)
+    folder = folder_of(server.source.file) if server.source.file else ""
 
-
-class _Told:
-    """Tells texts of one entry."""
-
-    def __init__(self, server: ServerConfig) -> None:
-        known = {*server.secrets, *secret_values(server)} - {""}
-        self._secrets = sorted(known, key=len, reverse=True)
-        self._folder = folder_of(server.source.file) if server.source.file else ""
-
-    def arguments(self, values: Iterable[str], written: tuple[str, ...]) -> list[Words]:
-        """The arguments of a command: what follows `--token` is named after it."""
-        found: list[Words] = []
-        name = ""
-        for number, value in enumerate(values):
-            flag = _FLAG.match(value)
-            source = written[number] if number < len(written) else value
-            found.append(self.text(value, source, flag[1] if flag else name or f"ARGUMENT_{number + 1}"))
-            name = flag[1] if flag and "=" not in value else ""
-        return found
-
-    def text(self, value: str, written: str, name: str) -> Words:
+    def words(value: str, source: str, name: str) -> Words:
         """One text: as it is in force where nothing in it is secret, else with references."""
-        if not holds(value, self._secrets):
+        if not holds(value, known):
             return (value,) if value else ()
         parts: list[str | Variable] = []
         at = 0
-        for found in REFERENCE.finditer(written):
-            parts += [*self._literal(written[at : found.start()], name), self._reference(found)]
+        for found in REFERENCE.finditer(source):
+            parts += [*_literal(source[at : found.start()], name, known), _reference(found, folder)]
             at = found.end()
-        return tuple(part for part in (*parts, *self._literal(written[at:], name)) if part)
+        return tuple(part for part in (*parts, *_literal(source[at:], name, known)) if part)
 
-    def _reference(self, found: re.Match[str]) -> str | Variable:
-        literal, scheme, name, default = found.groups()
-        if literal:
-            return "${"
-        if scheme == "keyring":
-            return Variable(_variable(name), None, name, found[0])
-        if name == "workspaceFolder":
-            return self._folder
-        if scheme not in (None, "env") or not name.isidentifier() or not name.isascii():
-            return os.sep if name == "pathSeparator" else found[0]
-        return Variable("HOME" if name == "userHome" else name, default, "", found[0])
-
-    def _literal(self, text: str, name: str) -> list[str | Variable]:
-        """Text between references; secrets that were written out become variables named after their place."""
-        if (scheme := _SCHEME.match(text)) and text in self._secrets:
-            return [scheme[0], _own(name)]
-        for secret in self._secrets:
-            if holds(text, (secret,)):
-                before, _, after = text.partition(secret)
-                return [*self._literal(before, name), _own(name), *self._literal(after, name)]
-        return [text]
+    command = [words(server.command, written.command, "COMMAND")]
+    name = ""
+    for number, value in enumerate(server.args):  # what follows `--token` is named after it
+        flag = _FLAG.match(value)
+        source = written.args[number] if number < len(written.args) else value
+        command.append(words(value, source, flag[1] if flag else name or f"ARGUMENT_{number + 1}"))
+        name = flag[1] if flag and "=" not in value else ""
+    env = {name: words(value, written.env.get(name, value), name) for name, value in server.env.items()}
+    env |= {name: (Variable(name, ""),) for name in server.inherit_env if name not in env and _NAME.match(name)}
+    headers = {name: words(value, written.headers.get(name, value), name) for name, value in server.headers.items()}
+    return Address(kind, tuple(command), env, server.cwd, words(server.url, written.url, "URL_SECRET"), headers)
 
 
-def _variable(name: str) -> str:
-    plain = _UNSAFE.sub("_", name).strip("_").upper() or "SECRET"
+def _reference(found: re.Match[str], folder: str) -> str | Variable:
+    literal, scheme, name, default = found.groups()
+    if literal:
+        return "${"
+    if scheme == "keyring":
+        return Variable(_variable_name(name), None, name, found[0])
+    if name == "workspaceFolder":
+        return folder
+    if scheme not in (None, "env") or not name.isidentifier() or not name.isascii():
+        return os.sep if name == "pathSeparator" else found[0]
+    return Variable("HOME" if name == "userHome" else name, default, "", found[0])
+
+
+def _literal(text: str, name: str, known: Sequence[str]) -> list[str | Variable]:
+    """Text between references; secrets that were written out become variables named after their place."""
+    made = _variable_name(name)
+    own = Variable(made, None, "", f"${{{made}}}")
+    if (scheme := _SCHEME.match(text)) and text in known:
+        return [scheme[0], own]
+    for secret in known:
+        if holds(text, (secret,)):
+            before, _, after = text.partition(secret)
+            return [*_literal(before, name, known), own, *_literal(after, name, known)]
+    return [text]
+
+
+def _variable_name(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_").upper() or "SECRET"
     return f"_{plain}" if plain[0].isdigit() else plain
-
-
-def _own(name: str) -> Variable:
-    made = _variable(name)
-    return Variable(made, None, "", f"${{{made}}}")
 
 
 def in_shell(words: Words) -> str:
     """The text as one word of a shell."""
-    parts = _joined(words)
+    parts: list[str | Variable] = []
+    for part in words:
+        if isinstance(part, str) and parts and isinstance(last := parts[-1], str):
+            parts[-1] = last + part
+        else:
+            parts.append(part)
     if len(parts) > 1 and all(isinstance(part, Variable) or _TAME.fullmatch(part) for part in parts):
         return '"' + "".join(part if isinstance(part, str) else _dollar(part, braces=True) for part in parts) + '"'
     return "".join(quote(part) if isinstance(part, str) else f'"{_dollar(part)}"' for part in parts) or "''"
+
+
+def _dollar(variable: Variable, braces: bool = False) -> str:
+    """A reference inside double quotes."""
+    if variable.default is None:
+        return f"${{{variable.name}}}" if braces else f"${variable.name}"
+    default = re.sub(r'([\\"$`}])', r"\\\1", variable.default)
+    default = LINES_LIVE.sub(lambda found: printed(found[0]), default)
+    return f"${{{variable.name}{':-' if default else '-'}{default}}}"
 
 
 def assigned(env: Mapping[str, Words]) -> list[str]:
@@ -415,137 +322,6 @@ def assigned(env: Mapping[str, Words]) -> list[str]:
     return ["env", *["--"] * any(name.startswith("-") for name in env), *pairs]
 
 
-def _joined(words: Words) -> list[str | Variable]:
-    found: list[str | Variable] = []
-    for part in words:
-        if isinstance(part, str) and found and isinstance(found[-1], str):
-            found[-1] += part
-        else:
-            found.append(part)
-    return found
-
-
-def _dollar(variable: Variable, braces: bool = False) -> str:
-    """A reference inside double quotes."""
-    if variable.default is None:
-        return f"${{{variable.name}}}" if braces else f"${variable.name}"
-    default = _IN_DOUBLE.sub(r"\\\1", variable.default)
-    default = LINES_LIVE.sub(lambda found: printed(found[0]), default)
-    return f"${{{variable.name}{':-' if default else '-'}{default}}}"
-
-
 def in_entry(words: Words) -> str:
     """The text as an entry of ours, or an option that replaces references, has it."""
     return "".join(part.replace("${", "$${") if isinstance(part, str) else part.written for part in words)
-
-
-_PIECE = re.compile(
-    r"""(?P<blank>[ \t\r]+)|(?P<line>\n)|(?P<join>\\\r?\n)|(?P<comment>(?<![^\s;&|])\#[^\n]*)"""
-    r"""|(?P<ansi>\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*+')|(?P<double>\$?"(?:[^"\\]|\\.)*+")"""
-    r"""|(?P<escape>\\.)|(?P<end>\|\||&&|;|\||&(?!>)|\d*>>?(?:&\d)?|<)|(?P<plain>(?:[^\s'"\\;&|<>$]|\$(?!['"]))++)""",
-    re.DOTALL,
-)
-
-
-_INNER = re.compile(r'\\([$`"\\\n])')
-
-
-_ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
-
-
-_LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-
-
-END = "\0"
-"""Stands for what ends a command among the words of `words`: a newline, `;`, `|`, `>` and the like."""
-
-
-class Unclosed(ValueError):
-    """A quote that is not closed; `line` is where it begins, from 1."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__("a quote is not closed")
-        self.line = line
-
-
-def quote(text: str) -> str:
-    """One word that a shell reads as this text.
-
-    What a terminal acts on as it is pasted, or nobody sees, never stands in it as it is: `printf` makes it.
-    """
-    if not LINES_LIVE.search(text):
-        return shlex.quote(text)
-    parts: list[str] = []
-    at = 0
-    for run in LINES_LIVE.finditer(text):
-        parts += (shlex.quote(text[at : run.start()]) if run.start() > at else "", f'"{printed(run[0])}"')
-        at = run.end()
-    return "".join((*parts, shlex.quote(text[at:]) if at < len(text) else ""))
-
-
-def printed(text: str) -> str:
-    """What stands between double quotes for characters that are better not there themselves."""
-    octal = "".join(f"\\{byte:03o}" for byte in text.encode("utf-8", "surrogatepass"))
-    return f"$(printf '{octal}')"
-
-
-def readable(text: str) -> bool:
-    """Whether a person sees in a command line what this is: one short line without anything invisible."""
-    return len(text) <= 200 and text.isprintable() and not hidden_in(text)
-
-
-def shell_words(text: str) -> list[str]:
-    """The words of a script, as a shell would split them; nothing is expanded or run. `END` stands between commands.
-
-    Raises:
-        Unclosed: a quote is not closed.
-    """
-    found: list[str] = []
-    word: list[str] | None = None
-    for name, piece in _pieces(text):
-        if name in ("blank", "line", "comment", "end"):
-            if word is not None:
-                found.append("".join(word))
-                word = None
-            if name in ("line", "end") and found and found[-1] != END:
-                found.append(END)
-        elif name != "join":
-            word = word if word is not None else []
-            word.append(_meant(name, piece))
-    if word is not None:
-        found.append("".join(word))
-    return found
-
-
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    at = 0
-    while at < len(text):
-        piece = _PIECE.match(text, at)
-        if piece is None:
-            if text[at] == "\\":
-                return  # the last character of all
-            raise Unclosed(text.count("\n", 0, at) + 1)
-        yield str(piece.lastgroup), piece[0]
-        at = piece.end()
-
-
-def _meant(name: str, piece: str) -> str:
-    match name:
-        case "single":
-            return piece[1:-1]
-        case "double":
-            return _INNER.sub(lambda found: "" if found[1] == "\n" else found[1], piece.removeprefix("$")[1:-1])
-        case "ansi":
-            return _ANSI.sub(_letter, piece[2:-1])
-        case "escape":
-            return piece[1:]
-        case _:
-            return piece
-
-
-def _letter(found: re.Match[str]) -> str:
-    two, four, eight, octal, letter = found.groups()
-    if letter is not None:
-        return _LETTERS.get(letter, letter)
-    number = int(octal, 8) if octal else int(two or four or eight, 16)
-    return chr(number) if number <= 0x10FFFF else "\ufffd"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple, cast
 
+from mcp_studio.call.secrets import walk
 from mcp_studio.errors import LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.versions import (
     LISTS,
@@ -23,6 +25,7 @@ from mcp_studio.redact import MARK
 from mcp_studio.schema.place import Path
 from mcp_studio.session.server_requests import Refusal
 from mcp_studio.trace.message import BY_HAND, DIRECTIONS, KINDS, PROBE, Columns, Recording
+from mcp_studio.trace.tree import parent_of, relation_of
 
 CALLS = ("tools/call", "resources/read", "prompts/get")
 """Methods that are sent as calls: with policy, rounds of input, tasks."""
@@ -101,14 +104,14 @@ def plan(columns: Columns, numbers: Iterable[int] | None = None) -> Plan:
     Args:
         numbers: the entries; None takes all.
     """
-    family = _Family(columns)
     whole = numbers is None or (isinstance(numbers, range) and len(numbers) >= len(columns))
-    chosen = family.ours() if whole or numbers is None else numbers
-    roots = sorted({root for number in chosen if (root := family.root(number))})
+    chosen = _ours(columns) if whole or numbers is None else numbers
+    roots = sorted({root for number in chosen if (root := _root(columns, number))})
     steps: list[Step] = []
     left: Counter[tuple[str, str]] = Counter()
+    under = _children(columns)
     for root in roots:
-        step = family.step(root)
+        step = _step(columns, root, under)
         if columns.flags[root - columns.first] & PROBE:
             continue
         if why := reason(step):
@@ -120,9 +123,8 @@ def plan(columns: Columns, numbers: Iterable[int] | None = None) -> Plan:
 
 def step_of(columns: Columns, number: int) -> Step | None:
     """The conversation that an entry belongs to, answered or not; None where it belongs to no request of ours."""
-    family = _Family(columns)
-    root = family.root(number)
-    return family.step(root) if root else None
+    root = _root(columns, number)
+    return _step(columns, root, _children(columns)) if root else None
 
 
 def number_of(recording: Recording, server: str, identity: RequestId | None) -> int:
@@ -147,86 +149,65 @@ def reason(step: Step) -> str:
     return "" if step.answer else "had no answer"
 
 
-class _Family:
-    """Which requests came under which."""
+def _kept(columns: Columns, number: int) -> bool:
+    return 0 <= number - columns.first < len(columns)
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
-        self._under: dict[int, list[int]] = {}
-        for links in (columns.parents, columns.follows):
-            for child, parent in tuple(links.items()):
-                self._under.setdefault(parent, []).append(child)
 
-    def ours(self) -> Iterator[int]:
-        """All requests of ours."""
-        kinds, wanted = self._columns.kind.tobytes(), bytes((_OURS,))
-        place = kinds.find(wanted)
-        while place >= 0:
-            yield self._columns.first + place
-            place = kinds.find(wanted, place + 1)
+def _ours(columns: Columns) -> Iterator[int]:
+    """All requests of ours."""
+    kinds, wanted = columns.kind.tobytes(), bytes((_OURS,))
+    place = kinds.find(wanted)
+    while place >= 0:
+        yield columns.first + place
+        place = kinds.find(wanted, place + 1)
 
-    def root(self, number: int) -> int:
-        """The request of ours that an entry belongs to, the first of its conversation; 0 where there is none."""
-        columns = self._columns
-        row = number - columns.first
-        if not 0 <= row < len(columns):
-            return 0
-        if columns.kind[row] & 15 != _REQUEST:
-            number = columns.link[row]
-        while self._kept(number):
-            above = columns.follows.get(number) or columns.parents.get(number, 0)
-            if not 0 < above < number or not self._kept(above) or self._own(number, above):
-                return number if columns.kind[number - columns.first] == _OURS else 0
-            number = above
+
+def _root(columns: Columns, number: int) -> int:
+    """The request of ours that an entry belongs to, the first of its conversation; 0 where there is none."""
+    if not _kept(columns, number):
         return 0
+    if columns.kind[number - columns.first] & 15 != _REQUEST:
+        number = columns.link[number - columns.first]
+    # A `step` came under another request, but is one for itself: some list that was asked for meanwhile.
+    while _kept(columns, number) and relation_of(columns, number) not in ("root", "step"):
+        if not _kept(columns, above := parent_of(columns, number)):
+            break
+        number = above
+    return number if _kept(columns, number) and columns.kind[number - columns.first] == _OURS else 0
 
-    def _own(self, number: int, above: int) -> bool:
-        """Whether a request that came under another is one for itself: some list that was asked for meanwhile."""
-        columns = self._columns
-        if number in columns.follows or columns.kind[number - columns.first] != _OURS:
-            return False
-        method = columns.methods.texts[columns.method[number - columns.first]]
-        return (
-            not method.startswith("tasks/")
-            and columns.method[number - columns.first] != columns.method[above - columns.first]
-        )
 
-    def step(self, root: int) -> Step:
-        """A conversation from its first request on."""
-        columns, row = self._columns, root - self._columns.first
-        rounds, asked, tasks = [root], list[tuple[int, int]](), list[int]()
-        for number in self._below(root):
-            at = number - columns.first
-            if columns.kind[at] != _OURS:
-                asked.append((number, columns.link[at]))
-            elif columns.methods.texts[columns.method[at]].startswith("tasks/"):
+def _children(columns: Columns) -> dict[int, list[int]]:
+    """The requests that came under others, but for those that are for themselves."""
+    found: dict[int, list[int]] = {}
+    for child in dict.fromkeys((*columns.parents, *columns.follows)):
+        if _kept(columns, child) and relation_of(columns, child) not in ("root", "step"):
+            found.setdefault(parent_of(columns, child), []).append(child)
+    return found
+
+
+def _step(columns: Columns, root: int, under: dict[int, list[int]]) -> Step:
+    """A conversation from its first request on."""
+    row, rounds, asked, tasks = root - columns.first, [root], list[tuple[int, int]](), list[int]()
+    below = list(under.get(root, ()))
+    for number in below:
+        below += under.get(number, ())
+    for number in sorted(below):
+        match relation_of(columns, number):
+            case "asked":
+                asked.append((number, columns.link[number - columns.first]))
+            case "task":
                 tasks.append(number)
-            elif columns.method[at] == columns.method[row]:
+            case _:
                 rounds.append(number)
-        last = rounds[-1] - columns.first
-        answer = columns.link[last] if self._kept(columns.link[last]) else 0
-        ended = max([answer, *(columns.link[number - columns.first] for number in tasks)])
-        ms = (columns.time[ended - columns.first] - columns.time[row]) * 1000 if self._kept(ended) else None
-        return Step(
-            root, columns.servers.texts[columns.server[row]], columns.methods.texts[columns.method[row]],
-            columns.targets.texts[columns.target[row]], columns.time[row], tuple(rounds[1:]), tuple(asked),
-            tuple(tasks), answer, columns.outcome_of(last), ms, bool(columns.flags[row] & BY_HAND),
-        )  # fmt: skip
-
-    def _below(self, root: int) -> list[int]:
-        """All requests of a conversation but the first, oldest first."""
-        found = [child for child in self._children(root)]
-        for number in found:
-            found += self._children(number)
-        return sorted(set(found))
-
-    def _children(self, number: int) -> Iterator[int]:
-        for child in self._under.get(number, ()):
-            if child > number and self._kept(child) and not self._own(child, number):
-                yield child
-
-    def _kept(self, number: int) -> bool:
-        return 0 <= number - self._columns.first < len(self._columns)
+    last = rounds[-1] - columns.first
+    answer = columns.link[last] if _kept(columns, columns.link[last]) else 0
+    ended = max([answer, *(columns.link[number - columns.first] for number in tasks)])
+    ms = (columns.time[ended - columns.first] - columns.time[row]) * 1000 if _kept(columns, ended) else None
+    return Step(
+        root, columns.servers.texts[columns.server[row]], columns.methods.texts[columns.method[row]],
+        columns.targets.texts[columns.target[row]], columns.time[row], tuple(rounds[1:]), tuple(asked),
+        tuple(tasks), answer, columns.outcome_of(last), ms, bool(columns.flags[row] & BY_HAND),
+    )  # fmt: skip
 
 
 class Given(NamedTuple):
@@ -301,7 +282,7 @@ async def load(recording: Recording, step: Step) -> Recorded:
     Raises:
         StudioError: its request is not kept, or is no message.
     """
-    request = mapping(await _body(recording, step.number))
+    request = await _body(recording, step.number)
     params = request.get("params")
     if "method" not in request or not isinstance(params or {}, dict):
         raise StudioError("the recording has no usable request of it")
@@ -324,7 +305,7 @@ async def once(recording: Recording, plan: Plan) -> Plan:
     steps: list[Step] = []
     for step in plan.steps:
         if step.method in LISTS:
-            cursor = mapping(mapping(await _body(recording, step.number)).get("params")).get("cursor")
+            cursor = (await _params(recording, step.number)).get("cursor")
             page = repr((step.server, step.method, cursor))
             if page in seen:
                 continue
@@ -335,15 +316,20 @@ async def once(recording: Recording, plan: Plan) -> Plan:
     return Plan(tuple(steps), (*plan.left_out, *more))
 
 
-async def _body(recording: Recording, number: int) -> Json:
+async def _body(recording: Recording, number: int) -> dict[str, Json]:
+    """The message that an entry is; empty where it is not kept, or is none."""
     entry = recording.entry(number) if number else None
     if entry is None:
-        return None
+        return {}
     data = await recording.body(entry)
     try:
-        return await asyncio.to_thread(loads, data) if len(data) > _LARGE else loads(data)
+        return mapping(await asyncio.to_thread(loads, data) if len(data) > _LARGE else loads(data))
     except (JsonProblem, LimitExceeded):
-        return None
+        return {}
+
+
+async def _params(recording: Recording, number: int) -> dict[str, Json]:
+    return mapping((await _body(recording, number)).get("params"))
 
 
 async def _final(recording: Recording, step: Step) -> dict[str, Json]:
@@ -368,7 +354,7 @@ async def _told(recording: Recording, step: Step, task: Json) -> dict[str, Json]
     begin = step.answer - columns.first
     for row in range(begin, min(len(columns), begin + _AFTER)) if wanted is not None else ():
         if columns.method[row] == wanted:
-            params = mapping(mapping(await _body(recording, columns.first + row)).get("params"))
+            params = await _params(recording, columns.first + row)
             if params.get("taskId") == task and (told := _answer(params)):
                 return told
     return {}
@@ -381,19 +367,19 @@ def _answer(message: Json) -> dict[str, Json]:
 
 async def _given(recording: Recording, step: Step) -> AsyncIterator[Given]:
     for asked, answered in step.asked:
-        question, answer = mapping(await _body(recording, asked)), mapping(await _body(recording, answered))
+        question, answer = await _body(recording, asked), await _body(recording, answered)
         if isinstance(method := question.get("method"), str) and answer:
             yield _one(method, question.get("params"), answer)
     columns = recording.columns
     wanted: dict[str, Json] = {}
     # Rounds of the call, and what its task asked for (tasks/get) and was brought (tasks/update).
     for number in sorted((step.number, *step.rounds, *step.tasks)):
-        sent = mapping(mapping(mapping(await _body(recording, number)).get("params")).get("inputResponses"))
+        sent = mapping((await _params(recording, number)).get("inputResponses"))
         for key, question in wanted.items():
             asked_for = mapping(question)
             if isinstance(method := asked_for.get("method"), str) and key in sent:
                 yield _one(method, asked_for.get("params"), {"result": sent[key]})
-        told = mapping(mapping(await _body(recording, columns.link[number - columns.first])).get("result"))
+        told = mapping((await _body(recording, columns.link[number - columns.first])).get("result"))
         wanted = mapping(told.get("inputRequests")) or (wanted if not sent else {})
 
 
@@ -404,16 +390,10 @@ def _one(method: str, params: Json, answer: dict[str, Json]) -> Given:
 
 def _hidden(value: Json) -> Iterator[Path]:
     """The places of what was taken out, the first of them."""
-    found = 0
-    todo: list[tuple[Path, Json]] = [((), value)]
-    while todo and found < _PLACES:
-        place, item = todo.pop()
-        if isinstance(item, dict):
-            members = cast("dict[str, Json]", item)
-            todo += [((*place, key), inner) for key, inner in reversed(members.items())]
-            item = next((key for key in members if MARK in key), None)
-        elif isinstance(item, list):
-            todo += [((*place, index), inner) for index, inner in reversed(list(enumerate(items_of(item))))]
-        if isinstance(item, str) and MARK in item:
-            found += 1
-            yield place
+    return islice((path for path, item in walk(value) if _is_marked(item)), _PLACES)
+
+
+def _is_marked(item: Json) -> bool:
+    if isinstance(item, dict):
+        return any(MARK in key for key in cast("dict[str, Json]", item))
+    return isinstance(item, str) and MARK in item

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from typing import Literal, Protocol, cast, get_args
 
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Rejected, Succeeded, ToolFailed
@@ -28,7 +27,6 @@ Verdict = Literal["same", "differs", "new", "failed", "skipped"]
 """`new`: the recording has no answer to compare with; `failed`: it was sent, or was to be, and there is no answer;
 `skipped`: it could not be sent as it was."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-_QUICK = 32 * 1024
 _OF_ERA = ("ttlMs", "cacheScope")
 """Members of results that only one era has."""
 
@@ -64,75 +62,34 @@ def answer_of(outcome: CallOutcome) -> dict[str, Json] | None:
         case Rejected(code=0, message=_, data=data) if outcome.problems and data is not None:
             return {"result": data}
         case Rejected(code=code, message=message, data=data):
-            more: dict[str, Json] = {"data": data} if data is not None else {}
-            return {"error": {"code": code, "message": message, **more}}
+            return _error(code, message, data)
         case InBackground(task=task):
             return {"result": {"task": {"taskId": task}}}
         case _:
             return None
 
 
-def why_none(outcome: CallOutcome) -> str:
-    """Why a call has no answer, in words; foreign text."""
-    return said_of(outcome) or OUTCOMES.get(type(outcome), "no answer")
-
-
-async def redacted(answer: dict[str, Json], redactor: Redactor) -> dict[str, Json]:
-    """An answer as the trace would have it: recorded ones have no secrets either."""
-    frame = dumps(answer)
-    if len(frame) > _QUICK:
-        return await asyncio.to_thread(lambda: mapping(loads(redactor.bytes(frame))))
-    clean = redactor.bytes(frame)
-    return answer if clean == frame else mapping(loads(clean))
-
-
-async def differences(
-    step: Step, before: dict[str, Json], after: dict[str, Json], ignore: Ignore
-) -> tuple[Difference, ...]:
-    """Where an answer differs from the recorded one, beside the event loop where it is large."""
-    old, new = _comparable(step, before, after)
-    size = sum(len(dumps(value)) for value in (old, new)) if _large(old) or _large(new) else 0
-    if size > _QUICK:
-        return await asyncio.to_thread(diff, old, new, ignore)
-    return diff(old, new, ignore)
+def _error(code: int, message: str, data: Json) -> dict[str, Json]:
+    more: dict[str, Json] = {"data": data} if data is not None else {}
+    return {"error": {"code": code, "message": message, **more}}
 
 
 def _comparable(step: Step, before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
-    for kind in ("result", "error"):
-        if kind in before and kind in after:
-            old, new = before[kind], after[kind]
-            if not isinstance(old, dict) or not isinstance(new, dict):
-                return old, new
-            return _of_either_era(step, cast("dict[str, Json]", old), cast("dict[str, Json]", new))
-    return before, after
-
-
-def _of_either_era(step: Step, old: dict[str, Json], new: dict[str, Json]) -> tuple[Json, Json]:
     """Without what one of them has only since it is of another era, and what is of no meaning to another server."""
+    kind = next((kind for kind in ("result", "error") if kind in before and kind in after), "")
+    if not kind:
+        return before, after
+    old, new = before[kind], after[kind]
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return old, new
+    old, new = cast("dict[str, Json]", old), cast("dict[str, Json]", new)
     drop = {key for key in _OF_ERA if (key in old) != (key in new)}
     if {old.get("resultType", "complete"), new.get("resultType", "complete")} == {"complete"}:
         drop.add("resultType")
     if step.method in LISTS and "nextCursor" in old and "nextCursor" in new:
         drop.add("nextCursor")
-    if not drop:
-        return old, new
-    return ({key: value for key, value in one.items() if key not in drop} for one in (old, new))  # type: ignore[return-value]
-
-
-def _large(value: Json) -> bool:
-    """Whether a value may be large: it is cheaper to look at a few of its parts than to write it."""
-    todo = [value]
-    seen = 0
-    while todo and seen < 200:
-        item = todo.pop()
-        seen += 1
-        if isinstance(item, str) and len(item) > _QUICK:
-            return True
-        if isinstance(item, (dict, list)):
-            if len(item) > 200:
-                return True
-            todo += item.values() if isinstance(item, dict) else item
-    return bool(todo)
+    without = [{key: value for key, value in one.items() if key not in drop} for one in (old, new)]
+    return without[0], without[1]
 
 
 _COMPLETE = "completion/complete"
@@ -237,33 +194,44 @@ class Replayer:
             return Result(step, "failed", said=error.message)
         ms = (time.perf_counter() - began) * 1000
         if outcome is not None and answer is None:
-            return Result(step, "failed", said=why_none(outcome), ms=ms, outcome=outcome)
+            why = said_of(outcome) or OUTCOMES.get(type(outcome), "no answer")
+            return Result(step, "failed", said=why, ms=ms, outcome=outcome)
         return await self._compared(step, recorded, answer or {}, outcome, ms)
 
     def _judged(self, step: Step, params: dict[str, Json]) -> bool:
         """Whether a request is approved, or is judged when it is sent, or is harmless."""
         if self._manner.origin == "person" or self._manner.approved or step.method in (*LISTS, *CALLS[1:], _COMPLETE):
             return True
-        return step.method == CALLS[0] and isinstance(params.get("name"), str) and _object(params.get("arguments", {}))
+        return (
+            step.method == CALLS[0]
+            and isinstance(params.get("name"), str)
+            and isinstance(params.get("arguments", {}), dict)
+        )
 
     async def _compared(
         self, step: Step, recorded: Recorded, answer: dict[str, Json], outcome: CallOutcome | None, ms: float
     ) -> Result:
-        now = await redacted(answer, self._studio.redactor)
-        if not recorded.answer:
-            return Result(step, "new", ms=ms, answer=now, outcome=outcome)
+        def compare() -> tuple[dict[str, Json], tuple[Difference, ...]]:
+            # As the trace would have it: recorded answers have no secrets either.
+            now = mapping(loads(self._studio.redactor.bytes(dumps(answer))))
+            found = diff(*_comparable(step, recorded.answer, now), self._manner.ignore) if recorded.answer else ()
+            return now, found
+
+        now, found = await asyncio.to_thread(compare)
         if step.method in LISTS:
             old, new = (mapping(one.get("result")).get("nextCursor") for one in (recorded.answer, now))
             if isinstance(old, str) and isinstance(new, str):
                 self._cursors[old] = new
-        found = await differences(step, recorded.answer, now, self._manner.ignore)
-        return Result(step, "differs" if found else "same", found, ms=ms, answer=now, outcome=outcome)
+        verdict: Verdict = "new" if not recorded.answer else "differs" if found else "same"
+        return Result(step, verdict, found, ms=ms, answer=now, outcome=outcome)
 
     async def _send(
         self, step: Step, server: str, params: dict[str, Json], recorded: Recorded
     ) -> tuple[CallOutcome | None, dict[str, Json] | None]:
         connection = await self._studio.manager.ready(server)
-        with self._answering(server, Script(recorded.given)):
+        scripts, script = self._studio.manager.supervisor(server).answerer.scripts, Script(recorded.given)
+        scripts.append(script.answer)
+        try:
             if step.method in CALLS and (call := self._call(step, server, params, recorded)) is not None:
                 self.call = call
                 try:
@@ -277,14 +245,15 @@ class Replayer:
             event = (await connection.request(step.method, params)).event
             if isinstance(event, Answered):
                 return None, {"result": event.result}
-            more: dict[str, Json] = {"data": event.data} if event.data is not None else {}
-            return None, {"error": {"code": event.code, "message": event.message, **more}}
+            return None, _error(event.code, event.message, event.data)
+        finally:
+            scripts.remove(script.answer)
 
     def _call(self, step: Step, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
         """The call that a request is; None where it is a request that no call of ours would make."""
         studio, manner = self._studio, self._manner
         name, arguments = params.get("uri" if step.method == "resources/read" else "name"), params.get("arguments", {})
-        if not isinstance(name, str) or not _object(arguments):
+        if not isinstance(name, str) or not isinstance(arguments, dict):
             return None
         given = cast("dict[str, Json]", arguments)
         if step.method == "resources/read":
@@ -295,15 +264,6 @@ class Replayer:
         return studio.call_tool(
             ref, given, origin=manner.origin, approved=manner.approved, task=recorded.task, ttl=recorded.ttl
         )
-
-    @contextmanager
-    def _answering(self, server: str, script: Script) -> Generator[None]:
-        scripts = self._studio.manager.supervisor(server).answerer.scripts
-        scripts.append(script.answer)
-        try:
-            yield
-        finally:
-            scripts.remove(script.answer)
 
     async def _wait(self, step: Step) -> None:
         if not self._manner.paced:
@@ -321,7 +281,3 @@ def why_hidden(recorded: Recorded) -> str:
     what = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     verb = "is" if len(names) == 1 else "are"
     return f"{what} {verb} not in the recording, being secret"
-
-
-def _object(value: Json) -> bool:
-    return isinstance(value, dict)

@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from mcp_studio.servers.demo import resources as media
-from mcp_studio.servers.demo import tool
+from mcp_studio.servers.demo import content, resources
+from mcp_studio.servers.demo.content import LISTS, Block
 from mcp_studio.servers.demo.resources import CATALOGUE, book_uri, catalogue
 from mcp_studio.servers.demo.shop import Shop, as_line
-from mcp_studio.servers.demo.tool import Block
 
 Arguments = dict[str, str]
 Message = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """One prompt and how to fill it."""
-
-    raw: dict[str, Any]
-    """Its entry in `prompts/list`."""
-    fill: Callable[[Shop, Arguments], list[Message]]
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.raw["name"]
-
-    def missing(self, arguments: Arguments) -> list[str]:
-        """Required arguments that are not there."""
-        wanted: list[dict[str, Any]] = self.raw.get("arguments", [])
-        return [entry["name"] for entry in wanted if entry.get("required") and not arguments.get(entry["name"])]
-
-
 def _says(role: str, block: Block | str) -> Message:
-    return {"role": role, "content": tool.text(block) if isinstance(block, str) else block}
-
-
-def _argument(name: str, description: str, *, required: bool = False) -> dict[str, Any]:
-    return {"name": name, "description": description, "required": required}
+    return {"role": role, "content": content.text(block) if isinstance(block, str) else block}
 
 
 def _hello(shop: Shop, arguments: Arguments) -> list[Message]:
@@ -70,9 +45,9 @@ def _gift(shop: Shop, arguments: Arguments) -> list[Message]:
 def _show_and_tell(shop: Shop, arguments: Arguments) -> list[Message]:
     book = shop.book(arguments["book"])
     return [
-        _says("user", tool.embedded(CATALOGUE, "application/json", catalogue(shop))),
-        _says("user", tool.image(media.png(64))),
-        _says("user", tool.link(book_uri(book), book.id, book.title, "application/json")),
+        _says("user", content.embedded(CATALOGUE, "application/json", catalogue(shop))),
+        _says("user", content.media("image", resources.png(64), "image/png")),
+        _says("user", content.link(book_uri(book), book.id, book.title, "application/json")),
         _says("user", f"Here are the catalogue, our lantern and {book.title!r}. What belongs together?"),
     ]
 
@@ -81,52 +56,19 @@ def _invitation(shop: Shop, arguments: Arguments) -> list[Message]:
     return [_says("user", "Write an invitation to a reading among the shelves, on Thursday at seven.")]
 
 
-def _entry(
-    name: str,
-    title: str,
-    description: str,
-    fill: Callable[[Shop, Arguments], list[Message]],
-    *arguments: dict[str, Any],
-) -> Prompt:
-    raw: dict[str, Any] = {"name": name, "title": title, "description": description}
-    if arguments:
-        raw["arguments"] = list(arguments)
-    return Prompt(raw, fill)
+FILLERS: dict[str, Callable[[Shop, Arguments], list[Message]]] = {
+    "hello": _hello, "recommend": _recommend, "review": _review, "gift": _gift, "show_and_tell": _show_and_tell,
+    "invitation": _invitation,
+}  # fmt: skip
+"""What makes the messages of a prompt, by its name."""
 
 
-_BOOK = _argument("book", "Id of a book; completed as you type", required=True)
-
-PROMPTS = (
-    _entry("hello", "Hello", "No arguments, one message.", _hello),
-    _entry(
-        "recommend",
-        "Recommend a book",
-        "Arguments with completion.",
-        _recommend,
-        _argument("genre", "The shelf; completed as you type", required=True),
-        _argument("reader", "Who it is for"),
-    ),
-    _entry(
-        "review",
-        "Review a book",
-        "A conversation of three messages.",
-        _review,
-        _BOOK,
-        _argument("tone", "kind, fair or merciless"),
-    ),
-    _entry(
-        "gift",
-        "A gift card",
-        "The completion of the title depends on the author.",
-        _gift,
-        _argument("author", "Completed as you type", required=True),
-        _argument("title", "Completed as you type, from the author's books", required=True),
-    ),
-    _entry("show_and_tell", "Show and tell", "An embedded resource, a picture and a link.", _show_and_tell, _BOOK),
-)
-INVITATION = _entry("invitation", "Invitation", "Only here while a reading is announced.", _invitation)
-
-
-def prompts(shop: Shop) -> list[Prompt]:
+def prompts(shop: Shop) -> list[dict[str, Any]]:
     """The prompts of the moment."""
-    return [*PROMPTS, INVITATION] if shop.reading else list(PROMPTS)
+    return LISTS["prompts"] + LISTS["reading"] if shop.reading else LISTS["prompts"]
+
+
+def missing(prompt: dict[str, Any], arguments: Arguments) -> list[str]:
+    """Required arguments that are not there."""
+    wanted: list[dict[str, Any]] = prompt.get("arguments", [])
+    return [entry["name"] for entry in wanted if entry.get("required") and not arguments.get(entry["name"])]

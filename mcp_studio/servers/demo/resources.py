@@ -9,12 +9,13 @@ import struct
 import wave
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mcp.shared.uri_template import UriTemplate
 
-from mcp_studio.protocol import views
+from mcp_studio.servers.demo import content
+from mcp_studio.servers.demo.content import LISTS
 from mcp_studio.servers.demo.shop import GENRES, Book, Shop, ShopError, as_json, as_line
 
 Values = dict[str, str | list[str]]
@@ -27,21 +28,6 @@ NOTES = {
 }
 ORDERS = ("title", "price", "year")
 MONTHS = tuple(f"{month:02}" for month in range(1, 13))
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """One template and how to read what matches it."""
-
-    raw: dict[str, Any]
-    """Its entry in `resources/templates/list`."""
-    uri: UriTemplate
-    read: Callable[[Shop, Values], str]
-
-    @property
-    def mime(self) -> str:
-        """The type of everything that matches."""
-        return self.raw["mimeType"]
 
 
 def _book(shop: Shop, values: Values) -> str:
@@ -89,87 +75,17 @@ def _note(shop: Shop, values: Values) -> str:
         raise ShopError(f"No note {values['path']!r}. There are: {', '.join(NOTES)}.") from None
 
 
-def _templates_entry(
-    template: str, name: str, title: str, description: str, mime: str, read: Callable[[Shop, Values], str]
-) -> Template:
-    raw = {"uriTemplate": template, "name": name, "title": title, "description": description, "mimeType": mime}
-    return Template(raw, UriTemplate.parse(template), read)
+TEMPLATES: dict[str, Callable[[Shop, Values], str]] = {
+    "book": _book, "shelf": _shelf, "author": _author, "diary-month": _diary, "note": _note,
+}  # fmt: skip
+"""What reads the resources of a template, by its name."""
 
 
-TEMPLATES = (
-    _templates_entry("shop://books/{id}", "book", "A book", "One book by its id.", "application/json", _book),
-    _templates_entry(
-        "shop://shelves/{genre}{?order,limit}",
-        "shelf",
-        "A shelf",
-        "The books of a genre; order is title, price or year, limit a number. Both may be left out.",
-        "text/plain",
-        _shelf,
-    ),
-    _templates_entry("shop://authors/{name}", "author", "An author", "The books by one author.", "text/plain", _author),
-    _templates_entry(
-        "shop://diary/{year}/{month}", "diary-month", "A month", "The diary of one month.", "text/plain", _diary
-    ),
-    _templates_entry(
-        "shop://notes/{+path}", "note", "A note", "A note by its path, slashes included.", "text/plain", _note
-    ),
-)
+def _file(name: str) -> str:
+    return Path(__file__).with_name("files").joinpath(name).read_text("utf-8")
 
-LONG_PAGE = """\
-<html>
-  <head><title>The Paper Lantern</title></head>
-  <body style="background:#20285a;color:#ffb74d;font:24px serif;text-align:center">
-    <h1>The lantern is lit</h1>
-    <p id="clock"></p>
-    <script>document.getElementById("clock").textContent = new Date().toLocaleTimeString()</script>
-  </body>
-</html>
-"""
-"""The page of a tool (MCP Apps)."""
 
-MARKDOWN = """\
-# The Paper Lantern
-
-A **small** bookshop with *slow* trains on the shelf, and `one` cat.
-
-| shelf  | books | smell        |
-|--------|------:|--------------|
-| poetry |     2 | dust         |
-| travel |     2 | coal and sea |
-
-1. Come in
-2. Read a page
-   - standing
-   - or on the stairs
-3. Stay
-
-> Nobody winds the clock, and still it is right twice a day.
-
-```python
-def open_shop(hour: int) -> bool:
-    return 9 <= hour < 18
-```
-
-[The catalogue](shop://catalogue) has everything.
-"""
-
-UNICODE = """\
-Latin       naïve café, Ærøskøbing, Łódź
-Greek       Ἀθηναῖοι
-Cyrillic    Ёлка, Київ
-Hebrew      שלום עולם
-Arabic      مرحبا بالعالم
-Devanagari  नमस्ते
-Thai        สวัสดี
-Chinese     你好，世界
-Japanese    こんにちは、ｶﾀｶﾅ
-Korean      안녕하세요
-Signs       ∑ ∞ ≠ ← ↑ → ↓ ½ № ™
-Wide        ｗｉｄｅ　ｓｐａｃｅ
-Combining   e\u0301 o\u0308 n\u0303
-Boxes       ┌─┬─┐ ▏▎▍▌▋▊▉█
-"""
-
+LONG_PAGE, MARKDOWN, UNICODE = _file("lantern.html"), _file("welcome.md"), _file("unicode.txt")
 HOSTILE = {
     "escape sequences": "red: \x1b[31mred\x1b[0m, clear: \x1b[2J\x1b[H, title: \x1b]0;owned\x07, link: "
     "\x1b]8;;https://example.com\x1b\\click\x1b]8;;\x1b\\, clipboard: \x1b]52;c;b3duZWQ=\x07",
@@ -266,19 +182,7 @@ TILL = "shop://till"
 CLOCK = "shop://clock"
 PAGE = "ui://shop/lantern"
 
-REACH = {"ui": {"csp": {"connectDomains": ["https://example.com"]}, "prefersBorder": True}}
-"""What the page says that it needs to reach."""
-
 HOURS = "Monday to Friday   9:00 to 18:00\nSaturday          10:00 to 14:00\nSunday            closed, like the cat\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """One resource and how to read it."""
-
-    raw: dict[str, Any]
-    """Its entry in `resources/list`."""
-    read: Callable[[Shop], str | bytes]
 
 
 def book_uri(book: Book) -> str:
@@ -291,38 +195,23 @@ def catalogue(shop: Shop) -> str:
     return json.dumps([as_json(book) for book in shop.books()], indent=2, ensure_ascii=False)
 
 
-def _till(shop: Shop) -> str:
-    return f"{shop.takings:.2f} EUR in the till, {shop.sales} copies sold.\n"
-
-
-def _clock(shop: Shop) -> str:
-    return f"The clock has ticked {shop.ticks} times. Nobody winds it.\n"
-
-
-def _entry(
-    uri: str, title: str, description: str, mime: str, read: Callable[[Shop], str | bytes], **more: Any
-) -> Resource:
-    name = uri.removeprefix("shop://")
-    raw = {"uri": uri, "name": name, "title": title, "description": description, "mimeType": mime, **more}
-    return Resource(raw, read)
-
-
-FIXED = (
-    _entry(WELCOME, "Welcome", "The sign at the door.", "text/markdown", lambda _: MARKDOWN),
-    _entry("shop://hours", "Opening hours", "Plain text.", "text/plain", lambda _: HOURS, size=len(HOURS)),
-    _entry(CATALOGUE, "Catalogue", "All books. Changes when a book does.", "application/json", catalogue),
-    _entry(TILL, "Till", "Changes with every sale: subscribe, then call sell_book.", "text/plain", _till),
-    _entry(CLOCK, "Clock", "Changes every two seconds while somebody is subscribed.", "text/plain", _clock),
-    _entry("shop://lantern.png", "Lantern", "A picture, binary.", "image/png", lambda _: png(128)),
-    _entry("shop://bell.wav", "Bell", "A sound, binary.", "audio/wav", lambda _: wav(0.5)),
-    _entry("shop://diary", "Diary", "A megabyte of text.", "text/plain", lambda _: long_text(1024)),
-    _entry(PAGE, "Lantern page", "The page of show_page (MCP Apps).", views.MIME, lambda _: LONG_PAGE, _meta=REACH),
-    _entry("shop://locked", "The locked drawer", "Cannot be read.", "text/plain", lambda _: _locked()),
-)
-
-
 def _locked() -> str:
     raise PermissionError("the drawer is locked")
+
+
+READERS: dict[str, Callable[[Shop], str | bytes]] = {
+    WELCOME: lambda _: MARKDOWN,
+    "shop://hours": lambda _: HOURS,
+    CATALOGUE: catalogue,
+    TILL: lambda shop: f"{shop.takings:.2f} EUR in the till, {shop.sales} copies sold.\n",
+    CLOCK: lambda shop: f"The clock has ticked {shop.ticks} times. Nobody winds it.\n",
+    "shop://lantern.png": lambda _: png(128),
+    "shop://bell.wav": lambda _: wav(0.5),
+    "shop://diary": lambda _: long_text(1024),
+    PAGE: lambda _: LONG_PAGE,
+    "shop://locked": lambda _: _locked(),
+}
+"""What reads a resource, by its address."""
 
 
 def listed(shop: Shop) -> list[dict[str, Any]]:
@@ -337,4 +226,21 @@ def listed(shop: Shop) -> list[dict[str, Any]]:
         }
         for book in shop.books()
     ]
-    return [resource.raw for resource in FIXED] + books
+    return LISTS["resources"] + books
+
+
+def read(shop: Shop, uri: str) -> dict[str, Any] | None:
+    """The content of a resource; None where there is no such address.
+
+    Raises:
+        ShopError: it is the address of nothing that is there.
+    """
+    for entry in LISTS["resources"]:
+        if entry["uri"] == uri:
+            item = content.contents(uri, entry["mimeType"], READERS[uri](shop))
+            return {**item, "_meta": entry["_meta"]} if "_meta" in entry else item
+    for entry in LISTS["resourceTemplates"]:
+        values = UriTemplate.parse(entry["uriTemplate"]).match(uri)
+        if values is not None:
+            return content.contents(uri, entry["mimeType"], TEMPLATES[entry["name"]](shop, values))
+    return None

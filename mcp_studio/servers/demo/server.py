@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import socket
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -25,15 +23,14 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
 from mcp_studio import __version__
-from mcp_studio.servers.demo import resources
-from mcp_studio.servers.demo import tool as content
-from mcp_studio.servers.demo.prompts import prompts
-from mcp_studio.servers.demo.resources import MONTHS, NOTES, ORDERS, TEMPLATES
+from mcp_studio.servers import loopback
+from mcp_studio.servers.demo import content, resources
+from mcp_studio.servers.demo.content import LISTS, problems
+from mcp_studio.servers.demo.prompts import FILLERS, missing, prompts
+from mcp_studio.servers.demo.resources import MONTHS, NOTES, ORDERS
 from mcp_studio.servers.demo.shop import GENRES, Shop, ShopError
 from mcp_studio.servers.demo.tasks import CORE, TaskDesk
-from mcp_studio.servers.demo.tool import Tool, problems
-from mcp_studio.servers.demo.tools import all_tools
-from mcp_studio.servers.demo.tools.failures import GUESTS
+from mcp_studio.servers.demo.tools import FUNCTIONS, echo
 from mcp_studio.servers.demo.turn import Audience, InputWanted, ToolTrouble, Turn
 
 LIMIT = 100
@@ -105,32 +102,31 @@ class Demo:
     def __init__(self) -> None:
         self.shop = Shop()
         self.audience = Audience()
-        self._tools = all_tools()
         self._listed = anyio.Event()
 
-    def tools(self) -> list[Tool]:
+    def tools(self) -> list[dict[str, Any]]:
         """The tools of the moment."""
-        return [*self._tools, *GUESTS] if self.shop.guest else self._tools
+        return LISTS["tools"] + LISTS["guests"] if self.shop.guest else LISTS["tools"]
 
-    def find_tool(self, name: str) -> Tool | None:
-        """The tool of that name, if it is there."""
-        return next((tool for tool in self.tools() if tool.name == name), None)
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """The schema of a tool's arguments; None where there is no such tool."""
+        return next((tool["inputSchema"] for tool in self.tools() if tool["name"] == name), None)
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> HandlerResult:
         """tools/list, 25 to a page."""
         self._listed.set()
-        return page("tools", [tool.raw for tool in self.tools()], params.cursor, 25)
+        return page("tools", self.tools(), params.cursor, 25)
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> HandlerResult:
         """tools/call. Wrong arguments are a tool error, an unknown tool is invalid params (server/tools)."""
-        tool = self.find_tool(params.name)
-        if tool is None:
+        schema = self.input_schema(params.name)
+        if schema is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
         args: dict[str, Any] = (ctx.params or {}).get("arguments") or {}
-        if wrong := problems(tool.raw["inputSchema"], args):
+        if wrong := problems(schema, args):
             return content.failure("\n".join(wrong))
         try:
-            return await tool.run(Turn(ctx, params, self.shop, self.audience), args)
+            return await FUNCTIONS.get(params.name, echo)(Turn(ctx, params, self.shop, self.audience), args)
         except (ToolTrouble, ShopError) as trouble:
             return content.failure(str(trouble))
         except InputWanted as wanted:
@@ -142,25 +138,16 @@ class Demo:
 
     async def list_templates(self, ctx: Context, params: types.PaginatedRequestParams) -> HandlerResult:
         """resources/templates/list."""
-        return page("resourceTemplates", [template.raw for template in TEMPLATES], params.cursor, 8)
+        return page("resourceTemplates", LISTS["resourceTemplates"], params.cursor, 8)
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> HandlerResult:
         """resources/read; what is not there is -32002 up to 2025-11-25, invalid params later."""
-        for resource in resources.FIXED:
-            if resource.raw["uri"] == params.uri:
-                body = resource.read(self.shop)
-                item = content.contents(params.uri, resource.raw["mimeType"], body)
-                meta = {"_meta": resource.raw["_meta"]} if "_meta" in resource.raw else {}
-                return {"contents": [{**item, **meta}]}
         reason = "There is no such resource."
-        for template in TEMPLATES:
-            values = template.uri.match(params.uri)
-            if values is not None:
-                try:
-                    body = template.read(self.shop, values)
-                    return {"contents": [content.contents(params.uri, template.mime, body)]}
-                except ShopError as error:
-                    reason = str(error)
+        try:
+            if (item := resources.read(self.shop, params.uri)) is not None:
+                return {"contents": [item]}
+        except ShopError as error:
+            reason = str(error)
         code = types.INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else -32002
         raise MCPError(code, reason, {"uri": params.uri})
 
@@ -176,21 +163,21 @@ class Demo:
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> HandlerResult:
         """prompts/list, 4 to a page."""
-        return page("prompts", [prompt.raw for prompt in prompts(self.shop)], params.cursor, 4)
+        return page("prompts", prompts(self.shop), params.cursor, 4)
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> HandlerResult:
         """prompts/get."""
-        prompt = next((prompt for prompt in prompts(self.shop) if prompt.name == params.name), None)
+        prompt = next((prompt for prompt in prompts(self.shop) if prompt["name"] == params.name), None)
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name[:100]}")
         arguments = params.arguments or {}
-        if missing := prompt.missing(arguments):
-            raise MCPError(types.INVALID_PARAMS, f"Missing: {', '.join(missing)}")
+        if names := missing(prompt, arguments):
+            raise MCPError(types.INVALID_PARAMS, f"Missing: {', '.join(names)}")
         try:
-            messages = prompt.fill(self.shop, arguments)
+            messages = FILLERS[params.name](self.shop, arguments)
         except ShopError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        return {"description": prompt.raw["description"], "messages": messages}
+        return {"description": prompt["description"], "messages": messages}
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> HandlerResult:
         """completion/complete."""
@@ -287,7 +274,7 @@ def build() -> Server[Any]:
             "resources/read": fresh,
         },
         lifespan=demo.lifespan,
-        get_tool_input_schema=lambda name: tool.raw["inputSchema"] if (tool := demo.find_tool(name)) else None,
+        get_tool_input_schema=demo.input_schema,
         on_subscriptions_listen=demo.audience.listen,
     )
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=server.name))
@@ -325,16 +312,4 @@ def http(port: int) -> None:
     Raises:
         OSError: the port is taken.
     """
-    import uvicorn
-
-    server = build()
-    # The protocol is named because only then asyncio switches Nagle's algorithm off (40 ms per answer otherwise).
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", port))
-        listening.listen(64)
-        app = server.streamable_http_app()
-        config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=1)
-        sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp\n")
-        sys.stdout.flush()
-        uvicorn.Server(config).run(sockets=[listening])
+    loopback.serve(build().streamable_http_app(), port, "/mcp", lifespan="on")

@@ -21,9 +21,12 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict
 
-from mcp_studio.servers.demo import tool
-from mcp_studio.servers.demo.tool import problems
-from mcp_studio.servers.demo.tools.running import BIND, BINDING, COLOURS, FORM, QUESTION
+from mcp_studio.servers.demo import content
+from mcp_studio.servers.demo.content import LISTS, problems
+from mcp_studio.servers.demo.tools import COLOUR, QUESTIONS
+
+BIND = "bind_edition"
+BINDING: dict[str, Any] = next(tool["inputSchema"] for tool in LISTS["tools"] if tool["name"] == BIND)
 
 TTL = 600.0
 """Seconds for which finished work is kept."""
@@ -74,7 +77,7 @@ class Binding:
     def message(self) -> str:
         """What it says of itself."""
         if self.status == "input_required":
-            return QUESTION
+            return COLOUR
         return f"{self.bound} of {self.copies} copies bound"
 
     @property
@@ -85,7 +88,7 @@ class Binding:
     def answer(self, colour: str) -> None:
         """Take the colour; work goes on."""
         if not self.colour:
-            self.colour, self.answered = colour if colour in COLOURS else "plain", time.time()
+            self.colour, self.answered = colour if colour in ("red", "green", "blue") else "plain", time.time()
 
     def words(self) -> str:
         """What came of it."""
@@ -182,10 +185,10 @@ class TaskDesk:
         work = self._find(ctx, params)
         shape = work.shape(modern=_modern(ctx))
         if _modern(ctx) and shape["status"] == "input_required":
-            question = {"mode": "form", "message": QUESTION, "requestedSchema": FORM}
+            question = {"mode": "form", "message": COLOUR, "requestedSchema": QUESTIONS["colour"]}
             shape["inputRequests"] = {"colour": {"method": "elicitation/create", "params": question}}
         elif _modern(ctx) and shape["status"] == "completed":
-            shape["result"] = {"resultType": "complete", **tool.result(work.words())}
+            shape["result"] = {"resultType": "complete", **content.result(work.words())}
         return shape
 
     async def cancel(self, ctx: Context, params: Params) -> HandlerResult:
@@ -217,7 +220,7 @@ class TaskDesk:
                 await anyio.sleep(min(POLL, work.left) or POLL)
         if work.status == "cancelled":
             raise MCPError(types.INTERNAL_ERROR, "The work was cancelled")
-        return {**tool.result(work.words()), "_meta": {RELATED: {"taskId": work.id}}}
+        return {**content.result(work.words()), "_meta": {RELATED: {"taskId": work.id}}}
 
     async def list(self, ctx: Context, params: Params) -> HandlerResult:
         """tasks/list (core)."""
@@ -241,7 +244,7 @@ async def _ask(ctx: Context, work: Binding) -> None:
         work.answer("")
         return
     meta: Any = {RELATED: {"taskId": work.id}}
-    params = types.ElicitRequestFormParams(message=QUESTION, requested_schema=FORM, _meta=meta)
+    params = types.ElicitRequestFormParams(message=COLOUR, requested_schema=QUESTIONS["colour"], _meta=meta)
     metadata = ServerMessageMetadata(related_request_id=ctx.request_id)
     answer = await ctx.session.send_request(types.ElicitRequest(params=params), types.ElicitResult, metadata=metadata)
     _answered(work, answer.model_dump(by_alias=True))

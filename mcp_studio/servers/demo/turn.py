@@ -125,16 +125,7 @@ class Audience:
                 await listener.session.send_tool_list_changed()
 
 
-LEVELS: tuple[LoggingLevel, ...] = (
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-)
+LEVELS: tuple[LoggingLevel, ...] = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """Least severe first."""
 
 Question = ElicitRequest | CreateMessageRequest | ListRootsRequest

@@ -17,7 +17,8 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol.message import Malformed, parse
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import safe
-from mcp_studio.servers.mock.http import PATH, HttpMock
+from mcp_studio.servers import loopback
+from mcp_studio.servers.mock.http import CONNECTIONS, PATH, HttpMock
 from mcp_studio.servers.mock.peer import Pace, Peer
 from mcp_studio.servers.mock.tape import Greeting, Tape, asked_servers
 from mcp_studio.trace.export.bundle import open_recording
@@ -80,7 +81,7 @@ def run(recording: str, sessions: Path, server: str, port: int | None, seconds: 
         tape = Tape(played.columns, reader.body, name)
         greeting = Greeting(tape, name)
         _tell(played, tape, greeting, name, note)
-        return asyncio.run(_serve(port, lambda: Peer(tape, greeting, Pace(seconds), note), note))
+        return _serve(port, lambda: Peer(tape, greeting, Pace(seconds), note), note)
     except KeyboardInterrupt:
         return _INTERRUPTED
     finally:
@@ -104,26 +105,27 @@ def chosen(recording: Recording, name: str) -> str:
     return name or next(iter(servers))
 
 
-async def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str], None]) -> int:
+def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str], None]) -> int:
+    if port is None:
+        return asyncio.run(_stdio(peer))
+    try:
+        loopback.serve(
+            HttpMock(peer), port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
+            limit_concurrency=CONNECTIONS,
+        )  # fmt: skip
+    except OSError as problem:
+        raise StudioError(f"Port {port} cannot be used: {os.strerror(problem.errno or 0)}.") from None
+    return 0
+
+
+async def _stdio(peer: Callable[[], Peer]) -> int:
     ended: list[int] = []
     task = asyncio.current_task()
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(number, _end, task, ended, 128 + number)
     with suppress(asyncio.CancelledError):
-        if port is None:
-            await serve(peer())
-            return 0
-        mock = HttpMock(peer)
-        try:
-            listening = await mock.start(port)
-        except OSError as problem:
-            raise StudioError(f"Port {port} cannot be used: {os.strerror(problem.errno or 0)}.") from None
-        sys.stdout.write(f"http://127.0.0.1:{mock.port}{PATH}\n")
-        sys.stdout.flush()
-        note(f"serving at http://127.0.0.1:{mock.port}{PATH}")
-        async with listening:
-            await listening.serve_forever()
+        await serve(peer())
     return ended[0] if ended else 0
 
 

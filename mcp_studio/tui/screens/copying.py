@@ -50,7 +50,7 @@ class Copying:
         call = self._screen.calling.call
         if call is None or call.ref != subject.ref:
             return None
-        wanted = {key: part for key, part in subject.params(subject.value).items() if key != "task"}
+        wanted = {key: part for key, part in subject.params.items() if key != "task"}
         if any((call.params.get(key) or {}) != part for key, part in wanted.items()):
             return None
         return self._studio.trace, late_copy.number_of(self._studio.trace, call.ref.server, call.request)

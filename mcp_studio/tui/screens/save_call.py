@@ -9,9 +9,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.call.history import Keeper
 from mcp_studio.call.saved import REFERENCE, Folders, SavedCall, Where, check_name, saved_text
 from mcp_studio.call.saved_arguments import Leaf, leaves, made, with_secrets_of
+from mcp_studio.call.secrets import Keeper
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import file_stem

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.call.copying.subject import END, Unclosed, quote, shell_words
+from mcp_studio.call.copying.shell import END, Unclosed, quote, shell_words
 
 NASTY = st.text(alphabet=st.sampled_from("ab -'\"\\$`\n#;|&<>(){}*?!~=é😀"), max_size=12)
 

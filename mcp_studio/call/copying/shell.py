@@ -1,0 +1,103 @@
+"""Words of a shell: quoted so that nothing in them acts, and read as a shell reads them; nothing is expanded or run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from mcp_studio.safetext import LINES_LIVE, hidden_in
+
+_PIECE = re.compile(
+    r"""(?P<blank>[ \t\r]+)|(?P<line>\n)|(?P<join>\\\r?\n)|(?P<comment>(?<![^\s;&|])\#[^\n]*)"""
+    r"""|(?P<ansi>\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*+')|(?P<double>\$?"(?:[^"\\]|\\.)*+")"""
+    r"""|(?P<escape>\\.)|(?P<end>\|\||&&|;|\||&(?!>)|\d*>>?(?:&\d)?|<)|(?P<plain>(?:[^\s'"\\;&|<>$]|\$(?!['"]))++)""",
+    re.DOTALL,
+)
+_INNER = re.compile(r'\\([$`"\\\n])')
+END = "\0"
+"""Stands for what ends a command among the words of a script: a newline, `;`, `|`, `>` and the like."""
+
+
+class Unclosed(ValueError):
+    """A quote that is not closed; `line` is where it begins, from 1."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__("a quote is not closed")
+        self.line = line
+
+
+def quote(text: str) -> str:
+    """One word that a shell reads as this text.
+
+    What a terminal acts on as it is pasted, or nobody sees, never stands in it as it is: `printf` makes it.
+    """
+    if not LINES_LIVE.search(text):
+        return shlex.quote(text)
+    parts: list[str] = []
+    at = 0
+    for run in LINES_LIVE.finditer(text):
+        parts += (shlex.quote(text[at : run.start()]) if run.start() > at else "", f'"{printed(run[0])}"')
+        at = run.end()
+    return "".join((*parts, shlex.quote(text[at:]) if at < len(text) else ""))
+
+
+def printed(text: str) -> str:
+    """What stands between double quotes for characters that are better not there themselves."""
+    octal = "".join(f"\\{byte:03o}" for byte in text.encode("utf-8", "surrogatepass"))
+    return f"$(printf '{octal}')"
+
+
+def readable(text: str) -> bool:
+    """Whether a person sees in a command line what this is: one short line without anything invisible."""
+    return len(text) <= 200 and text.isprintable() and not hidden_in(text)
+
+
+def shell_words(text: str) -> list[str]:
+    """The words of a script, as a shell would split them. `END` stands between commands.
+
+    Raises:
+        Unclosed: a quote is not closed.
+    """
+    found: list[str] = []
+    word: list[str] = []
+    for name, piece in (*_pieces(text), ("blank", "")):
+        if name in ("blank", "line", "comment", "end"):
+            if word:
+                found.append("".join(word))
+                word = []
+            if name in ("line", "end") and found and found[-1] != END:
+                found.append(END)
+        elif name != "join":
+            word.append(_meant(name, piece))
+    return found
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while at < len(text):
+        piece = _PIECE.match(text, at)
+        if piece is None:
+            if text[at] == "\\":
+                return  # the last character of all
+            raise Unclosed(text.count("\n", 0, at) + 1)
+        yield str(piece.lastgroup), piece[0]
+        at = piece.end()
+
+
+def _meant(name: str, piece: str) -> str:
+    match name:
+        case "single":
+            return piece[1:-1]
+        case "double":
+            return _INNER.sub(lambda found: "" if found[1] == "\n" else found[1], piece.removeprefix("$")[1:-1])
+        case "ansi":
+            escaped = re.sub(r"\\([\\eE])", lambda found: r"\x1b" if found[1] != "\\" else found[0], piece[2:-1])
+            try:
+                return escaped.encode("latin-1", "backslashreplace").decode("unicode_escape")
+            except UnicodeDecodeError:
+                return escaped
+        case "escape":
+            return piece[1:]
+        case _:
+            return piece

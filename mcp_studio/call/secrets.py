@@ -1,0 +1,186 @@
+"""What is secret in a call's arguments: found by its field, its name or its text, then left out or masked.
+
+What a secret name looks like is decided in `redact`, and so is what a secret text looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import NamedTuple, cast
+
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.redact import MARK, SHORTEST, is_secret_name
+from mcp_studio.schema.field import Field, Form, List, Map, Object, Text, Union, inner, settled
+from mcp_studio.schema.form import build
+from mcp_studio.schema.place import Path, found, path_of, pointer
+
+_FIELDS = 400
+"""Fields that are looked at before any value is there."""
+_PLACES = 20_000
+"""Places of a value that are looked at: it may be larger than its form is ever shown."""
+_TOOLS = 200
+"""Tools whose forms are remembered."""
+
+
+def walk(value: Json) -> Iterator[tuple[Path, Json]]:
+    """All places of a value with what is there, in their order."""
+    todo: list[tuple[Path, Json]] = [((), value)]
+    while todo:
+        path, item = todo.pop()
+        yield path, item
+        todo += [((*path, part), below) for part, below in reversed(_parts(item))]
+
+
+def _parts(value: Json) -> list[tuple[str | int, Json]]:
+    if isinstance(value, dict):
+        return list(cast("dict[str | int, Json]", value).items())
+    return list(enumerate(cast("list[Json]", value))) if isinstance(value, list) else []
+
+
+def secret_places(form: Form, value: Json) -> frozenset[str]:
+    """The pointers of what stands in fields for passwords and the like, however deep."""
+    places: set[str] = set()
+    todo: list[tuple[Field, Json, Path]] = [(form.top, value, ())]
+    for _ in range(_PLACES):
+        if not todo:
+            break
+        outer, item, path = todo.pop()
+        field = settled(outer, item)
+        if (_secret(field) or _secret(outer)) and item not in (None, ""):
+            places.add(pointer(*path))
+        for part, below in _parts(item):
+            if (next_field := inner(field, part)) is not None:
+                todo.append((next_field, below, (*path, part)))
+    return frozenset(places)
+
+
+def may_hold_secrets(form: Form) -> bool:
+    """Whether a value of this form could have a secret in it: looked up once, where values are many."""
+    todo: list[Field] = [form.top]
+    seen: dict[int, Field] = {}
+    while todo:
+        field = todo.pop()
+        if id(field) in seen:
+            continue
+        seen[id(field)] = field
+        if len(seen) > _FIELDS or isinstance(field, Map) or _secret(field):
+            return True
+        if isinstance(field, Object):
+            todo += [*field.fields(), *([field.rest] if field.rest else [])]
+        elif isinstance(field, List):
+            todo += [*field.first(), *([items] if (items := field.items()) else [])]
+        elif isinstance(field, Union):
+            todo += [variant.field() for variant in field.variants]
+    return False
+
+
+def _secret(field: Field) -> bool:
+    if isinstance(field, Text):
+        return field.secret
+    schema = mapping(field.schema)
+    return schema.get("writeOnly") is True or schema.get("format") == "password"
+
+
+class SecretArguments:
+    """Finds secret texts in the arguments of calls; a tool's schema is read once, not with every call."""
+
+    def __init__(self) -> None:
+        self._forms: dict[int, tuple[Json, Form | None]] = {}
+
+    def of(self, tool: ToolView | None, arguments: Json) -> Iterator[str]:
+        """The texts in secret fields, but for those as short as any word."""
+        form = self._form(tool.input_schema) if tool is not None and isinstance(arguments, dict) and arguments else None
+        for place in secret_places(form, arguments) if form is not None else ():
+            for _, item in walk(found(arguments, path_of(place, arguments))):
+                if isinstance(item, str) and len(item) >= SHORTEST:
+                    yield item
+
+    def _form(self, schema: Json) -> Form | None:
+        # The schema is held beside its form, so that its id stays its own.
+        if (known := self._forms.get(id(schema))) is None:
+            if len(self._forms) >= _TOOLS:
+                del self._forms[next(iter(self._forms))]
+            form = build(schema)
+            known = self._forms[id(schema)] = schema, form if may_hold_secrets(form) else None
+        return known[1]
+
+
+_GONE = object()
+
+
+def _without(value: Json, is_secret: Callable[[Path, Json], bool], instead: object) -> tuple[Json, tuple[str, ...]]:
+    """The value with secret places replaced or gone, and their pointers; deep values get one frame for each level."""
+    places: list[str] = []
+
+    def clean(item: Json, path: Path) -> object:
+        if is_secret(path, item):
+            places.append(pointer(*path))
+            return instead
+        if not isinstance(item, (dict, list)):
+            return item
+        members: dict[str | int, object] = {}
+        for part, below in _parts(item):
+            if (made := clean(below, (*path, part))) is not _GONE:
+                members[part] = made
+        return members if isinstance(item, dict) else list(members.values())
+
+    made = clean(value, ())
+    return (None if made is _GONE else made if places else value), tuple(places)
+
+
+class Keeper(NamedTuple):
+    """Takes secrets out of values that are written to disk."""
+
+    redact: Callable[[str], str] = str
+    """Takes secrets out of a text; a text that it changes is not written at all."""
+    hides: Callable[[str], bool] = is_secret_name
+    """Whether values of a field of this name are secret."""
+
+    def kept(self, value: Json, hidden: Collection[str] = ()) -> tuple[Json, tuple[str, ...]]:
+        """The value without its secrets, and the pointers of the places where some were.
+
+        Args:
+            hidden: what is secret whatever its name is: members at the top by their names, any place by its pointer.
+        """
+
+        def is_secret(path: Path, item: Json) -> bool:
+            name = path[-1] if path else None
+            if isinstance(name, str) and ((item is not None and self.hides(name)) or self.redact(name) != name):
+                return True
+            if isinstance(item, str) and self.redact(item) != item:
+                return True
+            return bool(hidden) and (pointer(*path) in hidden or (len(path) == 1 and path[0] in hidden))
+
+        return _without(value, is_secret, _GONE)
+
+
+class Shown(NamedTuple):
+    """A value as it may be shown."""
+
+    value: Json
+    hidden: tuple[str, ...] = ()
+    """The pointers of what `‹redacted›` stands for, in the order of the value."""
+
+
+def without_secrets(value: Json, places: Collection[str] = (), known: Collection[str] = ()) -> Shown:
+    """The value with `‹redacted›` in the place of what is secret.
+
+    Args:
+        places: pointers of what is secret whatever it is called.
+        known: texts that are secret wherever they stand; too short ones count only as a whole.
+    """
+
+    def is_secret(path: Path, item: Json) -> bool:
+        if item is None or isinstance(item, bool) or item == "":
+            return False
+        named = bool(path) and isinstance(path[-1], str) and is_secret_name(path[-1])
+        text = isinstance(item, str) and (MARK in item or holds(item, known))
+        return named or text or (bool(places) and pointer(*path) in places)
+
+    return Shown(*_without(value, is_secret, MARK))
+
+
+def holds(text: str, known: Collection[str]) -> bool:
+    """Whether a known secret is in a text."""
+    return any(secret == text or (len(secret) >= SHORTEST and secret in text) for secret in known if secret)

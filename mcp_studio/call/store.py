@@ -1,0 +1,162 @@
+"""Small files of what a person did: read bounded, written atomically, in the background, beside other studios."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+import time
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mcp_studio.limits import MB
+from mcp_studio.paths import write_atomically
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+LARGEST_JOURNAL = 2 * MB
+"""Bytes that are left by a rewriting; it happens at twice as many."""
+_LOCK_PATIENCE = 2.0
+_PAUSE = 0.01
+_PATIENCE = 1.0
+
+Choose = Callable[[list[bytes]], Sequence[bytes]]
+"""Gives those of all lines, oldest first, that stay."""
+
+
+def read_end(file: Path, most: int) -> bytes:
+    """The last bytes of a file, at most so many; opening what is no file waits for nobody.
+
+    Raises:
+        OSError: it is no file, or cannot be read.
+    """
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb", closefd=True) as stream:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("it is no file")
+        stream.seek(max(0, status.st_size - most))
+        return stream.read(most)
+
+
+@contextmanager
+def locked(file: Path) -> Generator[bool]:
+    """Whether nobody else writes the file while this is open; another program is waited for, though not for ever."""
+    handle = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        end = time.monotonic() + _LOCK_PATIENCE
+        while not (alone := _take(handle)) and time.monotonic() < end:
+            time.sleep(_PAUSE)
+        yield alone
+    finally:
+        os.close(handle)  # which gives the lock back
+
+
+def _take(handle: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+class Journal:
+    """The lines of a file, oldest first. Every method blocks and belongs into a thread.
+
+    Args:
+        choose: which lines stay when it is rewritten; of those the newest `largest` bytes do.
+    """
+
+    def __init__(self, file: Path, choose: Choose, largest: int = LARGEST_JOURNAL) -> None:
+        self._file = file
+        self._choose = choose
+        self._largest = largest
+
+    def lines(self) -> list[bytes]:
+        """All lines; one that was cut short is among them."""
+        try:
+            return read_end(self._file, 4 * self._largest).splitlines()
+        except OSError:
+            return []
+
+    def add(self, lines: Sequence[bytes]) -> None:
+        """Add lines at the end; without the lock where another program does not give it back.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with locked(self._file) as alone:
+            with open(self._file, "ab+", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
+                if stream.tell() and stream.seek(-1, os.SEEK_END) >= 0 and stream.read(1) != b"\n":
+                    stream.write(b"\n")  # an earlier line was cut short
+                stream.write(b"".join(line + b"\n" for line in lines))
+                large = stream.tell() > 2 * self._largest
+            if large and alone:
+                self._rewrite(self._choose(self.lines()))
+
+    def keep(self, choose: Choose) -> bool:
+        """Remove the lines that `choose` does not give; False where another program does not give the lock back.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        with locked(self._file) as alone:
+            if alone:
+                self._rewrite(choose(self.lines()))
+            return alone
+
+    def _rewrite(self, lines: Sequence[bytes]) -> None:
+        data = b"".join(line + b"\n" for line in lines)
+        if (over := len(data) - self._largest) > 0:
+            data = data[data.index(b"\n", over - 1) + 1 :]
+        write_atomically(self._file, data)
+
+
+class Saver:
+    """Saves what has changed, in the background; a disk that refuses costs what would have been written, no more.
+
+    Args:
+        save: writes the state of the moment in which it is called.
+        delay: seconds in which further changes are waited for.
+    """
+
+    def __init__(self, save: Callable[[], Awaitable[None]], delay: float = 0.0) -> None:
+        self._save = save
+        self._delay = delay
+        self._hurry = asyncio.Event()
+        self._changed = False
+        self._task: asyncio.Task[None] | None = None
+
+    def soon(self) -> None:
+        """Something has changed."""
+        self._changed = True
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def finish(self) -> None:
+        """Wait until all is written, if the disk takes it soon."""
+        self._hurry.set()
+        if self._task is not None:
+            await asyncio.wait((self._task,), timeout=_PATIENCE)
+        self._hurry.clear()
+
+    async def _run(self) -> None:
+        try:
+            while self._changed:
+                if self._delay:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._hurry.wait(), self._delay)
+                self._changed = False
+                with suppress(OSError):
+                    await self._save()
+        finally:
+            self._task = None
