@@ -84,8 +84,6 @@ class Span:
     outcome: Outcome = "open"
     follows: Span | None = None
     """The earlier round of the same conversation: the server wanted input before it went on."""
-    followed: Span | None = None
-    """The next round."""
     round: int = 1
     """Which round of its conversation it is."""
 

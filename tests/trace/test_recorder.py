@@ -164,7 +164,7 @@ def test_a_large_body_is_in_memory_no_longer_than_it_takes(tmp_path: Path) -> No
         entry = store[1]
         assert entry.held == b""
         body = await store.body(entry)
-        assert text in body and SECRET.encode() not in body and writer.written == 2
+        assert text in body and SECRET.encode() not in body
         reader = store.reader()  # before it is on disk
         assert reader.body(2) == body
         reader.close()

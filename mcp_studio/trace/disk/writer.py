@@ -17,7 +17,6 @@ from pathlib import Path
 
 from mcp_studio import __version__
 from mcp_studio.jsontext import dumps
-from mcp_studio.trace import late
 from mcp_studio.trace.disk import format, sessions
 from mcp_studio.trace.disk import format as lock
 from mcp_studio.trace.disk.format import Batch, Change, Extra, Piece, cut, join, packed, unpacked
@@ -374,7 +373,7 @@ class Writer:
             self._idle.set()
 
     def _write_all(self) -> None:
-        file = late.session_file(self._folder, self._meta, *self._bounds)
+        file = SessionFile(self._folder, self._meta, *self._bounds)
         self.path = file.path
         try:
             while not (self._closing and not self._queue) and not self.failed:
@@ -407,7 +406,7 @@ class Writer:
         except OSError as problem:
             full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
             self._fail("the disk is full" if full else f"{self._folder}: {problem.strerror}")
-        except late.disk_errors() as problem:
+        except sqlite3.Error as problem:
             self._fail("the disk is full" if "full" in str(problem) else str(problem))
         except (ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as problem:
             # Nobody waits for this thread: what was not foreseen must not end it unsaid.
