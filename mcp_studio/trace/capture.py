@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Literal, cast
@@ -18,6 +18,7 @@ ExtraName = Literal["findings", "comment", "id"]
 _ID_SIZE = 64 * 1024
 """Bytes of a body that is parsed for its id; that of a larger one is stored beside the body."""
 _KINDS = {(way, kind): n << 4 | m for n, way in enumerate(DIRECTIONS) for m, kind in enumerate(KINDS)}
+_CHANGING: tuple[Column, ...] = ("kind", "method", "target", "flags", "outcome", "link")
 _OUTCOMES = {outcome: place for place, outcome in enumerate(OUTCOMES, 1)}
 _SEVERITY = 3 << bits.SEVERITY
 _MOST = (1 << 32) - 1
@@ -45,12 +46,12 @@ class Capture:
         self._sent = [2, 2, 2]  # the first two are everywhere
 
     def append(self, entry: WireMessage) -> None:
-        """A new row."""
+        """A new row; `update` completes it."""
         columns = self.columns
         columns.size.append(min(entry.size, _MOST))
         columns.server.append(columns.servers.number(entry.server))
-        columns.method.append(columns.methods.number(entry.method))
-        columns.target.append(columns.targets.number(entry.target))
+        columns.method.append(0)
+        columns.target.append(0)
         columns.kind.append(_KINDS[entry.direction, entry.kind])
         columns.exchange.append(entry.exchange if entry.exchange < _MOST else 0)
         columns.flags.append(0)
@@ -63,38 +64,43 @@ class Capture:
         number, span, columns = entry.number, entry.span, self.columns
         columns.revise(number)
         row = number - columns.first
-        if row >= 0:
-            self._put("kind", number, _KINDS[entry.direction, entry.kind])
-            self._put("method", number, columns.methods.number(entry.method))
-            self._put("target", number, columns.targets.number(entry.target))
-            flags = columns.flags[row] & ~(bits.PROBE | bits.BY_HAND | bits.ASKED)
-            flags |= entry.probe * bits.PROBE | entry.by_hand * bits.BY_HAND
-            if span is not None and span.request is entry:
-                flags |= span.asked * bits.ASKED
-                self._link(columns.parents, "parent", number, span.parent)
-                self._link(columns.follows, "follows", number, span.follows)
-            self._put("flags", number, flags)
-            if self.noted and entry.id is not None and not _id_stands_in(entry):
-                self.note(number, "id", entry.id)
+        outcome = link = 0
         if span is not None:
             other = span.response if span.request is entry else span.request
-            self._put("outcome", number, _OUTCOMES[span.outcome])
-            self._put("link", number, other.number if other else 0)
+            outcome, link = _OUTCOMES[span.outcome], other.number if other else 0
+        if row < 0:  # the disk may have it still
+            self._change(number, (("outcome", outcome), ("link", link)))
+            return
+        old = columns.kind[row], columns.method[row], columns.target[row]
+        old += columns.flags[row], columns.outcome[row], columns.link[row]
+        flags = old[3] & ~(bits.PROBE | bits.BY_HAND | bits.ASKED)
+        flags |= entry.probe * bits.PROBE | entry.by_hand * bits.BY_HAND
+        if span is not None and span.request is entry:
+            flags |= span.asked * bits.ASKED
+            self._link(columns.parents, "parent", number, span.parent)
+            self._link(columns.follows, "follows", number, span.follows)
+        method, target = columns.methods.number(entry.method), columns.targets.number(entry.target)
+        new = _KINDS[entry.direction, entry.kind], method, target, flags, outcome, link
+        columns.kind[row], columns.method[row], columns.target[row] = new[:3]
+        columns.flags[row], columns.outcome[row], columns.link[row] = new[3:]
+        if number <= self.handed:
+            pairs = zip(_CHANGING, old, new, strict=True)
+            self._change(number, [(column, value) for column, before, value in pairs if value != before])
+        if self.noted and entry.id is not None and not _id_stands_in(entry):
+            self.note(number, "id", entry.id)
 
     def findings(self, entry: WireMessage) -> None:
         """Take over what the lint says about an entry."""
-        number, columns = entry.number, self.columns
-        if number >= columns.first:
-            columns.revise(number)
-            flags = columns.flags[number - columns.first] & ~_SEVERITY
-            self._put("flags", number, flags | weight(entry.findings) << bits.SEVERITY)
-            self.note(number, "findings", findings_to_json(entry.findings))
+        row = entry.number - self.columns.first
+        if row >= 0:
+            flags = self.columns.flags[row] & ~_SEVERITY
+            self._flags(entry.number, flags | weight(entry.findings) << bits.SEVERITY)
+            self.note(entry.number, "findings", findings_to_json(entry.findings))
 
     def flag(self, number: int, bit: int, on: bool) -> None:
         """Set or take away a bit that a person decides about."""
-        old = self.columns.flags[number - self.columns.first]
-        self.columns.revise(number)
-        self._put("flags", number, old | bit if on else old & ~bit)
+        flags = self.columns.flags[number - self.columns.first]
+        self._flags(number, flags | bit if on else flags & ~bit)
 
     def note(self, number: int, name: ExtraName, value: Json) -> None:
         """Something that only few entries have, for the disk; None takes it away."""
@@ -112,26 +118,23 @@ class Capture:
             self._sent[place] = len(texts)
         return tuple(found)
 
-    def _put(self, column: Column, number: int, value: int) -> None:
-        row = number - self.columns.first
-        if row >= 0:
-            values = getattr(self.columns, column)
-            if values[row] == value:
-                return
-            values[row] = value
-        self._change(number, column, value)  # of an entry that is in the columns no more, the disk may have it still
+    def _flags(self, number: int, flags: int) -> None:
+        self.columns.revise(number)
+        self.columns.flags[number - self.columns.first] = flags
+        if number <= self.handed:
+            self._change(number, (("flags", flags),))
 
     def _link(self, links: dict[int, int], column: Column, number: int, above: Span | None) -> None:
         if above is not None and links.get(number) != above.number:
             links[number] = above.number
-            self._change(number, column, above.number, always=True)
+            self._change(number, ((column, above.number),))
             if len(links) > _LINKS:  # many at a time: each search for the oldest passes all that went before
                 for oldest in tuple(islice(links, _LINKS // 8)):
                     del links[oldest]
 
-    def _change(self, number: int, column: Column, value: int, *, always: bool = False) -> None:
-        if self.noted and (always or number <= self.handed):
-            self.changes.append(Change(number, column, value))
+    def _change(self, number: int, values: Iterable[tuple[Column, int]]) -> None:
+        if self.noted:
+            self.changes += [Change(number, column, value) for column, value in values]
 
 
 def _id_stands_in(entry: WireMessage) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
@@ -19,7 +19,9 @@ from mcp_studio.trace.lint.linter import Linter
 from mcp_studio.trace.lint.rules import worst
 from mcp_studio.trace.message import GREETINGS, LISTEN, Span, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
+
+if TYPE_CHECKING:
+    from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
 
 
 def mark(entry: WireMessage, parsed: Parsed, label: Callable[[str], str]) -> Message | None:
@@ -98,8 +100,8 @@ class Rounds:
             if entry is not None and entry.span is not None:
                 self._under[identity] = entry.span
 
-    def opened(self, identity: RequestId, span: Span) -> None:
-        """A request goes out: link it to the round before, or to what it is sent for."""
+    def opened(self, identity: RequestId, span: Span) -> bool:
+        """A request goes out: link it to the round before, or to what it is sent for. Whether there is any."""
         if (follows := self._follows.pop(identity, None)) is not None:
             earlier, asks = self._answered.get(follows, (None, False))
             if earlier is not None and asks:
@@ -114,6 +116,7 @@ class Rounds:
             self._greeting = first or span
             if first is not None and first.outcome == "open":  # the probe is silent: this is part of finding the era
                 span.request.probe |= first.request.probe
+        return span.follows is not None or span.parent is not None
 
     def answered(self, identity: RequestId, span: Span, message: Response | Failure) -> None:
         """A request is answered."""
@@ -302,13 +305,14 @@ class ServerTap:
         if out.kind == "request" and out.id is not None:
             entry.kind = "request"
             span = self._open[out.id] = self.store.opened(entry)
-            self._rounds.opened(out.id, span)
+            if self._rounds.opened(out.id, span):
+                self.store.revised(entry)
         elif out.kind == "response" and out.id is not None:
             entry.kind = "error" if frame.startswith(_REFUSAL % dumps(out.id)) else "result"
             self._answered(self._asked, out.id, entry)
         else:
             entry.kind = "notification"
-        self.store.revised(entry)
+            self.store.revised(entry)
         self._lint.sent(entry, out, frame)
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
@@ -431,15 +435,17 @@ class ServerTap:
             method = first.method
             entry.method = method if self.plain and len(method) <= _LABEL else self._label(method)
             entry.kind = "notification"
+            self.store.revised(entry)
         for message in messages:
             if isinstance(message, (Response, Failure)):
                 entry.kind = "result" if isinstance(message, Response) else "error"
                 entry.id = clean_id(message.id, self._label)
-                if message.id is not None:
-                    if span := self._open.get(message.id):
-                        self._rounds.answered(message.id, span, message)
-                    self._answered(self._open, message.id, entry, tool_failed(message))
-        self.store.revised(entry)
+                if message.id is None:
+                    self.store.revised(entry)
+                    continue
+                if span := self._open.get(message.id):
+                    self._rounds.answered(message.id, span, message)
+                self._answered(self._open, message.id, entry, tool_failed(message))
         self._lint.understood(entry, parsed)
 
     def judged(self, identity: RequestId | None, problems: Sequence[tuple[str, str]]) -> None:
@@ -522,8 +528,10 @@ class ServerTap:
     def _answered(self, spans: dict[RequestId, Span], name: RequestId, entry: WireMessage, tool: bool = False) -> None:
         if span := spans.pop(name, None):
             self.store.settled(span, entry, entry.kind == "error", tool=tool)
-        elif spans is self._open:
+            return
+        if spans is self._open:
             self._rounds.label(name, entry)
+        self.store.revised(entry)
 
     def _label(self, text: str) -> str:
         """Foreign text beside the body: short, and without secrets."""

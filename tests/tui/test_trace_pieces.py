@@ -103,6 +103,7 @@ def talk() -> TraceStore:
             "s", "in", "notification", b'{"params":{"progressToken":%d,"progress":%d,"total":3}}' % (token, step)
         )
         progress.method, progress.time = "notifications/progress", 100.0 + step / 10
+        store.revised(progress)
     question = store.add("s", "in", "request", b"{}")
     question.method, question.time = "elicitation/create", 100.4
     inner = store.opened(question, span)
