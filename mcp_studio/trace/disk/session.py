@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import sqlite3
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from mcp_studio.jsontext import dumps
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Materialiser
 from mcp_studio.trace.disk import format
-from mcp_studio.trace.disk.format import WIDTH, native, packed, split, unpacked
+from mcp_studio.trace.disk.format import WIDTH, packed, split, unpacked
 from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.sessions import SessionInfo, describe
 from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns, Names, Reader, WireMessage
@@ -30,22 +31,18 @@ _BLOCK = 1 << 16
 """Entries of one block."""
 _GAP = 1_000_000
 """Missing entries, all together, in whose place empty ones are put."""
-_HIGHEST = (1 << 32) - 1
 _LATEST = 1e11
 """The year 5138: later moments cannot be shown everywhere."""
 _LONGEST = 4_000
 """Characters of one name."""
-_GOOD = {
-    "kind": bytes(way << 4 | kind for way in range(len(DIRECTIONS)) for kind in range(len(KINDS))),
-    "outcome": bytes(range(len(OUTCOMES) + 1)),
-    "flags": bytes(range(256)),
-}
 _NOTE = DIRECTIONS.index("none") << 4 | KINDS.index("note")
+_KINDS = bytes(value if value >> 4 < len(DIRECTIONS) and value & 15 < len(KINDS) else _NOTE for value in range(256))
+"""What a byte of the column `kind` is taken for."""
 _SHARED = {"server": "servers", "method": "methods", "target": "targets"}
 
 
 class Loader:
-    """Brings columns up to what a file holds, as often as it is asked to."""
+    """Brings columns up to what a file holds, as often as it is asked to. Nothing in the file is trusted."""
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self._path, self._db = path, db
@@ -58,7 +55,7 @@ class Loader:
         self.problem = ""
         """What could not be read, in a sentence."""
 
-    def load(self) -> list[int]:
+    def load(self) -> set[int]:
         """Take what is new; returns the numbers of the entries known before that have changed.
 
         Raises:
@@ -71,9 +68,15 @@ class Loader:
         try:
             with format.told(self._path):
                 self._load_names()
-            self._load_blocks()
-            self._check_links(known)
-            return self._load_changes()
+            changed = set[int]()
+            try:
+                with format.told(self._path):
+                    self._load_blocks()
+                    self._check_links(known)
+                    changed = self._load_changes()
+            except StudioError as error:
+                self.problem = error.message
+            return changed if known else set()
         finally:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("COMMIT")
@@ -92,101 +95,74 @@ class Loader:
                     break
                 self._names[kind] = number
 
-    # ------------------------------------------------------------------ blocks
-
     def _load_blocks(self) -> None:
         columns = self.columns
-        keys = self._keys()
-        for place, (first, said) in enumerate(keys):
-            after = columns.first + len(columns) if self._began else first
-            count = min(said, _BLOCK, keys[place + 1][0] - first if place + 1 < len(keys) else _BLOCK)
-            if first < 1 or count < 1 or first + count > _HIGHEST or not self._fill(first - after):
+        last = columns.first + len(columns) - 1 if self._began else 0
+        # One block may begin among what is known, and reach beyond.
+        (begin,) = self._db.execute("SELECT max(first) FROM block WHERE first <= ?", (last + 1,)).fetchone()
+        query = "SELECT first, count, columns FROM block WHERE first >= ? ORDER BY first"
+        for first, count, raw in self._db.execute(query, (begin or 0,)):
+            if not isinstance(first, int) or not isinstance(count, int) or not 0 < first < (1 << 32) - _BLOCK:
+                return self._damaged()
+            whole = isinstance(raw, bytes) and len(raw) >= WIDTH and not len(raw) % WIDTH
+            if whole and len(raw) != count * WIDTH:
                 self._damaged()
-                return
+                count = len(raw) // WIDTH
             if not self._began:
                 self._began, columns.first = True, first
-            known = columns.first + len(columns) - first
-            if known < count:
-                self._take(first, count, known)
-            if self._late():
-                return
+            after = columns.first + len(columns)
+            if not 0 < count <= _BLOCK or not self._fill(first - after):
+                return self._damaged()
+            self._take(raw if whole else None, count, max(0, after - first))
+            if self._too_long():
+                return None
+        return None
 
-    def _keys(self) -> list[tuple[int, int]]:
-        """The blocks in which there is something new, the oldest first."""
-        last = self.columns.first + len(self.columns) - 1 if self._began else 0
-        # One block may begin among what is known, and reach beyond.
-        query = "SELECT first, count, length(columns) FROM block WHERE first >= ? ORDER BY first"
-        keys: list[tuple[int, int]] = []
-        try:
-            with format.told(self._path):
-                row = self._db.execute("SELECT max(first) FROM block WHERE first <= ?", (last + 1,)).fetchone()
-                for first, count, size in self._db.execute(query, (row[0] or 0,)):
-                    if not isinstance(first, int) or not isinstance(count, int) or (keys and first <= keys[-1][0]):
-                        self._damaged()
-                        break
-                    if isinstance(size, int) and size >= WIDTH and size != count * WIDTH:
-                        self._damaged()
-                        count = size // WIDTH
-                    keys.append((first, count))
-        except StudioError as error:
-            self.problem = error.message
-        return keys
-
-    def _take(self, first: int, count: int, known: int) -> None:
+    def _take(self, raw: bytes | None, count: int, known: int) -> None:
         """Append the rows of one block but the first `known`."""
-        try:
-            with format.told(self._path):
-                row = self._db.execute("SELECT columns FROM block WHERE first = ?", (first,)).fetchone()
-        except StudioError:
-            row = None
-        raw = row[0] if row else None
-        if not isinstance(raw, bytes) or len(raw) != count * WIDTH:
+        if known >= count:
+            return
+        if raw is None:
             self._damaged()
             self._fill(count - known)
             return
         for name, values in split(raw, count).items():
             column: array[Any] = array(CODES[name])
-            column.frombytes(values)
-            native(column)
-            fresh = column[known:] if known else column
-            getattr(self.columns, name).extend(self._checked(name, fresh))
+            column.frombytes(values[known * column.itemsize :])
+            getattr(self.columns, name).extend(self._checked(name, column))
 
     def _checked(self, name: str, values: array[Any]) -> array[Any]:
         """The values, those that mean nothing replaced."""
-        if good := _GOOD.get(name):
-            raw = values.tobytes()
-            if not raw.translate(None, good):
-                return values
-            substitute = _NOTE if name == "kind" else 0
-            return self._replaced(values, lambda value: value if value in good else substitute)
         if name == "time":
-            # A sum is only finite where all of them are.
-            if -1.0 < sum(values) < _LATEST * len(values) and min(values) >= 0 and max(values) < _LATEST:
+            if min(values) >= 0 and max(values) < _LATEST and math.isfinite(sum(values)):
                 return values
-            return self._replaced(values, lambda value: value if 0 <= value < _LATEST else 0.0)
-        if name in _SHARED:
-            most = len(getattr(self.columns, _SHARED[name]).texts)
+            good = [value if 0 <= value < _LATEST else 0.0 for value in values]
+        elif name == "kind":
+            good = list(values.tobytes().translate(_KINDS))
+        elif name == "outcome" or name in _SHARED:
+            most, other = (
+                (len(getattr(self.columns, _SHARED[name]).texts), 1) if name in _SHARED else (len(OUTCOMES) + 1, 0)
+            )
             if max(values) < most:
                 return values
-            return self._replaced(values, lambda value: value if value < most else 1)
-        return values
-
-    def _replaced(self, values: array[Any], by: Any) -> array[Any]:
-        self._damaged()
-        return array(values.typecode, map(by, values))
+            good = [value if value < most else other for value in values]
+        else:
+            return values
+        checked = array(values.typecode, good)
+        if checked != values:
+            self._damaged()
+        return checked
 
     def _check_links(self, known: int) -> None:
         """None leads to an entry that is not there."""
         links, after = self.columns.link, self.columns.first + len(self.columns)
-        for start in range(known, len(links), _BLOCK):  # in pieces: other threads want to run too
-            piece = links[start : start + _BLOCK]
-            if max(piece) >= after:
-                links[start : start + _BLOCK] = self._replaced(piece, lambda number: number if number < after else 0)
+        if max(links[known:], default=0) >= after:
+            self._damaged()
+            links[known:] = array("I", [number if number < after else 0 for number in links[known:]])
 
     def _fill(self, count: int) -> bool:
         """Empty rows in the place of missing entries; False where too many are missing."""
-        if count <= 0:
-            return count == 0 or self._began
+        count = max(0, count)
         self._missing += count
         if self._missing > _GAP:
             return False
@@ -197,69 +173,56 @@ class Loader:
             getattr(columns, name).extend(array(code, [value]) * count)
         return True
 
-    # ------------------------------------------------------------------ changes
-
-    def _load_changes(self) -> list[int]:
-        known = len(self.columns)
-        changed: list[int] = []
+    def _load_changes(self) -> set[int]:
+        changed: set[int] = set()
         query = "SELECT seq, field, numbers, news FROM change WHERE seq > ? ORDER BY seq"
-        try:
-            with format.told(self._path):
-                for seq, field, numbers, news in self._db.execute(query, (self._seq,)):
-                    if not isinstance(seq, int) or seq <= self._seq:
-                        self._damaged()
-                        break
-                    self._seq = seq
-                    if isinstance(numbers, bytes) and isinstance(news, bytes) and len(numbers) == len(news):
-                        touched = self._change(field, numbers, news)
-                        changed += touched if known else ()
-                    else:
-                        self._damaged()
-                    if self._late():
-                        break
-        except StudioError as error:
-            self.problem = error.message
+        for seq, field, numbers, news in self._db.execute(query, (self._seq,)):
+            self._seq = seq
+            if (
+                not isinstance(numbers, bytes)
+                or not isinstance(news, bytes)
+                or len(numbers) != len(news)
+                or len(news) % 4
+            ):
+                self._damaged()
+                continue
+            pairs = zip(unpacked(numbers), unpacked(news), strict=True)
+            if field in ("parent", "follows"):
+                self._link(self.columns.parents if field == "parent" else self.columns.follows, pairs)
+            else:
+                changed |= self._change(field, pairs)
+            if self._too_long():
+                break
         return changed
 
-    def _change(self, field: str, raw: bytes, news: bytes) -> array[int]:
+    def _link(self, links: dict[int, int], pairs: Iterable[tuple[int, int]]) -> None:
+        last = self.columns.first + len(self.columns) - 1
+        for number, above in pairs:
+            if 0 < above < number <= last and len(links) < _MOST_LINKS:
+                links[number] = above
+
+    def _change(self, field: object, pairs: Iterable[tuple[int, int]]) -> set[int]:
         """Put the changes of one column in their places, those that make sense."""
-        columns = self.columns
-        if len(raw) % 4:
+        columns, after = self.columns, self.columns.first + len(self.columns)
+        mosts = {
+            "link": after, "outcome": len(OUTCOMES) + 1, "flags": 256, "kind": 256,
+            "method": len(columns.methods.texts), "target": len(columns.targets.texts),
+        }  # fmt: skip
+        if not isinstance(field, str) or field not in mosts:
             self._damaged()
-            return array("I")
-        numbers, values = unpacked(raw), unpacked(news)
-        first, after = columns.first, columns.first + len(columns)
-        if field in ("parent", "follows"):
-            links = columns.parents if field == "parent" else columns.follows
-            for number, value in zip(numbers, values, strict=True):
-                if value < number < after and len(links) < _MOST_LINKS:
-                    links[number] = value
-            return numbers
-        most = self._most(field)
-        if not numbers or not most:
-            return array("I")
-        column = getattr(columns, field)
-        if min(numbers) >= first and max(numbers) < after and max(values) < most and field != "kind":
-            for number, value in zip(numbers, values, strict=True):
-                column[number - first] = value
-            return numbers
-        for number, value in zip(numbers, values, strict=True):
-            if first <= number < after and value < most and (field != "kind" or value in _GOOD["kind"]):
-                column[number - first] = value
-        return numbers
+            return set()
+        most, values, changed = mosts[field], getattr(columns, field), set[int]()
+        for number, value in pairs:
+            if columns.first <= number < after and value < most and (field != "kind" or _KINDS[value] == value):
+                values[number - columns.first] = value
+                changed.add(number)
+        return changed
 
-    def _most(self, field: str) -> int:
-        """What the values of a changeable column stay below; 0 for what is none."""
-        if field in ("method", "target"):
-            return len(getattr(self.columns, _SHARED[field]).texts)
-        after = self.columns.first + len(self.columns)
-        return {"link": after, "outcome": len(OUTCOMES) + 1, "flags": 256, "kind": 256}.get(field, 0)
-
-    def _late(self) -> bool:
-        late = len(self.columns) > _MOST_ENTRIES or time.monotonic() > self._deadline
-        if late:
+    def _too_long(self) -> bool:
+        too_long = len(self.columns) > _MOST_ENTRIES or time.monotonic() > self._deadline
+        if too_long:
             self.problem = f"The session {self._path.name} is too long: only its beginning is read."
-        return late
+        return too_long
 
     def _damaged(self) -> None:
         self.problem = self.problem or f"The session {self._path.name} is damaged: what can be read is shown."
@@ -368,7 +331,7 @@ class Session:
         if version == self._version:
             return False
         self._version = version
-        for number in set(self._loader.load()):
+        for number in self._loader.load():
             self.columns.revise(number)
         self._materialiser.forget()
         self._reader.forget()

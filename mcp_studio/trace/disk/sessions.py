@@ -54,13 +54,6 @@ class SessionInfo(NamedTuple):
     """Why it cannot be read."""
 
 
-class Pruned(NamedTuple):
-    """What had to go."""
-
-    sessions: int
-    bytes: int
-
-
 def sessions(folder: Path, most: int = _MOST) -> list[SessionInfo]:
     """The sessions in a folder, the newest first; never raises."""
     files = sorted(_files(folder), reverse=True)[:most]
@@ -134,8 +127,8 @@ def size_of(path: Path) -> int:
 
 def used(folder: Path) -> tuple[int, int]:
     """How many sessions there are, and their bytes on disk."""
-    found = _inventory(folder)
-    return len(found), sum(one.bytes for one in found)
+    found = [size_of(file) for file in _files(folder)]
+    return len(found), sum(found)
 
 
 def in_words(folder: Path, record: bool, most_bytes: int, max_age: float) -> str:
@@ -164,25 +157,22 @@ def delete(path: Path) -> None:
         raise StudioError(f"The session {path.stem} cannot be deleted: {problem.strerror}.") from None
 
 
-def prune(folder: Path, most_bytes: int, oldest: float, most: int = _MOST) -> Pruned:
+def prune(folder: Path, most_bytes: int, oldest: float, most: int = _MOST) -> int:
     """Delete the sessions that were written before `oldest` (seconds since the epoch), and then the oldest ones until
-    the rest fits; those being written stay.
+    the rest fits; those being written stay. How many had to go.
     """
-    found = sorted(_inventory(folder))
-    count, total = len(found), sum(one.bytes for one in found)
-    gone = Pruned(0, 0)
     for file in folder.glob(f"*{lock.LOCK_ENDING}"):
         if not file.with_suffix(format.ENDING).exists() and not lock.held(file):
             file.unlink(missing_ok=True)  # of a studio that ended before its session began
-    for written, name, size in found:
-        if written >= oldest and total <= most_bytes and count <= most:
+    found = sorted((max(map(_modified, (file, *_beside(file)))), file) for file in _files(folder))
+    sizes = {file: size_of(file) for _, file in found}
+    total, gone = sum(sizes.values()), 0
+    for written, file in found:
+        if written >= oldest and total <= most_bytes and len(found) - gone <= most:
             break
-        try:
-            delete(folder / name)
-        except StudioError:
-            continue
-        gone = Pruned(gone.sessions + 1, gone.bytes + size)
-        total, count = total - size, count - 1
+        with contextlib.suppress(StudioError):
+            delete(file)
+            gone, total = gone + 1, total - sizes[file]
     return gone
 
 
@@ -243,24 +233,8 @@ def _size(path: Path) -> int:
         return 0
 
 
-class _Found(NamedTuple):
-    written: float
-    name: str
-    bytes: int
-
-
-def _inventory(folder: Path) -> list[_Found]:
-    """When each session was last written, its file's name, and its bytes with what is beside it; read in one go."""
-    known: dict[str, os.stat_result] = {}
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if format.ENDING in entry.name:
-                with contextlib.suppress(OSError):
-                    known[entry.name] = entry.stat()
-    found: list[_Found] = []
-    for name in known:
-        if name.endswith(format.ENDING):
-            parts = [known[one] for one in (name, *(name + ending for ending in _BESIDE)) if one in known]
-            size = sum(part.st_size for part in parts)
-            found.append(_Found(max(part.st_mtime for part in parts), name, size))
-    return found
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
