@@ -17,26 +17,22 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Linter
 from mcp_studio.trace.lint.rules import worst
-from mcp_studio.trace.message import GREETINGS, LISTEN, Span, WireMessage
+from mcp_studio.trace.message import GREETINGS, LISTEN, MessageKind, Span, WireMessage
 from mcp_studio.trace.store import TraceStore
 
 if TYPE_CHECKING:
     from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
 
 
-def mark(entry: WireMessage, parsed: Parsed, label: Callable[[str], str]) -> Message | None:
-    """Say on an entry what its frame is; returns the message where there is just one. `label` cleans foreign text."""
-    entry.by_hand = True
-    message = parsed.messages[0] if len(parsed.messages) == 1 else None
+def describe(entry: WireMessage, message: Message, label: Callable[[str], str]) -> None:
+    """Say on an entry what its frame is. `label` cleans foreign text."""
     if isinstance(message, (Request, Notification)):
         entry.kind, entry.method = "notification", label(message.method)
         subject = message.params.get(NAMED.get(message.method, ""))
         entry.target = label(subject) if isinstance(subject, str) else ""
-    if isinstance(message, Request):
-        entry.kind, entry.id = "request", clean_id(message.id, label)
-    elif isinstance(message, (Response, Failure)):
-        entry.kind, entry.id = ("result" if isinstance(message, Response) else "error"), clean_id(message.id, label)
-    return message
+    if isinstance(message, (Request, Response, Failure)):
+        kinds: dict[type, MessageKind] = {Request: "request", Response: "result", Failure: "error"}
+        entry.kind, entry.id = kinds[type(message)], clean_id(message.id, label)
 
 
 def clean_id(identity: RequestId | None, label: Callable[[str], str]) -> RequestId | None:
@@ -408,7 +404,10 @@ class ServerTap:
 
     def _sent_by_hand(self, entry: WireMessage, frame: bytes) -> None:
         parsed, told = self._by_hand.pop(frame, (Parsed(()), lambda entry: None))
-        message = mark(entry, parsed, self._label)
+        message = parsed.messages[0] if len(parsed.messages) == 1 else None
+        entry.by_hand = True
+        if message is not None:
+            describe(entry, message, self._label)
         if isinstance(message, Request) and message.id not in self._open:
             self._open[message.id] = self.store.opened(entry)
         elif isinstance(message, (Response, Failure)) and message.id is not None:
@@ -424,28 +423,18 @@ class ServerTap:
         messages = parsed.messages
         if entry is None or not messages:
             return
-        first = messages[0]
-        if isinstance(first, Request):
-            entry.kind, entry.id, entry.method = "request", clean_id(first.id, self._label), self._label(first.method)
-            subject = first.params.get(NAMED[first.method]) if first.method in NAMED else ""
-            entry.target = self._label(subject) if isinstance(subject, str) else ""
-            parent = asker(self._open.values(), entry.exchange)
-            _remember(self._asked, first.id, self.store.opened(entry, parent), _ASKED)
-        elif isinstance(first, Notification):
-            method = first.method
-            entry.method = method if self.plain and len(method) <= _LABEL else self._label(method)
-            entry.kind = "notification"
-            self.store.revised(entry)
         for message in messages:
-            if isinstance(message, (Response, Failure)):
-                entry.kind = "result" if isinstance(message, Response) else "error"
-                entry.id = clean_id(message.id, self._label)
-                if message.id is None:
-                    self.store.revised(entry)
-                    continue
+            if message is messages[0] or isinstance(message, (Response, Failure)):
+                describe(entry, message, self._label_of_plain if self.plain else self._label)
+            if isinstance(message, Request) and message is messages[0]:
+                parent = asker(self._open.values(), entry.exchange)
+                _remember(self._asked, message.id, self.store.opened(entry, parent), _ASKED)
+            elif isinstance(message, (Response, Failure)) and message.id is not None:
                 if span := self._open.get(message.id):
                     self._rounds.answered(message.id, span, message)
                 self._answered(self._open, message.id, entry, tool_failed(message))
+            else:
+                self.store.revised(entry)
         self._lint.understood(entry, parsed)
 
     def judged(self, identity: RequestId | None, problems: Sequence[tuple[str, str]]) -> None:
@@ -532,6 +521,9 @@ class ServerTap:
         if spans is self._open:
             self._rounds.label(name, entry)
         self.store.revised(entry)
+
+    def _label_of_plain(self, text: str) -> str:
+        return text if len(text) <= _LABEL else self._label(text)
 
     def _label(self, text: str) -> str:
         """Foreign text beside the body: short, and without secrets."""
