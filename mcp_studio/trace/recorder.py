@@ -7,6 +7,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 from mcp_studio.config.model import Settings
@@ -23,20 +24,16 @@ _BLOCK = 256 * 1024
 
 
 class LiveReader:
-    """Implements `recording.Reader` over bodies in memory, and what a disk has of those before them.
+    """Implements `message.Reader` over bodies in memory, and what a disk has of those before them.
 
     Args:
         first: the number of the first body in memory.
         bodies: they are not copied before somebody reads them; None where one is on disk.
-        older: reads the disk; None where nothing is there.
-        since: nothing of entries with lower numbers is given, which a disk may have.
+        older: reads the disk, which may have more than the trace; None where nothing is there.
     """
 
-    def __init__(self, first: int, bodies: Sequence[bytes | None], older: Reader | None = None, since: int = 1) -> None:
-        self._first = first
-        self._bodies = bodies
-        self._older = older
-        self._since = since
+    def __init__(self, first: int, bodies: Sequence[bytes | None], older: Reader | None = None) -> None:
+        self._first, self._bodies, self._older = first, bodies, older
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
@@ -45,15 +42,12 @@ class LiveReader:
             start, size = stop, 0
             while start > 0 and size < _BLOCK:
                 start -= 1
-                size += _length(self._bodies[start])
+                body = self._bodies[start]
+                size += len(body) if body is not None and len(body) <= LARGE else 0
             yield self._block(start, stop)
             stop = start
         if self._older is not None:
-            for block in self._older.blocks(min(below, self._first)):
-                if block.first + len(block.ends) > self._since:
-                    yield _cut(block, self._since - block.first)
-                if block.first <= self._since:
-                    return
+            yield from self._older.blocks(min(below, self._first))
 
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
@@ -69,29 +63,12 @@ class LiveReader:
             self._older.close()
 
     def _block(self, start: int, stop: int) -> Block:
-        ends, parts, large, end = array("I"), list[bytes](), list[int](), 0
-        for place in range(start, stop):
-            body = self._bodies[place]
-            if body is None or len(body) > LARGE:
-                large.append(self._first + place)
-            else:
-                parts.append(body)
-                end += len(body)
-            ends.append(end)
-        return Block(self._first + start, ends, b"".join(parts), tuple(large))
-
-
-def _cut(block: Block, count: int) -> Block:
-    """A block without its first entries."""
-    if count <= 0:
-        return block
-    start, since = block.ends[count - 1], block.first + count
-    ends = array("I", [end - start for end in block.ends[count:]])
-    return Block(since, ends, block.data[start:], tuple(number for number in block.large if number >= since))
-
-
-def _length(body: bytes | None) -> int:
-    return 0 if body is None or len(body) > LARGE else len(body)
+        bodies = self._bodies[start:stop]
+        large = tuple(
+            number for number, body in enumerate(bodies, self._first + start) if body is None or len(body) > LARGE
+        )
+        small = [body if body is not None and len(body) <= LARGE else b"" for body in bodies]
+        return Block(self._first + start, array("I", accumulate(map(len, small))), b"".join(small), large)
 
 
 _OVERHEAD = 200
@@ -202,11 +179,11 @@ class Recorder:
         reader = self._opened()
         return None if reader is None else reader.extra(number, name)
 
-    def reader(self, since: int) -> Reader:
-        """What is on disk, and what is not there yet, from the entry with this number on."""
+    def reader(self) -> Reader:
+        """What is on disk, and what is not there yet."""
         path = self._disk.path
         first = max(self._window.oldest, self._disk.written + 1)
-        return LiveReader(first, self._window.bodies(first), DiskReader(path) if path is not None else None, since)
+        return LiveReader(first, self._window.bodies(first), DiskReader(path) if path is not None else None)
 
     def _opened(self) -> DiskReader | None:
         if self._reader is None and self._disk.path is not None:

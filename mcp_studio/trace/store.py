@@ -115,7 +115,7 @@ class TraceStore:
     def reader(self) -> Reader:
         """For another thread; made on the event loop, it knows all entries up to that moment."""
         if self._recorder is not None:
-            return self._recorder.reader(self.first_number)
+            return self._recorder.reader()
         return LiveReader(self._window.oldest, self._window.bodies(self._window.oldest))
 
     def mark(self, number: int, on: bool) -> None:

@@ -18,7 +18,6 @@ from pathlib import Path
 from mcp_studio import __version__
 from mcp_studio.jsontext import dumps
 from mcp_studio.trace.disk import format, sessions
-from mcp_studio.trace.disk import format as lock
 from mcp_studio.trace.disk.format import Batch, Change, Extra, Piece, cut, join, packed, unpacked
 
 LARGE = 16 * 1024
@@ -57,7 +56,7 @@ class SessionFile:
         try:
             self._db = format.create(self.path)
         except BaseException:
-            lock.release(lock.lock_of(self.path), self._lock)
+            sessions.release_lock(sessions.lock_of(self.path), self._lock)
             raise
         self._put_meta({"began": time.time(), "pid": os.getpid(), **meta})
         self.first = 0
@@ -108,7 +107,7 @@ class SessionFile:
         finally:
             with contextlib.suppress(sqlite3.Error):
                 self._db.close()
-            lock.release(lock.lock_of(self.path), self._lock)
+            sessions.release_lock(sessions.lock_of(self.path), self._lock)
 
     # ------------------------------------------------------------------ inside a transaction
 
@@ -232,7 +231,7 @@ def _reserve(folder: Path) -> tuple[Path, int]:
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     for number in range(1, _TRIES):
         path = folder / f"{stem}{f'-{number}' if number > 1 else ''}{format.ENDING}"
-        if not path.exists() and (handle := lock.take(lock.lock_of(path))) is not None:
+        if not path.exists() and (handle := sessions.take_lock(sessions.lock_of(path))) is not None:
             return path, handle
     raise FileExistsError(17, "no name is left for a session", str(folder))
 
