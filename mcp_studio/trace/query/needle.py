@@ -127,7 +127,8 @@ class Regex:
             self._pattern = Pattern(pattern, flags)
         except PatternError as error:
             raise QueryError(error.message, at + error.at, end) from None
-        plain = not set("|(") & set(pattern) and (pattern.isascii() or "i" not in flags)
+        # Not with choices, groups, and escapes of several characters.
+        plain = not re.search(r"[|(]|\\[xuUpPNgkc\d]", pattern) and (pattern.isascii() or "i" not in flags)
         self.literal = max(_SIGNS.split(pattern), key=len).encode().lower() if plain else b""
         """What stands in each body in lower case that has a match; empty where that is not known."""
 
