@@ -1,24 +1,25 @@
-"""How long something took, many times: exact while there are few, within one percent for any number of them."""
+"""How long something took, many times: exact while there are few, else by a random sample of them."""
 
 from __future__ import annotations
 
 import math
+import random
 from array import array
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-EXACT = 2_000
-"""Durations that are kept one by one."""
-GAMMA = 1.02
-"""How much wider each bucket of the sketch is than the one before: the middle of one is off by 1 % at most."""
-_SCALE = 1 / math.log(GAMMA)
-_LEAST = 0.01
-"""Milliseconds; what is shorter counts as this in the sketch."""
-_BUCKETS = 1_640
+EXACT = 4_000
+"""Durations that are kept; of more it is a random sample."""
 LONGEST = 1e12
 """Milliseconds; durations are shorter."""
+_LEAST = 0.01
+"""Milliseconds; where a histogram begins."""
+_EDGES = {
+    20: (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9),
+    10: (1, 1.25, 1.6, 2, 2.5, 3.2, 4, 5, 6.3, 8), 5: (1, 1.6, 2.5, 4, 6.3), 3: (1, 2, 5), 2: (1, 3), 1: (1,),
+}  # fmt: skip
+"""How many bars a power of ten has, and the round numbers at which they begin."""
 
 
 class Bar(NamedTuple):
@@ -33,9 +34,7 @@ class Bar(NamedTuple):
 
 
 class Durations:
-    """At most 8 KB, however many there are."""
-
-    __slots__ = ("_exact", "_sketch", "_sorted", "count", "least", "most", "total")
+    """At most 16 KB, however many there are."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -43,33 +42,25 @@ class Durations:
         """Milliseconds of all together."""
         self.least = math.inf
         self.most = 0.0
-        self._exact: array[float] | None = array("f")
-        self._sketch: array[int] | None = None
-        self._sorted = True
+        self._sample: array[float] = array("f")
+        self._chance = random.Random(0)
 
-    def add(self, values: Sequence[float]) -> None:
+    def add(self, values: Iterable[float]) -> None:
         """Take over durations in milliseconds, from 0 to `LONGEST`."""
-        if not values:
-            return
-        self.count += len(values)
-        self.total += sum(values)
-        self.least = min(self.least, min(values))
-        self.most = max(self.most, max(values))
-        if self._exact is not None and len(self._exact) + len(values) <= EXACT:
-            self._exact.extend(values)
-            self._sorted = False
-            return
-        if self._sketch is None:
-            self._sketch = array("I", bytes(4 * _BUCKETS))
-        if self._exact is not None:
-            self._pour(self._exact)
-            self._exact = None
-        self._pour(values)
+        for value in values:
+            self.count += 1
+            self.total += value
+            self.least = min(self.least, value)
+            self.most = max(self.most, value)
+            if self.count <= EXACT:
+                self._sample.append(value)
+            elif (place := int(self._chance.random() * self.count)) < EXACT:
+                self._sample[place] = value
 
     @property
     def exact(self) -> bool:
-        """Whether percentiles are those of the very values."""
-        return self._exact is not None
+        """Whether percentiles are those of all values."""
+        return self.count <= EXACT
 
     @property
     def mean(self) -> float | None:
@@ -81,14 +72,11 @@ class Durations:
         return self.percentiles(share)[0]
 
     def percentiles(self, *shares: float) -> list[float | None]:
-        """The same for several shares, in ascending order."""
+        """The same for several shares."""
         if not self.count:
             return [None] * len(shares)
-        ranks = [max(0, math.ceil(share * self.count) - 1) for share in shares]
-        if self._exact is not None:
-            ordered = self._ordered(self._exact)
-            return [ordered[rank] for rank in ranks]
-        return self._of_sketch(ranks)
+        ordered = sorted(self._sample)
+        return [ordered[max(0, math.ceil(share * len(ordered)) - 1)] for share in shares]
 
     def histogram(self, most: int = 16) -> list[Bar]:
         """Bars of one width on a logarithmic scale, without empty ones at the ends.
@@ -98,54 +86,18 @@ class Durations:
         """
         if not self.count:
             return []
-        low, high = max(self.least, _LEAST), max(self.most, _LEAST)
-        step = next((step for step in _STEPS if _place(high, step) - _place(low, step) < most), 1)
-        first, last = _place(low, step), _place(high, step)
-        counts = [0] * (last - first + 1)
-        for value, count in self._weighted():
-            counts[min(last, max(first, _place(value, step))) - first] += count
-        return [Bar(_edge(first + i, step), _edge(first + i + 1, step), count) for i, count in enumerate(counts)]
-
-    def _weighted(self) -> list[tuple[float, int]]:
-        if self._exact is not None:
-            return [(max(value, _LEAST), 1) for value in self._exact]
-        return [(_middle(place), count) for place, count in enumerate(self._sketch or ()) if count]
-
-    def _ordered(self, exact: array[float]) -> array[float]:
-        if not self._sorted:
-            self._exact = exact = array("f", sorted(exact))
-            self._sorted = True
-        return exact
-
-    def _of_sketch(self, ranks: list[int]) -> list[float | None]:
-        found: list[float | None] = []
-        seen = place = 0
-        sketch = self._sketch or array("I")
-        for rank in ranks:
-            while place < len(sketch) and seen + sketch[place] <= rank:
-                seen += sketch[place]
-                place += 1
-            found.append(min(self.most, max(self.least, _middle(place))))
-        return found
-
-    def _pour(self, values: Sequence[float]) -> None:
-        log, scale, sketch = math.log, _SCALE, self._sketch or array("I")
-        places = Counter([int(log(value * 100) * scale) if value > _LEAST else 0 for value in values])  # 1 / _LEAST
-        for place, count in places.items():
-            sketch[place] += count
-
-
-def _middle(place: int) -> float:
-    return _LEAST * GAMMA ** (place + 0.5)
-
-
-_STEPS = (20, 10, 5, 3, 2, 1)
-"""Bars of a power of ten."""
-_EDGES = {
-    20: (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9),
-    10: (1, 1.25, 1.6, 2, 2.5, 3.2, 4, 5, 6.3, 8), 5: (1, 1.6, 2.5, 4, 6.3), 3: (1, 2, 5), 2: (1, 3), 1: (1,),
-}  # fmt: skip
-"""Round numbers at which bars begin."""
+        values = [max(value, _LEAST) for value in self._sample]
+        low, high = min(values), max(values)
+        step = next((step for step in _EDGES if _place(high, step) - _place(low, step) < most), 1)
+        first = _place(low, step)
+        counts = [0] * (_place(high, step) - first + 1)
+        for value in values:
+            counts[_place(value, step) - first] += 1
+        share = self.count / len(values)
+        return [
+            Bar(_edge(first + place, step), _edge(first + place + 1, step), round(count * share))
+            for place, count in enumerate(counts)
+        ]
 
 
 def _place(value: float, step: int) -> int:

@@ -37,20 +37,12 @@ class ErrorGroup(NamedTuple):
     """When that came, in seconds since the epoch."""
 
 
-class _Said(NamedTuple):
-    server: str
-    method: str
-    target: str
-    text: str
-    time: float
-
-
 class Errors:
     """Reads what errors say, out of the bodies of a trace; every one of them once."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._said: dict[int, _Said] = {}
+        self._known: dict[int, ErrorGroup] = {}
 
     async def top(self, numbers: Iterable[int]) -> list[ErrorGroup]:
         """Groups of these entries, the largest first; entries that are not kept any more are left out.
@@ -59,14 +51,14 @@ class Errors:
             numbers: as `Tally.wrong` has them.
         """
         wanted = sorted(set(numbers))
-        new = [number for number in wanted if number not in self._said]
+        new = [number for number in wanted if number not in self._known]
         for place, number in enumerate(new):
             await self._read(number)
             if place % _PART == 0:
                 await asyncio.sleep(0)  # bodies that are in memory are there at once: keys come between them
-        found = _grouped([(number, self._said[number]) for number in wanted if number in self._said])
-        while len(self._said) > _KEPT:
-            del self._said[next(iter(self._said))]
+        found = _grouped([self._known[number] for number in wanted if number in self._known])
+        while len(self._known) > _KEPT:
+            del self._known[next(iter(self._known))]
         return found
 
     async def _read(self, number: int) -> None:
@@ -77,7 +69,7 @@ class Errors:
             text = text_of(entry, await self._recording.body(entry) if entry.size <= _LARGEST else b"")
         except (StudioError, OSError):
             return
-        self._said[number] = _Said(entry.server, entry.method, entry.target, text, entry.time)
+        self._known[number] = ErrorGroup(entry.server, entry.method, entry.target, text, 1, number, entry.time)
 
 
 def text_of(entry: WireMessage, body: bytes) -> str:
@@ -106,12 +98,11 @@ def _words(message: Json) -> str:
     return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
-def _grouped(said: Sequence[tuple[int, _Said]]) -> list[ErrorGroup]:
+def _grouped(errors: Sequence[ErrorGroup]) -> list[ErrorGroup]:
     groups: dict[tuple[str, ...], ErrorGroup] = {}
-    for number, one in said:
+    for one in errors:
         key = one.server, one.method, one.target, pattern_of(one.text)
-        count = groups[key].times + 1 if key in groups else 1
-        groups[key] = ErrorGroup(one.server, one.method, one.target, one.text, count, number, one.time)
+        groups[key] = one._replace(times=groups[key].times + 1) if key in groups else one
     return sorted(groups.values(), key=lambda group: (-group.times, -group.newest))
 
 

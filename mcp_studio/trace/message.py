@@ -84,8 +84,6 @@ class Span:
     outcome: Outcome = "open"
     follows: Span | None = None
     """The earlier round of the same conversation: the server wanted input before it went on."""
-    followed: Span | None = None
-    """The next round."""
     round: int = 1
     """Which round of its conversation it is."""
 
@@ -148,9 +146,8 @@ CODES = {"time": "d", "size": "I", "server": "H", "method": "H", "target": "I", 
 class Columns:
     """One array per column; row 0 is the entry with the number `first`.
 
-    Only what is captured is in them, and a live trace brings them up to date when it is asked for them: ask it again
-    (`recording.columns`) rather than keep them. Another thread takes a `snapshot`. Nobody may keep a `memoryview` of
-    an array: it could not grow then.
+    Another thread takes a `snapshot`, for rows move when the oldest go. Nobody may keep a `memoryview` of an array: it
+    could not grow then.
     """
 
     def __init__(self, first: int = 1) -> None:

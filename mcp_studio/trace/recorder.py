@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from mcp_studio.config.model import Settings
 from mcp_studio.jsontext import Json
-from mcp_studio.trace import late
 from mcp_studio.trace.capture import Capture
-from mcp_studio.trace.disk.format import Batch, Change, Extra
+from mcp_studio.trace.disk.format import Batch, Extra
+from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.message import Block, Reader, WireMessage
-
-if TYPE_CHECKING:
-    from mcp_studio.trace.disk.session import DiskReader
 
 LARGE = 1 << 20
 """Bodies with more bytes are read one by one."""
@@ -28,20 +24,16 @@ _BLOCK = 256 * 1024
 
 
 class LiveReader:
-    """Implements `recording.Reader` over bodies in memory, and what a disk has of those before them.
+    """Implements `message.Reader` over bodies in memory, and what a disk has of those before them.
 
     Args:
         first: the number of the first body in memory.
         bodies: they are not copied before somebody reads them; None where one is on disk.
-        older: reads the disk; None where nothing is there.
-        since: nothing of entries with lower numbers is given, which a disk may have.
+        older: reads the disk, which may have more than the trace; None where nothing is there.
     """
 
-    def __init__(self, first: int, bodies: Sequence[bytes | None], older: Reader | None = None, since: int = 1) -> None:
-        self._first = first
-        self._bodies = bodies
-        self._older = older
-        self._since = since
+    def __init__(self, first: int, bodies: Sequence[bytes | None], older: Reader | None = None) -> None:
+        self._first, self._bodies, self._older = first, bodies, older
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
@@ -50,15 +42,12 @@ class LiveReader:
             start, size = stop, 0
             while start > 0 and size < _BLOCK:
                 start -= 1
-                size += _length(self._bodies[start])
+                body = self._bodies[start]
+                size += len(body) if body is not None and len(body) <= LARGE else 0
             yield self._block(start, stop)
             stop = start
         if self._older is not None:
-            for block in self._older.blocks(min(below, self._first)):
-                if block.first + len(block.ends) > self._since:
-                    yield _cut(block, self._since - block.first)
-                if block.first <= self._since:
-                    return
+            yield from self._older.blocks(min(below, self._first))
 
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
@@ -74,77 +63,16 @@ class LiveReader:
             self._older.close()
 
     def _block(self, start: int, stop: int) -> Block:
-        ends, parts, large, end = array("I"), list[bytes](), list[int](), 0
-        for place in range(start, stop):
-            body = self._bodies[place]
-            if body is None or len(body) > LARGE:
-                large.append(self._first + place)
-            else:
-                parts.append(body)
-                end += len(body)
-            ends.append(end)
-        return Block(self._first + start, ends, b"".join(parts), tuple(large))
+        bodies = self._bodies[start:stop]
+        large = tuple(
+            number for number, body in enumerate(bodies, self._first + start) if body is None or len(body) > LARGE
+        )
+        small = [body if body is not None and len(body) <= LARGE else b"" for body in bodies]
+        return Block(self._first + start, array("I", accumulate(map(len, small))), b"".join(small), large)
 
 
-class Nowhere:
-    """Where nothing is kept."""
-
-    def read(self, number: int) -> bytes:
-        """No body."""
-        return b""
-
-    def extra(self, number: int, name: str) -> Json:
-        """Nothing."""
-        return None
-
-
-def _cut(block: Block, count: int) -> Block:
-    """A block without its first entries."""
-    if count <= 0:
-        return block
-    start, since = block.ends[count - 1], block.first + count
-    ends = array("I", [end - start for end in block.ends[count:]])
-    return Block(since, ends, block.data[start:], tuple(number for number in block.large if number >= since))
-
-
-def _length(body: bytes | None) -> int:
-    return 0 if body is None or len(body) > LARGE else len(body)
-
-
-OVERHEAD = 200
+_OVERHEAD = 200
 """Bytes that an entry costs besides its body."""
-
-
-class Window:
-    """The newest entries, numbered without gaps, and what they cost."""
-
-    def __init__(self) -> None:
-        self.entries: dict[int, WireMessage] = {}
-        self.oldest = 1
-        """The number of the first of them; while there is none, of the next one."""
-        self.bytes = 0
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def pop(self) -> WireMessage:
-        """Take the oldest one out."""
-        entry = self.entries.pop(self.oldest)
-        self.oldest += 1
-        self.bytes -= OVERHEAD + (entry.size if isinstance(entry.held, bytes) else 0)
-        return entry
-
-    def lighter(self, entry: WireMessage) -> None:
-        """The body of one of them is about to be let go."""
-        if entry.number in self.entries and isinstance(entry.held, bytes):
-            self.bytes -= entry.size
-
-    def clear(self, following: int) -> None:
-        """Forget all; the next one has this number."""
-        self.entries.clear()
-        self.oldest, self.bytes = following, 0
-
-
 _EVERY = 0.15
 """Seconds after which what is new goes to the disk; with writing it, a quarter second at the most can be lost."""
 _AT_FIRST = 0.01
@@ -166,59 +94,69 @@ _FORGOTTEN = 1 << 17
 """As many are forgotten at once."""
 
 
-class Disk(Protocol):
-    """What a recorder needs of `disk.writer.Writer`. Its values are set in another thread."""
+class Window:
+    """The newest entries, numbered without gaps, and what they cost."""
 
-    written: int
-    """The number of the newest entry that is on disk."""
-    batches: int
-    """How many batches are on disk."""
-    trimmed: int
-    """The number of the newest entry that had to go again."""
-    lost: int
-    """Entries whose bodies were left out."""
-    failed: str
-    path: Path | None
+    def __init__(self) -> None:
+        self.entries: dict[int, WireMessage] = {}
+        self.oldest = 1
+        """The number of the first of them; while there is none, of the next one."""
+        self.bytes = 0
 
-    def put(self, batch: Batch) -> None:
-        """Hand over."""
-        ...
+    def __len__(self) -> int:
+        return len(self.entries)
 
-    def close(self, timeout: float) -> bool:
-        """Write what is left, blocking at most so many seconds."""
-        ...
+    def add(self, entry: WireMessage) -> None:
+        """Another one."""
+        self.entries[entry.number] = entry
+        self.bytes += entry.size + _OVERHEAD
+
+    def pop(self) -> WireMessage:
+        """Take the oldest one out."""
+        entry = self.entries.pop(self.oldest)
+        self.oldest += 1
+        self.bytes -= _OVERHEAD + (entry.size if isinstance(entry.held, bytes) else 0)
+        return entry
+
+    def clear(self, following: int) -> None:
+        """Forget all; the next one has this number."""
+        self.entries.clear()
+        self.oldest, self.bytes = following, 0
+
+    def bodies(self, first: int) -> list[bytes | None]:
+        """From the entry with a number on; None where one is on disk."""
+        numbers = range(first, self.oldest + len(self.entries))
+        return [body if isinstance(body := self.entries[number].held, bytes) else None for number in numbers]
 
 
 class Recorder:
     """Writes a trace down while it goes on.
 
     Args:
+        disk: where to.
         window: what is in memory; taken out of it is what is on disk.
-        catch_up: captures all entries.
+        capture: has the columns, and what changes in them.
+        waiting: the numbers of entries whose bodies are not redacted yet: they and what follows have to wait.
         forget: entries before this number are not to be had any more.
-        failed: nothing is written any more; told why, in a sentence.
+        failed: nothing is written any more; called with the reason, a sentence.
     """
 
     def __init__(
         self,
-        disk: Disk,
+        disk: Writer,
         window: Window,
         capture: Capture,
+        waiting: Mapping[int, object],
         *,
-        catch_up: Callable[[], None],
         forget: Callable[[int], None],
         failed: Callable[[str], None],
     ) -> None:
-        self._disk, self._window, self._capture = disk, window, capture
-        self._catch_up, self._forget, self._on_failed = catch_up, forget, failed
+        self._disk, self._window, self._capture, self._waiting = disk, window, capture, waiting
+        self._forget, self._on_failed = forget, failed
         self._timer: asyncio.TimerHandle | None = None
         self._pending = 0
-        self._put = self._batches = 0
-        self._late: list[WireMessage] = []
-        self._large: deque[tuple[int, WireMessage]] = deque()
-        self._redacting: set[int] = set()
+        self._large: deque[WireMessage] = deque()
         self._reader: DiskReader | None = None
-        self._home = threading.get_ident()
         self.over = False
         """Nothing is written any more."""
 
@@ -229,7 +167,30 @@ class Recorder:
         many = f"{lost:,} messages are" if lost > 1 else "One message is"
         return self._disk.failed or (f"The disk is slow: {many} kept without content." if lost else "")
 
-    # ------------------------------------------------------------------ told by the store
+    # ------------------------------------------------------------------ reading
+
+    def body(self, number: int) -> bytes:
+        """A body from the disk, in any thread; b"" where there is none."""
+        reader = self._opened()
+        return b"" if reader is None else reader.body(number)
+
+    def extra(self, number: int, name: str) -> Json:
+        """What an entry has besides, see `disk.format.Extra`; None where it has none."""
+        reader = self._opened()
+        return None if reader is None else reader.extra(number, name)
+
+    def reader(self) -> Reader:
+        """What is on disk, and what is not there yet."""
+        path = self._disk.path
+        first = max(self._window.oldest, self._disk.written + 1)
+        return LiveReader(first, self._window.bodies(first), DiskReader(path) if path is not None else None)
+
+    def _opened(self) -> DiskReader | None:
+        if self._reader is None and self._disk.path is not None:
+            self._reader = DiskReader(self._disk.path)
+        return self._reader
+
+    # ------------------------------------------------------------------ writing
 
     def coming(self, size: int) -> None:
         """An entry of this size is about to be added; what was before it is as it will be."""
@@ -242,148 +203,85 @@ class Recorder:
         """Something has changed, and goes to the disk soon."""
         if self._timer is None and not self.over:
             try:
-                seconds = _EVERY if self._batches else _AT_FIRST
-                self._timer = asyncio.get_running_loop().call_later(seconds, self.flush)
+                loop = asyncio.get_running_loop()
             except RuntimeError:
-                return  # no loop: it goes with what comes, or at the end
-
-    def redacting(self, number: int) -> None:
-        """The body of a large entry will come later."""
-        self._redacting.add(number)
-
-    def redacted(self, entry: WireMessage) -> None:
-        """It is there."""
-        if entry.number <= self._put:
-            self._late.append(entry)
-            self.wake()
-        else:
-            self._redacting.discard(entry.number)
+                return  # it goes with what comes, or at the end
+            self._timer = loop.call_later(_EVERY if self._capture.handed else _AT_FIRST, self.flush)
 
     def flush(self) -> None:
         """Hand over what is new."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._cancel()
         self._pending = 0
-        if self.over:
-            return
         if self._disk.failed:
             self._end()
+        if self.over:
             return
-        self._catch_up()
         for batch in self._new():
             self._disk.put(batch)
-            self._batches += 1
         self._let_go()
-        if self._disk.batches < self._batches:
+        if self._disk.written < self._capture.handed:
             self.wake()
 
     async def close(self, timeout: float = 0.5) -> None:
         """Write what is left, in a bounded time."""
         self.flush()
-        if self._timer is not None:
-            self._timer.cancel()
-        told, self.over = self.over, True
+        self._cancel()
+        # Most often there is next to nothing left: a thread to wait in would take longer to start.
+        if not self._disk.close(min(timeout, _MOMENT)) and not self._disk.failed:
+            await asyncio.to_thread(self._disk.close, timeout)
+        if self._disk.failed:
+            self._end()
+        self.over = True
         if self._reader is not None:
             self._reader.close()
-        if self._batches:
-            # Most often there is next to nothing left: a thread to wait in would take longer to start.
-            if not self._disk.close(min(timeout, _MOMENT)) and not self._disk.failed:
-                await asyncio.to_thread(self._disk.close, timeout)
-            if self._disk.failed and not told:
-                self._end()
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _end(self) -> None:
-        self.over = True
-        self._large.clear()
-        self._late.clear()
-        self._on_failed(self._disk.failed)
-
-    # ------------------------------------------------------------------ reading
-
-    def read(self, number: int) -> bytes:
-        """A body from the disk, in any thread; b"" where there is none."""
-        if self._disk.path is None:
-            return b""
-        if threading.get_ident() == self._home:
-            return self._opened(self._disk.path).body(number)
-        reader = late.disk_reader(self._disk.path)
-        try:
-            return reader.body(number)
-        finally:
-            reader.close()
-
-    def extra(self, number: int, name: str) -> Json:
-        """What an entry has besides, see `disk.batch.Extra`; None where it has none."""
-        return None if self._disk.path is None else self._opened(self._disk.path).extra(number, name)
-
-    def reader(self, since: int) -> Reader:
-        """What is on disk, and what is not there yet, from the entry with this number on."""
-        path, entries = self._disk.path, self._window.entries
-        # What is redacted beside the loop was written as empty, and stays in memory until its body is there too.
-        first = max(self._window.oldest, min((self._disk.written + 1, *self._redacting)))
-        last = self._window.oldest + len(entries)
-        bodies = [body if isinstance(body := entries[number].held, bytes) else None for number in range(first, last)]
-        return LiveReader(first, bodies, late.disk_reader(path) if path is not None else None, since)
-
-    def _opened(self, path: Path) -> DiskReader:
-        if self._reader is None:
-            self._reader = late.disk_reader(path)
-        return self._reader
-
-    # ------------------------------------------------------------------ writing
+        if not self.over:
+            self.over = True
+            self._large.clear()
+            self._on_failed(self._disk.failed)
 
     def _new(self) -> Iterator[Batch]:
         """What the disk has not got yet, in batches of bounded size."""
-        capture, entries = self._capture, self._window.entries
-        names, extras, changes = capture.new_names(), tuple(capture.extras), tuple(capture.changes)
-        capture.extras, capture.changes = [], []
-        late, self._late = self._late, []
-        number, last = self._put + 1, capture.last
-        while number <= last or names or extras or changes or late:
+        capture, columns, entries = self._capture, self._capture.columns, self._window.entries
+        names, extras = capture.new_names(), tuple(Extra(*key, value) for key, value in capture.extras.items())
+        changes, number = tuple(capture.changes), capture.handed + 1
+        capture.extras, capture.changes = {}, []
+        last = min(self._waiting, default=columns.first + len(columns)) - 1
+        while number <= last or names or extras or changes:
             first, size, bodies = number, 0, list[bytes]()
             while number <= last and size < _BATCH:
-                body = entries[number].held
-                bodies.append(body if isinstance(body, bytes) else b"")
-                size += len(bodies[-1]) + _ENTRY
-                if len(bodies[-1]) > LARGE:
-                    self._large.append((self._batches + 1, entries[number]))
+                body = entries[number].body
+                bodies.append(body)
+                size += len(body) + _ENTRY
+                if len(body) > LARGE:
+                    self._large.append(entries[number])
                 number += 1
-            yield self._batch(first, bodies, names, changes if number > last else (), extras, late)
-            self._put = number - 1
-            names, extras, late = (), (), []
-            changes = () if number > last else changes
-
-    def _batch(
-        self, first: int, bodies: list[bytes], names: tuple[tuple[str, int, str], ...], changes: tuple[Change, ...],
-        extras: tuple[Extra, ...], late: list[WireMessage],
-    ) -> Batch:  # fmt: skip
-        columns = self._capture.columns
-        start = first - columns.first
-        values = {name: column[start : start + len(bodies)].tobytes() for name, column in columns.arrays()}
-        bodies_late: list[tuple[int, bytes]] = []
-        for entry in late:
-            if isinstance(entry.held, bytes):
-                bodies_late.append((entry.number, entry.held))
-                self._large.append((self._batches + 1, entry))
-        return Batch(first, values, tuple(bodies), names, changes, extras, tuple(bodies_late))
+            start = first - columns.first
+            values = {name: column[start : start + len(bodies)].tobytes() for name, column in columns.arrays()}
+            yield Batch(first, values, tuple(bodies), names, changes if number > last else (), extras)
+            capture.handed = number - 1
+            names, extras, changes = (), (), () if number > last else changes
 
     def _let_go(self) -> None:
         """What is on disk leaves the memory: large bodies at once, entries once newer ones have taken their place."""
-        disk, window = self._disk, self._window
-        while self._large and self._large[0][0] <= disk.batches:
-            entry = self._large.popleft()[1]
-            window.lighter(entry)
-            entry.held = partial(self.read, entry.number)
-            self._redacting.discard(entry.number)
+        disk, window, handed = self._disk, self._window, self._capture.handed
+        while self._large and self._large[0].number <= disk.written:
+            entry = self._large.popleft()
+            if entry.number in window.entries:
+                window.bytes -= entry.size
+            entry.held = partial(self.body, entry.number)
         while len(window) > _ENTRIES or window.bytes > _BYTES:
-            if window.oldest > (self._put if window.bytes > _MOST else min(disk.written, self._put)):
-                break
-            if window.oldest in self._redacting:
+            if window.oldest > (handed if window.bytes > _MOST else min(disk.written, handed)):
                 break
             entry = window.pop()
             if entry.size > _SMALL:  # others may hold it still
-                entry.held = partial(self.read, entry.number)
+                entry.held = partial(self.body, entry.number)
         columns = self._capture.columns
         if len(columns) > _INDEX:
             self._forget(columns.first + _FORGOTTEN)
@@ -391,7 +289,7 @@ class Recorder:
             self._forget(disk.trimmed + 1)
 
 
-def disk_for(folder: Path, settings: Settings, origin: str) -> Disk | None:
+def disk_for(folder: Path, settings: Settings, origin: str) -> Writer | None:
     """Where sessions are recorded; None where that is not wanted, or nobody is named whose session it is."""
     if not (settings.record and origin):
         return None

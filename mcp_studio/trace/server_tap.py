@@ -17,27 +17,22 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Linter
 from mcp_studio.trace.lint.rules import worst
-from mcp_studio.trace.message import GREETINGS, LISTEN, Span, WireMessage
+from mcp_studio.trace.message import GREETINGS, LISTEN, MessageKind, Span, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.transport.base import HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
     from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
 
 
-def mark(entry: WireMessage, parsed: Parsed, label: Callable[[str], str]) -> Message | None:
-    """Say on an entry what its frame is; returns the message where there is just one. `label` cleans foreign text."""
-    entry.by_hand = True
-    message = parsed.messages[0] if len(parsed.messages) == 1 else None
+def describe(entry: WireMessage, message: Message, label: Callable[[str], str]) -> None:
+    """Say on an entry what its frame is. `label` cleans foreign text."""
     if isinstance(message, (Request, Notification)):
         entry.kind, entry.method = "notification", label(message.method)
         subject = message.params.get(NAMED.get(message.method, ""))
         entry.target = label(subject) if isinstance(subject, str) else ""
-    if isinstance(message, Request):
-        entry.kind, entry.id = "request", clean_id(message.id, label)
-    elif isinstance(message, (Response, Failure)):
-        entry.kind, entry.id = ("result" if isinstance(message, Response) else "error"), clean_id(message.id, label)
-    return message
+    if isinstance(message, (Request, Response, Failure)):
+        kinds: dict[type, MessageKind] = {Request: "request", Response: "result", Failure: "error"}
+        entry.kind, entry.id = kinds[type(message)], clean_id(message.id, label)
 
 
 def clean_id(identity: RequestId | None, label: Callable[[str], str]) -> RequestId | None:
@@ -50,8 +45,22 @@ def clean_id(identity: RequestId | None, label: Callable[[str], str]) -> Request
 
 _CALLS = frozenset(("tools/call", "prompts/get", "resources/read", "tasks/result", "tasks/get", "completion/complete"))
 """Requests for which servers ask something."""
-_ANSWERED = 100
-_ASKING = 500
+_REMEMBERED = 500
+"""Answered requests, and those that were given up, that are remembered."""
+_ASKED = 1_000
+"""Questions of the server that are remembered while they have no answer."""
+_LABEL, _LINE = 1_000, 65_536
+_REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _remember(known: dict[K, V], key: K, value: V, most: int = _REMEMBERED) -> V:
+    """Put it last; the first one goes where there are too many."""
+    known[key] = value
+    if len(known) > most:
+        del known[next(iter(known))]
+    return value
 
 
 class Rounds:
@@ -63,8 +72,8 @@ class Rounds:
 
     def __init__(self, entry: Callable[[int], WireMessage | None]) -> None:
         self._entry = entry
-        self._answered: dict[RequestId, Span] = {}
-        self._asking: dict[RequestId, Span] = {}
+        self._answered: dict[RequestId, tuple[Span, bool]] = {}
+        """With each, whether the answer asks for input, so that another round follows."""
         self._follows: dict[RequestId, RequestId] = {}
         self._under: dict[RequestId, Span] = {}
         self._given_up: dict[RequestId, Span] = {}
@@ -83,57 +92,49 @@ class Rounds:
         if identity is not None and follows is not None:
             self._follows[identity] = follows
         elif identity is not None and under:
-            # Found now: looking for an entry takes all that there are into the columns, as they are then.
             entry = self._entry(under)
             if entry is not None and entry.span is not None:
                 self._under[identity] = entry.span
 
-    def opened(self, identity: RequestId, span: Span) -> None:
-        """A request goes out: link it to the round before, or to what it is sent for."""
-        if self._follows and (follows := self._follows.pop(identity, None)) is not None:
-            earlier = self._asking.pop(follows, None)
-            if earlier is not None:
-                span.follows, earlier.followed, span.round = earlier, span, earlier.round + 1
+    def opened(self, identity: RequestId, span: Span) -> bool:
+        """A request goes out: link it to the round before, or to what it is sent for. Whether there is any."""
+        if (follows := self._follows.pop(identity, None)) is not None:
+            earlier, asks = self._answered.get(follows, (None, False))
+            if earlier is not None and asks:
+                span.follows, span.round = earlier, earlier.round + 1
+                self._answered[follows] = earlier, False
             else:
-                span.parent = self._answered.get(follows)
-        elif self._under and (above := self._under.pop(identity, None)) is not None:
+                span.parent = earlier
+        elif (above := self._under.pop(identity, None)) is not None:
             span.parent = above
         elif span.method in GREETINGS:
             first = span.parent = self._greeting
             self._greeting = first or span
             if first is not None and first.outcome == "open":  # the probe is silent: this is part of finding the era
                 span.request.probe |= first.request.probe
+        return span.follows is not None or span.parent is not None
 
     def answered(self, identity: RequestId, span: Span, message: Response | Failure) -> None:
         """A request is answered."""
-        kept, most = (self._asking, _ASKING) if _asks(message) else (self._answered, _ANSWERED)
-        kept[identity] = span
-        if len(kept) > most:
-            del kept[next(iter(kept))]
+        _remember(self._answered, identity, (span, _asks(message)))
 
     def get(self, identity: RequestId) -> Span | None:
         """The span of a request that was answered not long ago."""
-        return self._answered.get(identity) or self._asking.get(identity)
+        return self._answered.get(identity, (None, False))[0]
 
-    def given_up(self, identity: RequestId, span: Span) -> Span:
-        """Nobody waits for the answer to this request any more: the span again."""
-        self._given_up[identity] = span
-        if len(self._given_up) > _ANSWERED:
-            del self._given_up[next(iter(self._given_up))]
-        return span
+    def given_up(self, identity: RequestId, span: Span) -> None:
+        """Nobody waits for the answer to this request any more."""
+        _remember(self._given_up, identity, span)
 
-    def late(self, identity: RequestId, entry: WireMessage) -> None:
-        """An answer that nobody waits for says what it answers, if that was given up not long ago."""
+    def label(self, identity: RequestId, entry: WireMessage) -> None:
+        """Say on an answer that nobody waits for what it answers, if that was given up not long ago."""
         if span := self._given_up.pop(identity, None):
             entry.method, entry.target, entry.probe = span.method, span.target, span.request.probe
 
     def clear(self) -> None:
         """The connection is over."""
-        self._given_up.clear()
-        self._answered.clear()
-        self._asking.clear()
-        self._follows.clear()
-        self._under.clear()
+        for known in (self._given_up, self._answered, self._follows, self._under):
+            known.clear()
 
 
 def asker(open: Collection[Span], exchange: int) -> Span | None:
@@ -150,16 +151,6 @@ def asker(open: Collection[Span], exchange: int) -> Span | None:
     return newest
 
 
-def conversation(span: Span) -> tuple[Span, ...]:
-    """All rounds of the conversation that a request belongs to, in their order; the request alone where it has none."""
-    while span.follows is not None:
-        span = span.follows
-    rounds = [span]
-    while (following := rounds[-1].followed) is not None:
-        rounds.append(following)
-    return tuple(rounds)
-
-
 def _asks(message: Response | Failure) -> bool:
     if isinstance(message, Failure):
         return message.code == URL_ELICITATION_REQUIRED
@@ -169,13 +160,12 @@ def _asks(message: Response | Failure) -> bool:
 
 
 class Lines:
-    """A ring of text lines bounded by their size; what had to go is counted."""
+    """A ring of text lines bounded by their size."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._lines: deque[str] = deque()
         self._size = 0
-        self.dropped = 0
 
     def add(self, line: str) -> None:
         """Keep a line, cut to the whole ring's size at most."""
@@ -184,12 +174,10 @@ class Lines:
         self._size += len(line) + 1
         while self._size > self._limit and len(self._lines) > 1:
             self._size -= len(self._lines.popleft()) + 1
-            self.dropped += 1
 
-    def newest(self, count: int | None = None) -> tuple[str, ...]:
+    def newest(self) -> tuple[str, ...]:
         """The last lines, oldest of them first."""
-        kept = tuple(self._lines)
-        return kept if count is None else kept[-count:] if count else ()
+        return tuple(self._lines)
 
 
 def beginning(data: bytes, width: int) -> str:
@@ -262,39 +250,11 @@ def _with_body(head: bytes, headers: Headers, body: bytes, redactor: Redactor) -
     return head + _GAP + clean + b"\n... %d bytes more" % (len(body) - _KEPT)
 
 
-class HttpTap:
-    """See `transport.tap.Tap`."""
-
-    store: TraceStore
-    server: str
-    _redactor: Redactor
-    _lint: Linter
-
-    def http_request(self, request: HttpRequest) -> None:
-        """An HTTP request, secrets redacted; one of signing in says what it is for, and is nothing for the lint."""
-        text = request_text(request, self._redactor)
-        entry = self.store.add(self.server, "out", "http", text, exchange=request.exchange)
-        entry.method, entry.target = request.method, request.purpose
-        if not request.purpose:
-            self._lint.http_request(request)
-
-    def http_response(self, response: HttpResponse) -> None:
-        """An HTTP response, or why there was none."""
-        text = response_text(response, self._redactor)
-        entry = self.store.add(self.server, "in", "http", text, exchange=response.exchange)
-        entry.method, entry.target = text.split(b"\n", 1)[0].decode("utf-8", "replace")[:80], response.purpose
-        self._lint.http_response(entry, response)
-
-
 E = TypeVar("E", bound=StudioError)
-_ASKED = 1_000
-"""Questions of the server that are remembered while they have no answer."""
-_LABEL, _LINE = 1_000, 65_536
-_REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
 
 
-class ServerTap(HttpTap):
-    """Implements `transport.tap.Tap` for one server; findings are counted in `ledger`, else with the server's."""
+class ServerTap:
+    """Implements `transport.base.Tap` for one server; findings are counted in `ledger`, else with the server's."""
 
     def __init__(
         self,
@@ -318,7 +278,7 @@ class ServerTap(HttpTap):
         self.plain = False
         """The frame that came last has no secret in it, and no character that is written with an escape."""
         self._rounds = Rounds(store.entry)
-        self._lint = Linter(ledger or store.ledger(server), redactor.text, store.revised)
+        self._lint = Linter(ledger or store.ledger(server), redactor.text, store.judged)
         self.stderr_lines = Lines(limits.stderr)
         self.stray_lines: list[str] = []
         self.stray_count = 0
@@ -341,12 +301,14 @@ class ServerTap(HttpTap):
         if out.kind == "request" and out.id is not None:
             entry.kind = "request"
             span = self._open[out.id] = self.store.opened(entry)
-            self._rounds.opened(out.id, span)
+            if self._rounds.opened(out.id, span):
+                self.store.revised(entry)
         elif out.kind == "response" and out.id is not None:
             entry.kind = "error" if frame.startswith(_REFUSAL % dumps(out.id)) else "result"
             self._answered(self._asked, out.id, entry)
         else:
             entry.kind = "notification"
+            self.store.revised(entry)
         self._lint.sent(entry, out, frame)
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
@@ -356,6 +318,23 @@ class ServerTap(HttpTap):
         self._beginning = frame[:32]
         self.plain = self._last.held is frame and b"\\" not in frame
         self._lint.received(self._last, frame)
+
+    def http_request(self, request: HttpRequest) -> None:
+        """An HTTP request, secrets redacted; one of signing in says what it is for, and is nothing for the lint."""
+        text = request_text(request, self._redactor)
+        entry = self.store.add(self.server, "out", "http", text, exchange=request.exchange)
+        entry.method, entry.target = request.method, request.purpose
+        self.store.revised(entry)
+        if not request.purpose:
+            self._lint.http_request(request)
+
+    def http_response(self, response: HttpResponse) -> None:
+        """An HTTP response, or why there was none."""
+        text = response_text(response, self._redactor)
+        entry = self.store.add(self.server, "in", "http", text, exchange=response.exchange)
+        entry.method, entry.target = text.split(b"\n", 1)[0].decode("utf-8", "replace")[:80], response.purpose
+        self.store.revised(entry)
+        self._lint.http_response(entry, response)
 
     def stray(self, line: bytes) -> None:
         """A stray line on standard output."""
@@ -425,11 +404,15 @@ class ServerTap(HttpTap):
 
     def _sent_by_hand(self, entry: WireMessage, frame: bytes) -> None:
         parsed, told = self._by_hand.pop(frame, (Parsed(()), lambda entry: None))
-        message = mark(entry, parsed, self._label)
+        message = parsed.messages[0] if len(parsed.messages) == 1 else None
+        entry.by_hand = True
+        if message is not None:
+            describe(entry, message, self._label)
         if isinstance(message, Request) and message.id not in self._open:
             self._open[message.id] = self.store.opened(entry)
         elif isinstance(message, (Response, Failure)) and message.id is not None:
             self._answered(self._asked, message.id, entry)
+        self.store.revised(entry)
         self._lint.sent_by_hand(entry, frame, parsed)
         told(entry)
 
@@ -440,25 +423,18 @@ class ServerTap(HttpTap):
         messages = parsed.messages
         if entry is None or not messages:
             return
-        first = messages[0]
-        if isinstance(first, Request):
-            entry.kind, entry.id, entry.method = "request", clean_id(first.id, self._label), self._label(first.method)
-            subject = first.params.get(NAMED[first.method]) if first.method in NAMED else ""
-            entry.target = self._label(subject) if isinstance(subject, str) else ""
-            self._ask(first.id, self.store.opened(entry, asker(self._open.values(), entry.exchange)))
-        elif isinstance(first, Notification):
-            method = first.method
-            entry.method = method if self.plain and len(method) <= _LABEL else self._label(method)
-            entry.kind = "notification"
         for message in messages:
-            if isinstance(message, (Response, Failure)):
-                entry.kind = "result" if isinstance(message, Response) else "error"
-                entry.id = clean_id(message.id, self._label)
-                if message.id is not None:
-                    if span := self._open.get(message.id):
-                        self._rounds.answered(message.id, span, message)
-                    self._answered(self._open, message.id, entry, tool_failed(message))
-        self.store.revised(entry)
+            if message is messages[0] or isinstance(message, (Response, Failure)):
+                describe(entry, message, self._label_of_plain if self.plain else self._label)
+            if isinstance(message, Request) and message is messages[0]:
+                parent = asker(self._open.values(), entry.exchange)
+                _remember(self._asked, message.id, self.store.opened(entry, parent), _ASKED)
+            elif isinstance(message, (Response, Failure)) and message.id is not None:
+                if span := self._open.get(message.id):
+                    self._rounds.answered(message.id, span, message)
+                self._answered(self._open, message.id, entry, tool_failed(message))
+            else:
+                self.store.revised(entry)
         self._lint.understood(entry, parsed)
 
     def judged(self, identity: RequestId | None, problems: Sequence[tuple[str, str]]) -> None:
@@ -516,7 +492,8 @@ class ServerTap(HttpTap):
             del self._coming[frame]  # given up before it left
         if span := self._open.pop(identity, None):
             lost = lost and span.method != LISTEN  # a subscription has no answer to lose
-            self.store.gave_up(self._rounds.given_up(identity, span), "lost" if lost else "cancelled")
+            self._rounds.given_up(identity, span)
+            self.store.gave_up(span, "lost" if lost else "cancelled")
 
     def ended(self) -> None:
         """The connection is over: what is open stays without an answer."""
@@ -540,13 +517,13 @@ class ServerTap(HttpTap):
     def _answered(self, spans: dict[RequestId, Span], name: RequestId, entry: WireMessage, tool: bool = False) -> None:
         if span := spans.pop(name, None):
             self.store.settled(span, entry, entry.kind == "error", tool=tool)
-        elif spans is self._open:
-            self._rounds.late(name, entry)
+            return
+        if spans is self._open:
+            self._rounds.label(name, entry)
+        self.store.revised(entry)
 
-    def _ask(self, identity: RequestId, span: Span) -> None:
-        self._asked[identity] = span
-        if len(self._asked) > _ASKED:
-            del self._asked[next(iter(self._asked))]
+    def _label_of_plain(self, text: str) -> str:
+        return text if len(text) <= _LABEL else self._label(text)
 
     def _label(self, text: str) -> str:
         """Foreign text beside the body: short, and without secrets."""

@@ -3,79 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
+from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.capture import Capture, Materialiser, Recalled
+from mcp_studio.trace.capture import Capture, Materialiser
+from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Examiner, typical
 from mcp_studio.trace.message import UNTIMED, Columns, Direction, MessageKind, Outcome, Reader, Span, WireMessage
-from mcp_studio.trace.recorder import LARGE, OVERHEAD, Disk, LiveReader, Nowhere, Recorder, Window
+from mcp_studio.trace.recorder import LARGE, LiveReader, Recorder, Window
 
 _PATIENCE = 0.3
 """Seconds before a large body is redacted: the result in it is shown first, which needs the interpreter too."""
-
-
-class Redacting:
-    """Gives entries their bodies once they are without secrets.
-
-    Args:
-        done: told of each entry that has got its body.
-    """
-
-    def __init__(self, redactor: Redactor, done: Callable[[WireMessage], None]) -> None:
-        self._redactor = redactor
-        self._done = done
-        self._waiting: dict[int, asyncio.Future[None]] = {}
-        self._patient: dict[int, tuple[asyncio.TimerHandle, WireMessage, bytes]] = {}
-
-    def later(self, entry: WireMessage, body: bytes) -> bool:
-        """Redact this and put it into the entry; without an event loop at once. Whether it will come later."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            entry.body = self._redactor.bytes(body)
-            return False
-        self._waiting[entry.number] = loop.create_future()
-        self._patient[entry.number] = loop.call_later(_PATIENCE, self._begin, entry, body), entry, body
-        return True
-
-    async def finished(self, entry: WireMessage) -> None:
-        """Wait until an entry has its body."""
-        if (waiting := self._waiting.get(entry.number)) is not None:
-            await asyncio.wait((waiting,))
-
-    async def hurry(self, timeout: float) -> None:
-        """Give all of them their bodies now; waits at most so many seconds."""
-        for timer, entry, body in tuple(self._patient.values()):
-            timer.cancel()
-            self._begin(entry, body)
-        if self._waiting:
-            await asyncio.wait(tuple(self._waiting.values()), timeout=timeout)
-
-    def _begin(self, entry: WireMessage, body: bytes) -> None:
-        self._patient.pop(entry.number, None)
-        loop = asyncio.get_running_loop()
-        loop.run_in_executor(None, self._redactor.bytes, body).add_done_callback(partial(self._redacted, entry))
-
-    def _redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
-        if not future.cancelled():
-            entry.body = future.result()
-        self._waiting.pop(entry.number).set_result(None)
-        self._done(entry)
-
-
 _DURATIONS = 1_000
+_TRIMMED = 2_000
+"""Rows of dropped entries that the columns may still have: cutting them copies the rest."""
 
 
 class TraceStore:
-    """Implements `recording.Recording` for what is going on.
+    """Implements `message.Recording` for what is going on.
 
     With a disk all entries are kept there, the newest also in memory. Without one, or once it has failed, entries are
     in memory up to a number and a size; the oldest go first and are counted in `dropped`.
@@ -83,21 +37,20 @@ class TraceStore:
     Readers poll `total`, which only grows, or `revision`; index 0 is the entry with the number `first_number`.
     """
 
-    def __init__(self, redactor: Redactor, limits: Limits = DEFAULT, disk: Disk | None = None) -> None:
+    def __init__(self, redactor: Redactor, limits: Limits = DEFAULT, disk: Writer | None = None) -> None:
         self._redactor = redactor
         self._limits = limits
         self._window = Window()
         self._comments: dict[int, str] = {}
-        self._redacting = Redacting(redactor, self._redacted)
+        self._redacting: dict[int, asyncio.Future[bytes]] = {}
+        self._closing = threading.Event()
         self._capture = Capture(Columns(), noted=disk is not None)
         self._recorder: Recorder | None = None
         if disk is not None:
             self._recorder = Recorder(
-                disk, self._window, self._capture, catch_up=self._catch_up, forget=self._forget, failed=self._failed
+                disk, self._window, self._capture, self._redacting, forget=self._forget, failed=self._failed
             )
-        self._recording = disk is not None
-        old = self._recorder or Nowhere()
-        self._materialiser = Materialiser(lambda: self.columns, old.read, old.extra, self._window.entries.get)
+        self._materialiser = Materialiser(lambda: self.columns, self._body, self._extra, self._window.entries.get)
         self.first_number = 1
         """The number of the oldest entry still kept."""
         self.total = 0
@@ -110,8 +63,8 @@ class TraceStore:
         self.wronged: Signal[str] = Signal()
         """The server on which the lint has found its first error or warning, or that has printed a stray line."""
         self.troubled: Signal[str] = Signal()
-        """Told once, in a sentence, that nothing is kept on disk any more."""
-        self.examiner = Examiner(self.ledger, self.revised)
+        """Emitted once, with a sentence, when nothing is kept on disk any more."""
+        self.examiner = Examiner(self.ledger, self.judged)
         """Checks messages more closely when somebody looks at them."""
 
     # ------------------------------------------------------------------ reading
@@ -138,12 +91,8 @@ class TraceStore:
     @property
     def columns(self) -> Columns:
         """What is known of every entry kept, up to this moment."""
-        capture = self._capture
-        if capture.last < self.total or capture.behind:
-            self._catch_up()
-        if capture.columns.first < self.first_number:
-            capture.columns.trim(self.first_number)
-        return capture.columns
+        self._capture.columns.trim(self.first_number)
+        return self._capture.columns
 
     @property
     def problem(self) -> str:
@@ -159,15 +108,15 @@ class TraceStore:
 
     async def body(self, entry: WireMessage) -> bytes:
         """The whole body, also of what is large and on disk, without blocking the event loop."""
-        await self._redacting.finished(entry)
+        if (redacting := self._redacting.get(entry.number)) is not None:
+            await asyncio.wait((redacting,))
         return entry.held if isinstance(entry.held, bytes) else await asyncio.to_thread(entry.held)
 
     def reader(self) -> Reader:
         """For another thread; made on the event loop, it knows all entries up to that moment."""
         if self._recorder is not None:
-            return self._recorder.reader(self.first_number)
-        bodies = [body if isinstance(body := entry.held, bytes) else None for entry in self._window.entries.values()]
-        return LiveReader(self._window.oldest, bodies)
+            return self._recorder.reader()
+        return LiveReader(self._window.oldest, self._window.bodies(self._window.oldest))
 
     def mark(self, number: int, on: bool) -> None:
         """Mark an entry, or no longer."""
@@ -180,7 +129,6 @@ class TraceStore:
             if not text:
                 del self._comments[number]
             self._capture.note(number, "comment", self._comments.get(number))
-            self._changed()
 
     def comment_on(self, number: int) -> str:
         """The comment on an entry, or nothing."""
@@ -191,27 +139,34 @@ class TraceStore:
     def add(
         self, server: str, direction: Direction, kind: MessageKind, body: bytes, *, exchange: int = 0
     ) -> WireMessage:
-        """Redact, number and keep one entry. The body of a large one is empty until it is redacted."""
+        """Redact, number and keep one entry. The body of a large one is empty until it is redacted.
+
+        Whoever changes the entry afterwards calls `revised`.
+        """
         size = len(body)
-        if self._recording and self._recorder is not None:
+        if self._recorder is not None:
             self._recorder.coming(size)
         self.total += 1
         self.revision += 1
         clean = self._redactor.bytes(body) if size <= LARGE else b""
         entry = WireMessage(self.total, time.time(), server, direction, kind, clean, size, exchange=exchange)
-        window = self._window
-        window.entries[self.total] = entry
-        window.bytes += size + OVERHEAD
-        if size > LARGE and self._redacting.later(entry, body) and self._recorder is not None:
-            self._recorder.redacting(self.total)
-        if not self._recording:
+        self._window.add(entry)
+        self._capture.append(entry)
+        if size > LARGE:
+            self._redact(entry, body)
+        if self._recorder is None or self._recorder.over:
             self._make_room()
         return entry
 
     def revised(self, entry: WireMessage) -> None:
         """Something of an entry has changed since it was added, other than by the methods below."""
-        self.revision += 1
-        self._touch(entry)
+        self._capture.update(entry)
+        self._changed(entry.number)
+
+    def judged(self, entry: WireMessage) -> None:
+        """The lint has found something on an entry."""
+        self._capture.findings(entry)
+        self._changed(0)
 
     def opened(self, request: WireMessage, parent: Span | None = None) -> Span:
         """Begin the span of a request."""
@@ -219,21 +174,20 @@ class TraceStore:
             request.number, request.server, request.direction, request.method, request.target, request, parent=parent
         )
         request.span = span
-        self._touch(request)
+        self.revised(request)
         if parent is not None and not parent.asked:
             parent.asked = True
-            self._touch(parent.request)
+            self.revised(parent.request)
         return span
 
     def settled(self, span: Span, response: WireMessage, failed: bool, *, tool: bool = False) -> None:
         """Put the answer into its span; `failed` where it is an error, `tool` where the tool says that it failed."""
-        self.revision += 1
         span.response = response
         span.outcome = "tool error" if tool else "error" if failed else "ok"
         response.span, response.method, response.target = span, span.method, span.target
         response.probe |= span.request.probe
-        self._touch(span.request)
-        self._touch(response)
+        self.revised(span.request)
+        self.revised(response)
         if span.direction == "out" and span.ms is not None and not span.asked and span.method not in UNTIMED:
             self.durations.append(span.ms)
 
@@ -265,9 +219,10 @@ class TraceStore:
         """Forget all entries; numbers go on. What is on disk stays there."""
         self.flush()
         self.first_number = self.total + 1
+        self._capture.handed = self.total  # a large body that is redacted at this moment is lost
         self._window.clear(self.first_number)
+        self._capture.columns.trim(self.first_number)
         self._comments.clear()
-        self._capture.begin(self.first_number)
         self._materialiser.forget()
         self.revision += 1
 
@@ -278,42 +233,54 @@ class TraceStore:
 
     async def close(self, timeout: float = 0.5) -> None:
         """Write what is not on disk yet, in a bounded time."""
+        self._closing.set()
         if self._recorder is not None:
-            await self._redacting.hurry(timeout)
+            if self._redacting:
+                await asyncio.wait(tuple(self._redacting.values()), timeout=timeout)
             await self._recorder.close(timeout)
-            self._recording = False
 
     # ------------------------------------------------------------------ inside
 
-    def _touch(self, entry: WireMessage) -> None:
-        if entry.number > self._capture.last:
-            return  # it will be captured as it is then
-        self._capture.touch(entry)
-        if entry.number < self._window.oldest and not isinstance(entry, Recalled):
-            self._materialiser.forget()
-        self._changed()
+    def _redact(self, entry: WireMessage, body: bytes) -> None:
+        """Redact a large body beside the event loop, where there is one."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            entry.body = self._redactor.bytes(body)
+            return
+        future = self._redacting[entry.number] = loop.run_in_executor(None, self._without_secrets, body)
+        future.add_done_callback(partial(self._redacted, entry))
 
-    def _changed(self) -> None:
-        if self._recording and self._recorder is not None:
-            self._recorder.wake()
+    def _without_secrets(self, body: bytes) -> bytes:
+        self._closing.wait(_PATIENCE)
+        return self._redactor.bytes(body)
 
-    def _catch_up(self) -> None:
-        """Bring the columns up to date. What has gone before it was captured is in none."""
-        capture, entries = self._capture, self._window.entries
-        if capture.last < self.first_number - 1:
-            capture.begin(self.first_number)
-        capture.take([entries[number] for number in range(capture.last + 1, self.total + 1)])
+    def _redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
+        del self._redacting[entry.number]
+        if not future.cancelled():
+            entry.body = future.result()
+            self.revised(entry)
 
-    def _redacted(self, entry: WireMessage) -> None:
+    def _body(self, number: int) -> bytes:
+        return self._recorder.body(number) if self._recorder is not None else b""
+
+    def _extra(self, number: int, name: str) -> Json:
+        return self._recorder.extra(number, name) if self._recorder is not None else None
+
+    def _changed(self, number: int) -> None:
         self.revision += 1
+        if 0 < number < self._window.oldest:
+            self._materialiser.forget()
         if self._recorder is not None:
-            self._recorder.redacted(entry)
+            self._recorder.wake()
 
     def _make_room(self) -> None:
         window, limits = self._window, self._limits
         while (len(window) > limits.trace_entries or window.bytes > limits.trace_bytes) and len(window) > 1:
             window.pop()
             self.first_number = window.oldest
+        if self.first_number - self._capture.columns.first > _TRIMMED:
+            self._capture.columns.trim(self.first_number)
 
     def _forget(self, first: int) -> None:
         """Entries before this number are not kept any more."""
@@ -327,16 +294,14 @@ class TraceStore:
 
     def _failed(self, why: str) -> None:
         """The disk is full, or does not take anything: the trace goes on in memory."""
-        self._recording = False
-        self._capture.only_columns()
+        self._capture.noted = False
+        self._capture.changes, self._capture.extras = [], {}
         self.revision += 1
         self.troubled.emit(why)
 
     def _flag(self, number: int, bit: int, on: bool) -> bool:
-        columns = self.columns
-        if not columns.first <= number <= self.total:
+        if not self.columns.first <= number <= self.total:
             return False
         self._capture.flag(number, bit, on)
-        self.revision += 1
-        self._changed()
+        self._changed(0)
         return True

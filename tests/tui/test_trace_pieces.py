@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from random import Random
 
 import pytest
@@ -103,6 +104,7 @@ def talk() -> TraceStore:
             "s", "in", "notification", b'{"params":{"progressToken":%d,"progress":%d,"total":3}}' % (token, step)
         )
         progress.method, progress.time = "notifications/progress", 100.0 + step / 10
+        store.revised(progress)
     question = store.add("s", "in", "request", b"{}")
     question.method, question.time = "elicitation/create", 100.4
     inner = store.opened(question, span)
@@ -112,6 +114,7 @@ def talk() -> TraceStore:
     answer = store.add("s", "in", "result", b"{}" * 2_000)
     answer.time = 100.812
     store.settled(span, answer, False)
+    store.columns.time[:] = array("d", [entry.time for entry in store])
     return store
 
 
@@ -217,11 +220,13 @@ def anything(chance: Random) -> TraceStore:
         direction, kind = chance.choice(DIRECTIONS), chance.choice(KINDS)
         entry = store.add(chance.choice("ab"), direction, kind, chance.choice(BODIES), exchange=chance.randrange(3))
         entry.method, entry.time = chance.choice(METHODS), chance.choice((0.0, 5.0, 1e9, 1e9 + 1, 1e11 - 1))
+        store.revised(entry)
         if kind == "request":
             spans.append(store.opened(entry, chance.choice(spans) if spans and chance.random() < 0.5 else None))
         elif kind in ("result", "error") and spans:
             store.settled(chance.choice(spans), entry, kind == "error")
     columns = store.columns
+    columns.time[:] = array("d", [entry.time for entry in store])
     for number in range(2, 26):
         for links in (columns.follows, columns.parents):
             if chance.random() < 0.2:

@@ -2,17 +2,15 @@
 
 What stands in such a file may come from anybody: it is opened without trust, and everything in it is checked where it
 is read. Blocks hold some neighbouring entries each, `block` what is known of them (the columns one after the other, in
-the order of `columns.CODES`, little-endian), `bodies` their bodies in one piece; large bodies stand in `body`, once.
+the order of `message.CODES`, little-endian), `bodies` their bodies in one piece; large bodies stand in `body`, once.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import sqlite3
 import stat
-import sys
 import time
 from array import array
 from bisect import bisect_right
@@ -228,7 +226,7 @@ MOST_BYTES = 1 << 20
 
 
 class Piece(NamedTuple):
-    """One block."""
+    """One block. Numbers are little-endian, as on every platform that there is a Python for."""
 
     first: int
     entries: int
@@ -238,39 +236,32 @@ class Piece(NamedTuple):
 
 
 def cut(first: int, columns: Mapping[str, bytes], bodies: Sequence[bytes]) -> Iterator[Piece]:
-    """Entries from `first` on as blocks of bounded size. The columns are of the machine's byte order."""
+    """Entries from `first` on as blocks of bounded size."""
     ends = list(accumulate(map(len, bodies)))
     start = 0
     while start < len(bodies):
         before = ends[start - 1] if start else 0
         end = max(start + 1, min(start + MOST_ENTRIES, bisect_right(ends, before + MOST_BYTES)))
-        kept = packed(ends[start:end] if not before else [one - before for one in ends[start:end]])
-        parts = (_little(columns[name][start * width : end * width], code) for name, code, width in _layout())
-        yield Piece(first + start, end - start, b"".join(parts), kept, b"".join(bodies[start:end]))
+        parts = (columns[name][start * width : end * width] for name, width in WIDTHS.items())
+        relative = packed(one - before for one in ends[start:end])
+        yield Piece(first + start, end - start, b"".join(parts), relative, b"".join(bodies[start:end]))
         start = end
 
 
 def join(pieces: Sequence[Piece]) -> Piece:
     """Blocks that follow each other as one."""
     columns = [split(piece.columns, piece.entries) for piece in pieces]
-    ends, data = join_bodies([(unpacked(piece.ends), piece.data) for piece in pieces])
+    ends, size = array("I"), 0
+    for piece in pieces:
+        ends.extend([end + size for end in unpacked(piece.ends)])
+        size += len(piece.data)
     parts = (b"".join([one[name] for one in columns]) for name in CODES)
     count = sum(piece.entries for piece in pieces)
-    return Piece(pieces[0].first, count, b"".join(parts), packed(ends), data)
-
-
-def join_bodies(parts: Iterable[tuple[array[int], bytes]]) -> tuple[array[int], bytes]:
-    """The ends and bytes of neighbouring blocks as those of one."""
-    ends, texts, size = array("I"), list[bytes](), 0
-    for some, data in parts:
-        ends.extend([end + size for end in some] if size else some)
-        texts.append(data)
-        size += len(data)
-    return ends, b"".join(texts)
+    return Piece(pieces[0].first, count, b"".join(parts), packed(ends), b"".join([piece.data for piece in pieces]))
 
 
 def split(columns: bytes, count: int) -> dict[str, memoryview]:
-    """The columns of a block by their names, little-endian."""
+    """The columns of a block by their names."""
     view, at = memoryview(columns), 0
     found: dict[str, memoryview] = {}
     for name, width in WIDTHS.items():
@@ -279,24 +270,9 @@ def split(columns: bytes, count: int) -> dict[str, memoryview]:
     return found
 
 
-def ends_of(raw: object, size: int) -> array[int] | None:
-    """Where bodies end in `size` bytes; None for what is damaged."""
-    if not isinstance(raw, bytes) or len(raw) % 4:
-        return None
-    ends = unpacked(raw)
-    values = ends.tolist()
-    return ends if values and values[-1] == size and values == sorted(values) else None
-
-
-def native(values: array[int] | array[float]) -> None:
-    """Values that were read as they stand in a file, in the order of this machine."""
-    if sys.byteorder == "big":
-        values.byteswap()
-
-
 def packed(values: Iterable[int]) -> bytes:
-    """Numbers below 2 to the 32nd, little-endian."""
-    return _little(array("I", values).tobytes(), "I")
+    """Numbers below 2 to the 32nd."""
+    return array("I", values).tobytes()
 
 
 def unpacked(raw: bytes) -> array[int]:
@@ -305,22 +281,7 @@ def unpacked(raw: bytes) -> array[int]:
     Raises:
         ValueError: there is half a number in it.
     """
-    values = array("I", raw)
-    native(values)
-    return values
-
-
-def _little(raw: bytes, code: str) -> bytes:
-    if sys.byteorder == "little":
-        return raw
-    values: array[int] | array[float] = array(code, raw)
-    values.byteswap()
-    return values.tobytes()
-
-
-def _layout() -> Iterator[tuple[str, str, int]]:
-    for name, code in CODES.items():
-        yield name, code, WIDTHS[name]
+    return array("I", raw)
 
 
 Column = Literal["link", "outcome", "flags", "kind", "method", "target", "parent", "follows"]
@@ -348,7 +309,7 @@ class Batch(NamedTuple):
 
     first: int
     columns: Mapping[str, bytes]
-    """For each column the new values as bytes of the machine's order, see `columns.CODES`."""
+    """For each column the new values as bytes, see `message.CODES`."""
     bodies: tuple[bytes, ...]
     names: tuple[tuple[str, int, str], ...] = ()
     """New names: `server`, `method` or `target`, number, text."""
@@ -356,69 +317,3 @@ class Batch(NamedTuple):
     """Of entries before and in this batch; `parent` and `follows`, which are no columns, come only in this way."""
     extras: tuple[Extra, ...] = ()
     """Of entries before and in this batch."""
-    late: tuple[tuple[int, bytes], ...] = ()
-    """Numbers and bodies of earlier entries, until then written as empty: large ones take some time to be redacted."""
-
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-LOCK_ENDING = ".lock"
-
-
-def lock_of(session: Path) -> Path:
-    """The file whose lock says that a session is being written."""
-    return session.with_suffix(LOCK_ENDING)
-
-
-def take(file: Path) -> int | None:
-    """Make the file and lock it; None where it is there already.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    try:
-        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return None
-    if not _lock(handle, for_us=True) or not os.fstat(handle).st_nlink:
-        # Somebody who tidies up has seen it before it was locked.
-        os.close(handle)
-        return None
-    return handle
-
-
-def held(file: Path) -> bool:
-    """Whether some process, also this one, holds the lock."""
-    try:
-        handle = os.open(file, os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        return not _lock(handle, for_us=False)
-    finally:
-        os.close(handle)
-
-
-def release(file: Path, handle: int) -> None:
-    """Give the lock back and take its file away."""
-    with contextlib.suppress(OSError):
-        if sys.platform == "win32":  # an open file cannot be deleted there
-            os.close(handle)
-            file.unlink()
-        else:
-            file.unlink()
-            os.close(handle)
-
-
-def _lock(handle: int, *, for_us: bool) -> bool:
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, (fcntl.LOCK_EX if for_us else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import sqlite3
-import threading
 import time
-import zlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.jsontext import dumps
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Materialiser
 from mcp_studio.trace.disk import format
-from mcp_studio.trace.disk.format import WIDTH, ends_of, join_bodies, native, packed, split, unpacked
+from mcp_studio.trace.disk.format import WIDTH, packed, split, unpacked
+from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.sessions import SessionInfo, describe
-from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Block, Columns, Names, Reader, WireMessage
+from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns, Names, Reader, WireMessage
 
 _MOST_ENTRIES = 10_000_000
 _MOST_LINKS = 1_000_000
@@ -31,22 +31,18 @@ _BLOCK = 1 << 16
 """Entries of one block."""
 _GAP = 1_000_000
 """Missing entries, all together, in whose place empty ones are put."""
-_HIGHEST = (1 << 32) - 1
 _LATEST = 1e11
 """The year 5138: later moments cannot be shown everywhere."""
 _LONGEST = 4_000
 """Characters of one name."""
-_GOOD = {
-    "kind": bytes(way << 4 | kind for way in range(len(DIRECTIONS)) for kind in range(len(KINDS))),
-    "outcome": bytes(range(len(OUTCOMES) + 1)),
-    "flags": bytes(range(256)),
-}
 _NOTE = DIRECTIONS.index("none") << 4 | KINDS.index("note")
+_KINDS = bytes(value if value >> 4 < len(DIRECTIONS) and value & 15 < len(KINDS) else _NOTE for value in range(256))
+"""What a byte of the column `kind` is taken for."""
 _SHARED = {"server": "servers", "method": "methods", "target": "targets"}
 
 
 class Loader:
-    """Brings columns up to what a file holds, as often as it is asked to."""
+    """Brings columns up to what a file holds, as often as it is asked to. Nothing in the file is trusted."""
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self._path, self._db = path, db
@@ -59,7 +55,7 @@ class Loader:
         self.problem = ""
         """What could not be read, in a sentence."""
 
-    def load(self) -> list[int]:
+    def load(self) -> set[int]:
         """Take what is new; returns the numbers of the entries known before that have changed.
 
         Raises:
@@ -72,9 +68,15 @@ class Loader:
         try:
             with format.told(self._path):
                 self._load_names()
-            self._load_blocks()
-            self._check_links(known)
-            return self._load_changes()
+            changed = set[int]()
+            try:
+                with format.told(self._path):
+                    self._load_blocks()
+                    self._check_links(known)
+                    changed = self._load_changes()
+            except StudioError as error:
+                self.problem = error.message
+            return changed if known else set()
         finally:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("COMMIT")
@@ -93,101 +95,74 @@ class Loader:
                     break
                 self._names[kind] = number
 
-    # ------------------------------------------------------------------ blocks
-
     def _load_blocks(self) -> None:
         columns = self.columns
-        keys = self._keys()
-        for place, (first, said) in enumerate(keys):
-            after = columns.first + len(columns) if self._began else first
-            count = min(said, _BLOCK, keys[place + 1][0] - first if place + 1 < len(keys) else _BLOCK)
-            if first < 1 or count < 1 or first + count > _HIGHEST or not self._fill(first - after):
+        last = columns.first + len(columns) - 1 if self._began else 0
+        # One block may begin among what is known, and reach beyond.
+        (begin,) = self._db.execute("SELECT max(first) FROM block WHERE first <= ?", (last + 1,)).fetchone()
+        query = "SELECT first, count, columns FROM block WHERE first >= ? ORDER BY first"
+        for first, count, raw in self._db.execute(query, (begin or 0,)):
+            if not isinstance(first, int) or not isinstance(count, int) or not 0 < first < (1 << 32) - _BLOCK:
+                return self._damaged()
+            whole = isinstance(raw, bytes) and len(raw) >= WIDTH and not len(raw) % WIDTH
+            if whole and len(raw) != count * WIDTH:
                 self._damaged()
-                return
+                count = len(raw) // WIDTH
             if not self._began:
                 self._began, columns.first = True, first
-            known = columns.first + len(columns) - first
-            if known < count:
-                self._take(first, count, known)
-            if self._late():
-                return
+            after = columns.first + len(columns)
+            if not 0 < count <= _BLOCK or not self._fill(first - after):
+                return self._damaged()
+            self._take(raw if whole else None, count, max(0, after - first))
+            if self._too_long():
+                return None
+        return None
 
-    def _keys(self) -> list[tuple[int, int]]:
-        """The blocks in which there is something new, the oldest first."""
-        last = self.columns.first + len(self.columns) - 1 if self._began else 0
-        # One block may begin among what is known, and reach beyond.
-        query = "SELECT first, count, length(columns) FROM block WHERE first >= ? ORDER BY first"
-        keys: list[tuple[int, int]] = []
-        try:
-            with format.told(self._path):
-                row = self._db.execute("SELECT max(first) FROM block WHERE first <= ?", (last + 1,)).fetchone()
-                for first, count, size in self._db.execute(query, (row[0] or 0,)):
-                    if not isinstance(first, int) or not isinstance(count, int) or (keys and first <= keys[-1][0]):
-                        self._damaged()
-                        break
-                    if isinstance(size, int) and size >= WIDTH and size != count * WIDTH:
-                        self._damaged()
-                        count = size // WIDTH
-                    keys.append((first, count))
-        except StudioError as error:
-            self.problem = error.message
-        return keys
-
-    def _take(self, first: int, count: int, known: int) -> None:
+    def _take(self, raw: bytes | None, count: int, known: int) -> None:
         """Append the rows of one block but the first `known`."""
-        try:
-            with format.told(self._path):
-                row = self._db.execute("SELECT columns FROM block WHERE first = ?", (first,)).fetchone()
-        except StudioError:
-            row = None
-        raw = row[0] if row else None
-        if not isinstance(raw, bytes) or len(raw) != count * WIDTH:
+        if known >= count:
+            return
+        if raw is None:
             self._damaged()
             self._fill(count - known)
             return
         for name, values in split(raw, count).items():
             column: array[Any] = array(CODES[name])
-            column.frombytes(values)
-            native(column)
-            fresh = column[known:] if known else column
-            getattr(self.columns, name).extend(self._checked(name, fresh))
+            column.frombytes(values[known * column.itemsize :])
+            getattr(self.columns, name).extend(self._checked(name, column))
 
     def _checked(self, name: str, values: array[Any]) -> array[Any]:
         """The values, those that mean nothing replaced."""
-        if good := _GOOD.get(name):
-            raw = values.tobytes()
-            if not raw.translate(None, good):
-                return values
-            substitute = _NOTE if name == "kind" else 0
-            return self._replaced(values, lambda value: value if value in good else substitute)
         if name == "time":
-            # A sum is only finite where all of them are.
-            if -1.0 < sum(values) < _LATEST * len(values) and min(values) >= 0 and max(values) < _LATEST:
+            if min(values) >= 0 and max(values) < _LATEST and math.isfinite(sum(values)):
                 return values
-            return self._replaced(values, lambda value: value if 0 <= value < _LATEST else 0.0)
-        if name in _SHARED:
-            most = len(getattr(self.columns, _SHARED[name]).texts)
+            good = [value if 0 <= value < _LATEST else 0.0 for value in values]
+        elif name == "kind":
+            good = list(values.tobytes().translate(_KINDS))
+        elif name == "outcome" or name in _SHARED:
+            most, other = (
+                (len(getattr(self.columns, _SHARED[name]).texts), 1) if name in _SHARED else (len(OUTCOMES) + 1, 0)
+            )
             if max(values) < most:
                 return values
-            return self._replaced(values, lambda value: value if value < most else 1)
-        return values
-
-    def _replaced(self, values: array[Any], by: Any) -> array[Any]:
-        self._damaged()
-        return array(values.typecode, map(by, values))
+            good = [value if value < most else other for value in values]
+        else:
+            return values
+        checked = array(values.typecode, good)
+        if checked != values:
+            self._damaged()
+        return checked
 
     def _check_links(self, known: int) -> None:
         """None leads to an entry that is not there."""
         links, after = self.columns.link, self.columns.first + len(self.columns)
-        for start in range(known, len(links), _BLOCK):  # in pieces: other threads want to run too
-            piece = links[start : start + _BLOCK]
-            if max(piece) >= after:
-                links[start : start + _BLOCK] = self._replaced(piece, lambda number: number if number < after else 0)
+        if max(links[known:], default=0) >= after:
+            self._damaged()
+            links[known:] = array("I", [number if number < after else 0 for number in links[known:]])
 
     def _fill(self, count: int) -> bool:
         """Empty rows in the place of missing entries; False where too many are missing."""
-        if count <= 0:
-            return count == 0 or self._began
+        count = max(0, count)
         self._missing += count
         if self._missing > _GAP:
             return False
@@ -198,225 +173,59 @@ class Loader:
             getattr(columns, name).extend(array(code, [value]) * count)
         return True
 
-    # ------------------------------------------------------------------ changes
-
-    def _load_changes(self) -> list[int]:
-        known = len(self.columns)
-        changed: list[int] = []
+    def _load_changes(self) -> set[int]:
+        changed: set[int] = set()
         query = "SELECT seq, field, numbers, news FROM change WHERE seq > ? ORDER BY seq"
-        try:
-            with format.told(self._path):
-                for seq, field, numbers, news in self._db.execute(query, (self._seq,)):
-                    if not isinstance(seq, int) or seq <= self._seq:
-                        self._damaged()
-                        break
-                    self._seq = seq
-                    if isinstance(numbers, bytes) and isinstance(news, bytes) and len(numbers) == len(news):
-                        touched = self._change(field, numbers, news)
-                        changed += touched if known else ()
-                    else:
-                        self._damaged()
-                    if self._late():
-                        break
-        except StudioError as error:
-            self.problem = error.message
+        for seq, field, numbers, news in self._db.execute(query, (self._seq,)):
+            self._seq = seq
+            if (
+                not isinstance(numbers, bytes)
+                or not isinstance(news, bytes)
+                or len(numbers) != len(news)
+                or len(news) % 4
+            ):
+                self._damaged()
+                continue
+            pairs = zip(unpacked(numbers), unpacked(news), strict=True)
+            if field in ("parent", "follows"):
+                self._link(self.columns.parents if field == "parent" else self.columns.follows, pairs)
+            else:
+                changed |= self._change(field, pairs)
+            if self._too_long():
+                break
         return changed
 
-    def _change(self, field: str, raw: bytes, news: bytes) -> array[int]:
+    def _link(self, links: dict[int, int], pairs: Iterable[tuple[int, int]]) -> None:
+        last = self.columns.first + len(self.columns) - 1
+        for number, above in pairs:
+            if 0 < above < number <= last and len(links) < _MOST_LINKS:
+                links[number] = above
+
+    def _change(self, field: object, pairs: Iterable[tuple[int, int]]) -> set[int]:
         """Put the changes of one column in their places, those that make sense."""
-        columns = self.columns
-        if len(raw) % 4:
+        columns, after = self.columns, self.columns.first + len(self.columns)
+        mosts = {
+            "link": after, "outcome": len(OUTCOMES) + 1, "flags": 256, "kind": 256,
+            "method": len(columns.methods.texts), "target": len(columns.targets.texts),
+        }  # fmt: skip
+        if not isinstance(field, str) or field not in mosts:
             self._damaged()
-            return array("I")
-        numbers, values = unpacked(raw), unpacked(news)
-        first, after = columns.first, columns.first + len(columns)
-        if field in ("parent", "follows"):
-            links = columns.parents if field == "parent" else columns.follows
-            for number, value in zip(numbers, values, strict=True):
-                if value < number < after and len(links) < _MOST_LINKS:
-                    links[number] = value
-            return numbers
-        most = self._most(field)
-        if not numbers or not most:
-            return array("I")
-        column = getattr(columns, field)
-        if min(numbers) >= first and max(numbers) < after and max(values) < most and field != "kind":
-            for number, value in zip(numbers, values, strict=True):
-                column[number - first] = value
-            return numbers
-        for number, value in zip(numbers, values, strict=True):
-            if first <= number < after and value < most and (field != "kind" or value in _GOOD["kind"]):
-                column[number - first] = value
-        return numbers
+            return set()
+        most, values, changed = mosts[field], getattr(columns, field), set[int]()
+        for number, value in pairs:
+            if columns.first <= number < after and value < most and (field != "kind" or _KINDS[value] == value):
+                values[number - columns.first] = value
+                changed.add(number)
+        return changed
 
-    def _most(self, field: str) -> int:
-        """What the values of a changeable column stay below; 0 for what is none."""
-        if field in ("method", "target"):
-            return len(getattr(self.columns, _SHARED[field]).texts)
-        after = self.columns.first + len(self.columns)
-        return {"link": after, "outcome": len(OUTCOMES) + 1, "flags": 256, "kind": 256}.get(field, 0)
-
-    def _late(self) -> bool:
-        late = len(self.columns) > _MOST_ENTRIES or time.monotonic() > self._deadline
-        if late:
+    def _too_long(self) -> bool:
+        too_long = len(self.columns) > _MOST_ENTRIES or time.monotonic() > self._deadline
+        if too_long:
             self.problem = f"The session {self._path.name} is too long: only its beginning is read."
-        return late
+        return too_long
 
     def _damaged(self) -> None:
         self.problem = self.problem or f"The session {self._path.name} is damaged: what can be read is shown."
-
-
-_GATHERED = 256 * 1024
-"""Bytes of small neighbouring blocks that are given as one."""
-_ROWS = 4_096
-_LONGEST_READ = 1 << 20
-"""Bytes of one extra."""
-
-
-class DiskReader:
-    """Implements `recording.Reader`. The file is opened when something is first read, in the thread that reads.
-
-    Args:
-        path: the session; it may be written meanwhile.
-        most: bytes of one body at most; of a larger one only so many are given.
-    """
-
-    def __init__(self, path: Path, most: int = 1 << 27) -> None:
-        self._path = path
-        self._most = most
-        self._db: sqlite3.Connection | None = None
-        self._lock = threading.Lock()
-        self._block = Block(0, array("I"), b"")
-        self.problem = ""
-        """What could not be read, in a sentence."""
-
-    def blocks(self, below: int) -> Iterator[Block]:
-        """All bodies of entries with numbers under `below`, the newest block first; damaged ones are left out."""
-        while below > 1:
-            gathered = self._gather(below)
-            if not gathered:
-                return
-            gathered.reverse()
-            ends, data = join_bodies([(some, data) for _, some, data in gathered])
-            first = gathered[0][0]
-            if ends:
-                yield Block(first, ends, data, self._large(first, first + len(ends)))
-            below = first
-
-    def body(self, number: int) -> bytes:
-        """The body of one entry; empty where it is not kept, or cannot be read."""
-        block = self._block
-        if not block.first <= number < block.first + len(block.ends):
-            row = self._one("SELECT first, ends, data FROM bodies WHERE first <= ? ORDER BY first DESC LIMIT 1", number)
-            checked = _checked(row) if row else None
-            if checked is None or number >= checked[0] + len(checked[1]):
-                return self._large_body(number)
-            block = Block(*checked)
-            self._block = block
-        place = number - block.first
-        start, end = block.ends[place - 1] if place else 0, block.ends[place]
-        return block.data[start:end] if end > start else self._large_body(number)
-
-    def extra(self, number: int, name: str) -> Json:
-        """What an entry has besides the columns, see `batch.Extra`; None where it has none, or it cannot be read."""
-        query = "SELECT value FROM extra WHERE number = ? AND name = ? AND length(value) < ?"
-        row = self._one(query, number, name, _LONGEST_READ)
-        try:
-            return loads(row[0]) if row and isinstance(row[0], str) else None
-        except (JsonProblem, StudioError):
-            return None
-
-    def forget(self) -> None:
-        """The newest entries are read again: more may have come."""
-        self._block = Block(0, array("I"), b"")
-
-    def close(self) -> None:
-        """No more reading; reading once more opens it again."""
-        db, self._db = self._db, None
-        if db is not None:
-            db.close()
-
-    # ------------------------------------------------------------------ inside
-
-    def _connected(self) -> sqlite3.Connection:
-        with self._lock:
-            if self._db is None:
-                self._db = format.connect(self._path)
-                format.unhurried(self._db)
-            return self._db
-
-    def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
-        try:
-            with format.told(self._path):
-                return self._connected().execute(query, values).fetchone()
-        except StudioError as error:
-            self.problem = error.message
-            return None
-
-    def _gather(self, below: int) -> list[tuple[int, array[int], bytes]]:
-        """Neighbouring blocks under a number, the newest first, cut there: some small ones, or a large one."""
-        found: list[tuple[int, array[int], bytes]] = []
-        size, next_first = 0, below
-        try:
-            with format.told(self._path):
-                query = "SELECT first, ends, data FROM bodies WHERE first < ? ORDER BY first DESC"
-                rows = self._connected().execute(query, (below,))
-                for row in rows:
-                    checked = _checked(row)
-                    if checked is None or checked[0] >= next_first:
-                        break
-                    first, ends, data = checked
-                    if first + len(ends) > below:
-                        ends = ends[: below - first]
-                        data = data[: ends[-1]]
-                    if found and (first + len(ends) != next_first or size + len(data) > _GATHERED):
-                        break
-                    found.append((first, ends, data))
-                    size, next_first = size + len(data), first
-                    if size >= _GATHERED or len(found) >= _ROWS:
-                        break
-                # Not kept open: as long as it is, the writer cannot tidy up behind itself.
-                rows.close()
-        except StudioError as error:
-            self.problem = error.message
-        return found or self._beyond(below)
-
-    def _beyond(self, below: int) -> list[tuple[int, array[int], bytes]]:
-        """An empty block in the place of one that is damaged."""
-        row = self._one("SELECT first FROM bodies WHERE first < ? ORDER BY first DESC LIMIT 1", below)
-        if not row or not isinstance(row[0], int) or not 0 < row[0] < below:
-            return []
-        self.problem = self.problem or f"The session {self._path.name} is damaged."
-        return [(row[0], array("I"), b"")]
-
-    def _large(self, first: int, end: int) -> tuple[int, ...]:
-        try:
-            with format.told(self._path):
-                query = "SELECT number FROM large WHERE number >= ? AND number < ? ORDER BY number"
-                numbers = self._connected().execute(query, (first, end))
-                return tuple(number for (number,) in numbers if isinstance(number, int))
-        except StudioError as error:
-            self.problem = error.message
-            return ()
-
-    def _large_body(self, number: int) -> bytes:
-        row = self._one("SELECT packed, size FROM large JOIN body USING (hash) WHERE number = ?", number)
-        if not row or not isinstance(row[0], bytes) or not isinstance(row[1], int):
-            return b""
-        unpacking = zlib.decompressobj()
-        try:
-            return unpacking.decompress(row[0], max(1, min(self._most, row[1])))
-        except zlib.error:
-            self.problem = f"The session {self._path.name} is damaged."
-            return b""
-
-
-def _checked(row: tuple[Any, ...]) -> tuple[int, array[int], bytes] | None:
-    first, raw, data = row
-    if not isinstance(first, int) or not 0 < first < 1 << 32 or not isinstance(data, bytes):
-        return None
-    ends = ends_of(raw, len(data))
-    return (first, ends, data) if ends else None
 
 
 def open_session(path: Path, clean: Callable[[str], str] = str) -> Session:
@@ -454,16 +263,14 @@ class Session:
         """Changes with everything that changes."""
         self._trouble = ""
         self._comments: dict[int, str] = {}
-        self._here, self._there = DiskReader(path), DiskReader(path)
+        self._reader = DiskReader(path)
         self._worker = ThreadPoolExecutor(1, "session")
-        self._materialiser = Materialiser(lambda: self.columns, self._here.body, self._here.extra)
+        self._materialiser = Materialiser(lambda: self.columns, self._reader.body, self._reader.extra)
 
     def close(self) -> None:
         """Wait for what is being written, and let the file go; any number of times."""
-        with contextlib.suppress(RuntimeError):  # it was closed before
-            self._worker.submit(self._there.close)
         self._worker.shutdown()
-        self._here.close()
+        self._reader.close()
         self._db.close()
 
     @property
@@ -473,7 +280,7 @@ class Session:
         said = (
             f"Of {lost:,} message{'s' if lost != 1 else ''} only the size was kept: the disk was slow." if lost else ""
         )
-        return self._trouble or self._loader.problem or self._here.problem or said
+        return self._trouble or self._loader.problem or self._reader.problem or said
 
     @property
     def columns(self) -> Columns:
@@ -507,7 +314,7 @@ class Session:
         """The whole body, also of what is large, without blocking the event loop."""
         if isinstance(entry.held, bytes):
             return entry.held
-        return await asyncio.get_running_loop().run_in_executor(self._worker, self._there.body, entry.number)
+        return await asyncio.to_thread(entry.held)
 
     def reader(self) -> Reader:
         """For another thread."""
@@ -524,10 +331,10 @@ class Session:
         if version == self._version:
             return False
         self._version = version
-        for number in set(self._loader.load()):
-            self._changed(number)
-        self._here.forget()
-        self._worker.submit(self._there.forget)
+        for number in self._loader.load():
+            self.columns.revise(number)
+        self._materialiser.forget()
+        self._reader.forget()
         self.info = describe(self.path)
         self.revision += 1
         return True
@@ -552,7 +359,7 @@ class Session:
         row = number - self.first_number
         if not 0 <= row < len(self) or not self.columns.flags[row] & bits.COMMENTED:
             return ""
-        kept = self._here.extra(number, "comment")
+        kept = self._reader.extra(number, "comment")
         return kept if isinstance(kept, str) else ""
 
     def _flag(self, number: int, bit: int, on: bool, comment: str | None = None) -> None:
@@ -567,7 +374,7 @@ class Session:
 
     def _changed(self, number: int) -> None:
         self.columns.revise(number)
-        self._materialiser.forget(number)
+        self._materialiser.forget()
 
     def _write(self, number: int, flags: int, comment: str | None) -> None:
         """In the worker's thread."""

@@ -5,13 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.trace.disk import format
-from mcp_studio.trace.disk import format as lock
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 _MOST = 1_000
 """Sessions that are kept at most, and listed."""
@@ -20,6 +25,7 @@ _MB, _DAY = 1 << 20, 86_400
 _LONGEST = 1_000
 """Characters of a name or title."""
 _WAL = "-wal"
+_LOCK_ENDING = ".lock"
 _BESIDE = (_WAL, "-shm", "-journal")
 NAMES = ("last", "running")
 """Words for a session: the newest of others that has something in it, and the newest that is recorded now."""
@@ -54,13 +60,6 @@ class SessionInfo(NamedTuple):
     """Why it cannot be read."""
 
 
-class Pruned(NamedTuple):
-    """What had to go."""
-
-    sessions: int
-    bytes: int
-
-
 def sessions(folder: Path, most: int = _MOST) -> list[SessionInfo]:
     """The sessions in a folder, the newest first; never raises."""
     files = sorted(_files(folder), reverse=True)[:most]
@@ -70,7 +69,7 @@ def sessions(folder: Path, most: int = _MOST) -> list[SessionInfo]:
 def describe(path: Path) -> SessionInfo:
     """One session; what cannot be read says so in `problem`."""
     info = SessionInfo(path, path.stem, bytes=size_of(path))
-    running = lock.held(lock.lock_of(path))
+    running = is_locked(lock_of(path))
     try:
         db = format.connect(path)
         try:
@@ -134,8 +133,8 @@ def size_of(path: Path) -> int:
 
 def used(folder: Path) -> tuple[int, int]:
     """How many sessions there are, and their bytes on disk."""
-    found = _inventory(folder)
-    return len(found), sum(one.bytes for one in found)
+    found = [size_of(file) for file in _files(folder)]
+    return len(found), sum(found)
 
 
 def in_words(folder: Path, record: bool, most_bytes: int, max_age: float) -> str:
@@ -154,35 +153,32 @@ def delete(path: Path) -> None:
     Raises:
         StudioError: some studio is still writing it, or it cannot be deleted.
     """
-    if lock.held(lock.lock_of(path)):
+    if is_locked(lock_of(path)):
         raise StudioError(f"The session {path.stem} is still being recorded.")
     try:
         path.unlink(missing_ok=True)
-        for one in (*_beside(path), lock.lock_of(path)):
+        for one in (*_beside(path), lock_of(path)):
             one.unlink(missing_ok=True)
     except OSError as problem:
         raise StudioError(f"The session {path.stem} cannot be deleted: {problem.strerror}.") from None
 
 
-def prune(folder: Path, most_bytes: int, oldest: float, most: int = _MOST) -> Pruned:
+def prune(folder: Path, most_bytes: int, oldest: float, most: int = _MOST) -> int:
     """Delete the sessions that were written before `oldest` (seconds since the epoch), and then the oldest ones until
-    the rest fits; those being written stay.
+    the rest fits; those being written stay. How many had to go.
     """
-    found = sorted(_inventory(folder))
-    count, total = len(found), sum(one.bytes for one in found)
-    gone = Pruned(0, 0)
-    for file in folder.glob(f"*{lock.LOCK_ENDING}"):
-        if not file.with_suffix(format.ENDING).exists() and not lock.held(file):
+    for file in folder.glob(f"*{_LOCK_ENDING}"):
+        if not file.with_suffix(format.ENDING).exists() and not is_locked(file):
             file.unlink(missing_ok=True)  # of a studio that ended before its session began
-    for written, name, size in found:
-        if written >= oldest and total <= most_bytes and count <= most:
+    found = sorted((max(map(_modified, (file, *_beside(file)))), file) for file in _files(folder))
+    sizes = {file: size_of(file) for _, file in found}
+    total, gone = sum(sizes.values()), 0
+    for written, file in found:
+        if written >= oldest and total <= most_bytes and len(found) - gone <= most:
             break
-        try:
-            delete(folder / name)
-        except StudioError:
-            continue
-        gone = Pruned(gone.sessions + 1, gone.bytes + size)
-        total, count = total - size, count - 1
+        with contextlib.suppress(StudioError):
+            delete(file)
+            gone, total = gone + 1, total - sizes[file]
     return gone
 
 
@@ -190,13 +186,13 @@ def tidy(folder: Path) -> None:
     """Make single plain files of the sessions whose process ended without closing them."""
     for beside in folder.glob(f"*{format.ENDING}{_WAL}"):
         path = beside.with_name(beside.name.removesuffix(_WAL))
-        held = lock.lock_of(path)
-        if path.exists() and not lock.held(held):
+        lock = lock_of(path)
+        if path.exists() and not is_locked(lock):
             with contextlib.suppress(StudioError, sqlite3.Error):
                 # Whoever closes a file last puts what is beside it in its place.
                 with contextlib.closing(format.connect(path, write=True)) as db:
                     db.execute("PRAGMA journal_mode=DELETE")
-            held.unlink(missing_ok=True)
+            lock.unlink(missing_ok=True)
 
 
 def _read(db: sqlite3.Connection, info: SessionInfo) -> SessionInfo:
@@ -243,24 +239,64 @@ def _size(path: Path) -> int:
         return 0
 
 
-class _Found(NamedTuple):
-    written: float
-    name: str
-    bytes: int
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
-def _inventory(folder: Path) -> list[_Found]:
-    """When each session was last written, its file's name, and its bytes with what is beside it; read in one go."""
-    known: dict[str, os.stat_result] = {}
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if format.ENDING in entry.name:
-                with contextlib.suppress(OSError):
-                    known[entry.name] = entry.stat()
-    found: list[_Found] = []
-    for name in known:
-        if name.endswith(format.ENDING):
-            parts = [known[one] for one in (name, *(name + ending for ending in _BESIDE)) if one in known]
-            size = sum(part.st_size for part in parts)
-            found.append(_Found(max(part.st_mtime for part in parts), name, size))
-    return found
+def lock_of(session: Path) -> Path:
+    """The file whose lock says that a session is being written."""
+    return session.with_suffix(_LOCK_ENDING)
+
+
+def take_lock(file: Path) -> int | None:
+    """Make the file and lock it; None where it is there already.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    try:
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return None
+    if not _lock(handle, for_us=True) or not os.fstat(handle).st_nlink:
+        # Somebody who tidies up has seen it before it was locked.
+        os.close(handle)
+        return None
+    return handle
+
+
+def is_locked(file: Path) -> bool:
+    """Whether some process, also this one, holds the lock."""
+    try:
+        handle = os.open(file, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return not _lock(handle, for_us=False)
+    finally:
+        os.close(handle)
+
+
+def release_lock(file: Path, handle: int) -> None:
+    """Give the lock back and take its file away."""
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":  # an open file cannot be deleted there
+            os.close(handle)
+            file.unlink()
+        else:
+            file.unlink()
+            os.close(handle)
+
+
+def _lock(handle: int, *, for_us: bool) -> bool:
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, (fcntl.LOCK_EX if for_us else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

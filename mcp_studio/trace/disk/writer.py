@@ -10,16 +10,14 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 
 from mcp_studio import __version__
 from mcp_studio.jsontext import dumps
-from mcp_studio.trace import late
 from mcp_studio.trace.disk import format, sessions
-from mcp_studio.trace.disk import format as lock
 from mcp_studio.trace.disk.format import Batch, Change, Extra, Piece, cut, join, packed, unpacked
 
 LARGE = 16 * 1024
@@ -27,8 +25,6 @@ LARGE = 16 * 1024
 _TAIL_ENTRIES, _TAIL_BYTES = 4_096, 256 * 1024
 """Small blocks at the end become one when together they are that large."""
 _SMALL = 64 * 1024
-_CHANGES = 256
-"""Rows of changes that become one for each column."""
 _ROWS = 300
 """Rows of one statement: after each statement the thread waits until the event loop, if it is busy, lets it go on."""
 _PRUNE = 16 << 20
@@ -60,7 +56,7 @@ class SessionFile:
         try:
             self._db = format.create(self.path)
         except BaseException:
-            lock.release(lock.lock_of(self.path), self._lock)
+            sessions.release_lock(sessions.lock_of(self.path), self._lock)
             raise
         self._put_meta({"began": time.time(), "pid": os.getpid(), **meta})
         self.first = 0
@@ -69,7 +65,6 @@ class SessionFile:
         self._sound, self._lost = True, 0
         self._tail: list[int] = []
         self._tail_count = self._tail_bytes = 0
-        self._changes = self._changes_since = 0
         self._grown = 0
         self._prune()
         sessions.tidy(folder)
@@ -101,7 +96,7 @@ class SessionFile:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("BEGIN IMMEDIATE")
                 if self._sound:
-                    self._merge()
+                    self._merge_tail()
                 self._put_meta({"ended": time.time()})
                 self._db.execute("COMMIT")
             with contextlib.suppress(sqlite3.Error):  # somebody is reading it
@@ -112,7 +107,7 @@ class SessionFile:
         finally:
             with contextlib.suppress(sqlite3.Error):
                 self._db.close()
-            lock.release(lock.lock_of(self.path), self._lock)
+            sessions.release_lock(sessions.lock_of(self.path), self._lock)
 
     # ------------------------------------------------------------------ inside a transaction
 
@@ -122,8 +117,6 @@ class SessionFile:
             db.executemany("INSERT OR REPLACE INTO name VALUES (?, ?, ?)", map(_storable, batch.names))
         if batch.bodies:
             self._entries(batch)
-        for number, body in batch.late:
-            self._large(number, body)
         self._change(batch.changes)
         self._extra(batch.extras)
 
@@ -131,14 +124,10 @@ class SessionFile:
         bodies = batch.bodies
         if batch.first != self.newest + 1:
             self._merge_tail()  # it ends here: only what follows without a gap becomes one
-        large = [place for place, body in enumerate(bodies) if len(body) > LARGE]
-        if large:
-            kept = list(bodies)
-            for place in large:
-                self._large(batch.first + place, bodies[place])
-                kept[place] = b""
-            bodies = tuple(kept)
-        for piece in cut(batch.first, batch.columns, bodies):
+        for number, body in enumerate(bodies, batch.first):
+            if len(body) > LARGE:
+                self._large(number, body)
+        for piece in cut(batch.first, batch.columns, [body if len(body) <= LARGE else b"" for body in bodies]):
             self._insert(piece)
             if piece.entries * 4 > _TAIL_ENTRIES or len(piece.data) > _SMALL:
                 self._merge_tail()
@@ -155,10 +144,6 @@ class SessionFile:
         self._db.execute("INSERT INTO block VALUES (?, ?, ?)", (piece.first, piece.entries, piece.columns))
         self._db.execute("INSERT INTO bodies VALUES (?, ?, ?)", (piece.first, piece.ends, piece.data))
         self._grown += len(piece.columns) + len(piece.data)
-
-    def _merge(self) -> None:
-        self._merge_tail()
-        self._merge_changes()
 
     def _merge_tail(self) -> None:
         """Small blocks that follow each other become one."""
@@ -185,36 +170,13 @@ class SessionFile:
             self._grown += len(small)
         self._db.execute("INSERT OR REPLACE INTO large VALUES (?, ?)", (number, digest))
 
-    def _change(self, changes: Sequence[Change]) -> None:
-        if not changes:
-            return
-        known: dict[str, dict[int, int]] = {}
+    def _change(self, changes: Iterable[Change]) -> None:
+        """A row for each column; readers take them in order, so the last one counts."""
+        latest: dict[str, dict[int, int]] = {}
         for number, column, value in changes:
-            known.setdefault(column, {})[number] = value
-        self._put_changes(known)
-        if self._changes > _CHANGES:
-            self._merge_changes()
-
-    def _put_changes(self, changes: Mapping[str, Mapping[int, int]]) -> None:
-        for column, values in changes.items():
-            row = (column, packed(values.keys()), packed(values.values()))
-            self._db.execute("INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", row)
-            self._changes += 1
-
-    def _merge_changes(self) -> None:
-        """Many rows of changes become one for each column; readers take them in order, so the last one counts."""
-        if self._changes < 2:
-            return
-        known: dict[str, dict[int, int]] = {}
-        rows = self._db.execute(
-            "SELECT seq, field, numbers, news FROM change WHERE seq > ? ORDER BY seq", (self._changes_since,)
-        )
-        for _, column, numbers, news in rows.fetchall():
-            known.setdefault(column, {}).update(zip(unpacked(numbers), unpacked(news), strict=True))
-        self._db.execute("DELETE FROM change WHERE seq > ?", (self._changes_since,))
-        self._put_changes(known)
-        self._changes = 0
-        self._changes_since = self._db.execute("SELECT max(seq) FROM change").fetchone()[0] or 0
+            latest.setdefault(column, {})[number] = value
+        rows = [(column, packed(values.keys()), packed(values.values())) for column, values in latest.items()]
+        self._db.executemany("INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", rows)
 
     def _extra(self, extras: Iterable[Extra]) -> None:
         latest = {(number, name): value for number, name, value in extras}
@@ -269,7 +231,7 @@ def _reserve(folder: Path) -> tuple[Path, int]:
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     for number in range(1, _TRIES):
         path = folder / f"{stem}{f'-{number}' if number > 1 else ''}{format.ENDING}"
-        if not path.exists() and (handle := lock.take(lock.lock_of(path))) is not None:
+        if not path.exists() and (handle := sessions.take_lock(sessions.lock_of(path))) is not None:
             return path, handle
     raise FileExistsError(17, "no name is left for a session", str(folder))
 
@@ -320,8 +282,6 @@ class Writer:
         self._thread: threading.Thread | None = None
         self.written = 0
         """The number of the newest entry that is on disk."""
-        self.batches = 0
-        """How many batches are on disk."""
         self.trimmed = 0
         """The number of the newest entry of this session that had to go again; the ones before it went too."""
         self.lost = 0
@@ -334,11 +294,11 @@ class Writer:
         """Hand over what is new; numbers go on where the last batch ended."""
         if self.failed or self._closing:
             return
-        size = sum(map(len, batch.bodies)) + _ENTRY * len(batch.bodies) + sum(len(body) for _, body in batch.late)
+        size = sum(map(len, batch.bodies)) + _ENTRY * len(batch.bodies)
         waiting = self._put - self._done
         if waiting and waiting + size > self._room:
-            self.lost += sum(1 for body in batch.bodies if body) + len(batch.late)
-            batch = batch._replace(bodies=(b"",) * len(batch.bodies), late=())
+            self.lost += sum(1 for body in batch.bodies if body)
+            batch = batch._replace(bodies=(b"",) * len(batch.bodies))
             size = _ENTRY * (len(batch.bodies) + 1)
             if waiting + size > 2 * self._room:
                 self.failed = "The trace is not kept on disk any more: the disk does not answer."
@@ -368,13 +328,21 @@ class Writer:
 
     def _run(self) -> None:
         try:
-            self._told(self._write_all)
+            self._write_all()
+        except OSError as problem:
+            full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
+            self._fail("the disk is full" if full else f"{self._folder}: {problem.strerror}")
+        except sqlite3.Error as problem:
+            self._fail("the disk is full" if "full" in str(problem) else str(problem))
+        except (ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as problem:
+            # Nobody waits for this thread: what was not foreseen must not end it unsaid.
+            self._fail(f"{type(problem).__name__}: {problem}")
         finally:
             self._queue.clear()
             self._idle.set()
 
     def _write_all(self) -> None:
-        file = late.session_file(self._folder, self._meta, *self._bounds)
+        file = SessionFile(self._folder, self._meta, *self._bounds)
         self.path = file.path
         try:
             while not (self._closing and not self._queue) and not self.failed:
@@ -398,20 +366,6 @@ class Writer:
         self._done += size
         self.written = max(self.written, file.newest)
         self.trimmed = max(self.trimmed, file.first - 1)
-        self.batches += len(batches)
-
-    def _told(self, work: Callable[[], None]) -> None:
-        """Do it; what goes wrong becomes a sentence."""
-        try:
-            work()
-        except OSError as problem:
-            full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
-            self._fail("the disk is full" if full else f"{self._folder}: {problem.strerror}")
-        except late.disk_errors() as problem:
-            self._fail("the disk is full" if "full" in str(problem) else str(problem))
-        except (ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as problem:
-            # Nobody waits for this thread: what was not foreseen must not end it unsaid.
-            self._fail(f"{type(problem).__name__}: {problem}")
 
     def _fail(self, why: str) -> None:
         self.failed = f"The trace is not kept on disk any more: {why}."

@@ -148,7 +148,7 @@ class Opened:
             flags = self.columns.flags[row]
             self.columns.flags[row] = flags | bit if on else flags & ~bit
             self.columns.revise(number)
-            self._made.forget(number)
+            self._made.forget()
             self.revision += 1
 
     def _extra(self, number: int, name: str) -> Json:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import KINDS, Recording
-from mcp_studio.trace.query.parser import (
-    ALIASES,
-    KEYS,
-    SIGNS,
-)
+from mcp_studio.trace.query.parser import ALIASES, KEYS, SIGNS
 
 _MOST = 50
 _SAMPLE = 20_000
@@ -34,6 +31,8 @@ _METHODS = {
 }  # fmt: skip
 _SPECIAL = re.compile(r'[\s()"*]|^[=/<>]|^$')
 _SIGNED = re.compile(r"~([smt])\s+$", re.I)
+_QUOTED = re.compile(r'(?:(?<=[\s():-])|^)"(?:[^"\\]|\\.)*("|\\?$)', re.S)
+"""A text in quotes; the last one may have no end."""
 
 
 class Suggestion(NamedTuple):
@@ -61,36 +60,34 @@ def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
         cursor: where in it, 0 to its length.
         recording: knows the values.
     """
-    start, quoted = _word(text, cursor)
-    end = cursor + len(re.match(r'[^\s()"]*', text[cursor:])[0])  # type: ignore[index]
+    start = _start(text[:cursor])
+    following = re.match(r'[^\s()"]*', text[cursor:])
+    end = cursor + (following.end() if following else 0)
     word = text[start:cursor]
     sign = _SIGNED.search(text[:start])
     key, colon, begun = word.partition(":")
+    options: Iterable[Suggestion] = ()
     if sign:
         options = _values(SIGNS["~" + sign[1].lower()], word, "", recording)
     elif colon:
         name = ALIASES.get(key.lower(), key.lower())
-        options = _values(name, begun, key + ":", recording) if name in KEYS else iter(())
-    else:
-        options = iter(()) if quoted or word.startswith(("/", "<", ">", "~")) else _words(word, first=not text[:start])
-    found = dict.fromkeys(option for option, _ in zip(options, range(_MOST), strict=False))
+        options = _values(name, begun, key + ":", recording) if name in KEYS else ()
+    elif not word.startswith(("/", "<", ">", "~", '"')):
+        options = _words(word, first=not text[:start])
+    found = dict.fromkeys(islice(options, _MOST))
     return Suggestions(start, end, tuple(option for option in found if option.text != text[start:end]))
 
 
-def _word(text: str, cursor: int) -> tuple[int, bool]:
-    """Where the word under the cursor begins, and whether it is in quotes."""
-    start, at, quoted = 0, 0, False
-    while at < cursor:
-        char = text[at]
-        if quoted:
-            at += char == "\\"
-            quoted = char != '"'
-        elif char == '"' and (at == start or text[at - 1] == ":"):
-            quoted = True
-        elif char.isspace() or char in "()" or (char == "-" and at == start):
-            start = at + 1
-        at += 1
-    return min(start, cursor), quoted
+def _start(typed: str) -> int:
+    """Where the last word of what was typed begins."""
+    after, end = 0, len(typed)
+    for quoted in _QUOTED.finditer(typed):
+        if quoted[1] == '"':
+            after = quoted.end()
+        else:
+            end = quoted.start()
+    word = re.search(r"-?([^\s()]*)$", typed[after:end])
+    return after + word.start(1) if word else end
 
 
 def _words(begun: str, first: bool) -> Iterator[Suggestion]:
@@ -129,11 +126,10 @@ def _known(key: str, recording: Recording) -> Iterable[str]:
     only = _METHODS.get(key, ())
     found: Counter[str] = Counter()
     for (kind, method, target), count in seen.items():
-        if key == "method" and kind & 15 != http:
-            found[methods[method]] += count
-        elif key == "purpose":
-            found[targets[target] if kind & 15 == http else ""] += count
-        elif key != "method" and (not only or methods[method] in only):
+        is_http = kind & 15 == http
+        if key == "method":
+            found[methods[method] if not is_http else ""] += count
+        elif is_http if key == "purpose" else not only or methods[method] in only:
             found[targets[target]] += count
     return [value for value, _ in found.most_common() if value]
 

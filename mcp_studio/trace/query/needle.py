@@ -1,46 +1,75 @@
-"""What is looked for in bodies: a text, whatever its case and however JSON has written it, or a regex."""
+"""Tests of texts and bodies: a text in any case, a text with `*`, a regular expression."""
 
 from __future__ import annotations
 
+import fnmatch
 import json
+import math
 import re
-import time
-from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import accumulate, pairwise
+from typing import NamedTuple, Protocol
 
 from mcp_studio.errors import UsageError
-from mcp_studio.patterns import Pattern, PatternError, TooSlow
+from mcp_studio.patterns import Pattern, PatternError
 
 LONGEST = 1_000
 """Characters of a pattern."""
-PATIENCE = 1.0
-"""Seconds that a regex may take for some bodies, besides those for their length."""
-_PER_SECOND = 20_000_000
-_TOGETHER = 0.1
-"""Seconds that it may take for the bodies of a block as one text, which is much quicker where it is possible."""
-_LOOKS_ROUND = re.compile(r"[$^]|\((?:\?(?![:P])|\*)|\\(?![dDwWsSnrtxuUpP\d])[A-Za-z]")
-"""What asks where a text begins or ends, or may: then bodies cannot be one text."""
-_SIGNS = re.compile(r"\\.|.[*?]|.\{[^}]*\}|[+.^$]", re.S)
-"""What stands between the characters that are always there, in a pattern without choices, groups and sets."""
+_SIGNS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\](?:[*?]|\{[^}]*\})?|\\.|.[*?]|.\{[^}]*\}|[+.^$]", re.S)
+"""What stands between the characters that are always there, in a pattern without choices and groups."""
 _SLICE = 1 << 18
-"""Bytes of a large body that are looked at in one step: the interpreter is held for so long."""
-_MOST = 8
-"""Forms that are looked for one after the other."""
-Find = Callable[[bytes, int, int], int]
-"""Where something is in some bytes between two places; -1 where it is not."""
+"""Bytes of a body that are looked at in one step: other threads wait that long."""
+
+
+class QueryError(UsageError):
+    """A text that is no query.
+
+    Attributes:
+        start: where in the text the wrong part begins; the text's length where something is missing at its end.
+        end: where it ends, at least `start`.
+    """
+
+    def __init__(self, message: str, start: int, end: int, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.start = start
+        self.end = end
+
+
+class TextTest(Protocol):
+    """Whether a text is what a query asks for."""
+
+    def matches(self, text: str) -> bool:
+        """Raises `TooSlow` where a regular expression does not come to an end."""
+        ...
+
+
+class Glob(NamedTuple):
+    """The whole text is like this one in any case; `*` stands for anything."""
+
+    folded: str
+
+    def matches(self, text: str) -> bool:
+        """See `TextTest`."""
+        # fnmatch keeps what it has compiled.
+        return fnmatch.fnmatchcase(text.casefold(), re.sub(r"([?[])", r"[\1]", self.folded))
+
+
+class Whole(NamedTuple):
+    """The whole text is this one in any case."""
+
+    folded: str
+
+    def matches(self, text: str) -> bool:
+        """See `TextTest`."""
+        return text.casefold() == self.folded
 
 
 class Needle:
-    """Looks for a text in UTF-8: upper and lower case are the same, `é` is `\\u00e9` too, `"` is `\\"` too."""
+    """A text that occurs in another one, in any case; in JSON also escaped: `é` as `\\u00e9`, `"` as `\\"`."""
 
     def __init__(self, text: str) -> None:
         self.folded = text.casefold()
-        forms = _forms(text)
-        self._longest = max(map(len, forms), default=12 * len(text))
-        self._finds: list[Find] = [_plain(form) for form in forms] or [_matched(_any_case(text))]
+        forms = [_forms(char) for char in text]
+        self._plain = b"".join(form[0] for form in forms) if all(len(form) == 1 for form in forms) else None
+        self._pattern = re.compile(b"".join(b"(?:" + b"|".join(map(re.escape, form)) + b")" for form in forms))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Needle) and other.folded == self.folded
@@ -48,25 +77,33 @@ class Needle:
     def __hash__(self) -> int:
         return hash(self.folded)
 
-    def which(self, texts: Sequence[str]) -> bytes:
-        """1 for each text that it occurs in, 0 for the others."""
-        return bytes(self.folded in text.casefold() for text in texts)
+    def matches(self, text: str) -> bool:
+        """See `TextTest`."""
+        return self.folded in text.casefold()
 
-    def which_bodies(self, bodies: Iterable[bytes]) -> bytes:
-        """The same for UTF-8."""
-        return bytes(map(self._within, bodies))
+    def find(self, lowered: bytes, start: int, end: int) -> int:
+        """Where it is first between two places of bodies in lower case; -1 where it is not."""
+        if self._plain is not None:
+            return lowered.find(self._plain, start, end)
+        found = self._pattern.search(lowered, start, end)
+        return found.start() if found else -1
 
-    def rows(self, lowered: bytes, ends: array[int]) -> Iterator[int]:
-        """The places of the bodies in `lowered` that it occurs in, maybe twice; `ends`: see `recording.Block`."""
-        for find in self._finds:
-            yield from hits(partial(find, lowered), ends)
+    def in_body(self, body: bytes) -> bool:
+        """Whether it is in a large body, in steps."""
+        reach = 12 * len(self.folded)
+        pieces = (body[start : start + _SLICE + reach].lower() for start in range(0, len(body), _SLICE))
+        return any(self.find(piece, 0, len(piece)) >= 0 for piece in pieces)
 
-    def _within(self, body: bytes) -> bool:
-        for start in range(0, len(body), _SLICE):
-            piece = body[start : start + _SLICE + self._longest].lower()
-            if any(find(piece, 0, len(piece)) >= 0 for find in self._finds):
-                return True
-        return False
+
+def _forms(char: str) -> list[bytes]:
+    """A character as it stands in a body in lower case: each of its cases, in UTF-8 and as JSON escapes it."""
+    cases = (char.lower(),) if char.isascii() else (char.lower(), char.upper(), char.casefold(), char)
+    forms = (form for case in cases for form in (case.encode("utf-8", "replace").lower(), _escaped(case)))
+    return list(dict.fromkeys(forms))
+
+
+def _escaped(text: str) -> bytes:
+    return json.dumps(text)[1:-1].lower().encode("ascii")
 
 
 class Regex:
@@ -90,9 +127,10 @@ class Regex:
             self._pattern = Pattern(pattern, flags)
         except PatternError as error:
             raise QueryError(error.message, at + error.at, end) from None
-        self._joined = not _LOOKS_ROUND.search(pattern)
-        plain = "i" not in flags and not set("|([") & set(pattern)
-        self._literal = max(_SIGNS.split(pattern), key=len).encode() if plain else b""
+        # Not with choices, groups, and escapes of several characters.
+        plain = not re.search(r"[|(]|\\[xuUpPNgkc\d]", pattern) and (pattern.isascii() or "i" not in flags)
+        self.literal = max(_SIGNS.split(pattern), key=len).encode().lower() if plain else b""
+        """What stands in each body in lower case that has a match; empty where that is not known."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Regex) and other._key == self._key
@@ -100,109 +138,10 @@ class Regex:
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def which(self, texts: Sequence[str]) -> bytes:
-        """1 for each text that it is found in, 0 for the others.
+    def matches(self, text: str) -> bool:
+        """See `TextTest`."""
+        return self._pattern.find(text, math.inf) is not None
 
-        Raises:
-            TooSlow: it takes too long.
-        """
-        until = time.thread_time() + PATIENCE + sum(map(len, texts)) / _PER_SECOND
-        return bytes(self._pattern.find(text, until) is not None for text in texts)
-
-    def which_bodies(self, bodies: Iterable[bytes]) -> bytes:
-        """The same for UTF-8."""
-        texts = [body.decode("utf-8", "replace") if self._literal in body else None for body in bodies]
-        found = iter(self.which([text for text in texts if text is not None]))
-        return bytes(0 if text is None else next(found) for text in texts)
-
-    def rows(self, data: bytes, ends: array[int]) -> Iterable[int] | None:
-        """The places of the bodies in `data` that it is found in; None where each has to be looked at for itself."""
-        if not self._joined:
-            return None
-        text = data.decode("ascii", "ignore")
-        if len(text) < len(data):
-            bodies = [data[start:end].decode("utf-8", "replace") for start, end in pairwise((0, *ends))]
-            text, ends = "".join(bodies), array("I", accumulate(map(len, bodies)))
-        until, last = time.thread_time() + _TOGETHER, (-1, -1)
-
-        def find(start: int, end: int) -> int:
-            nonlocal last
-            if start != last[0] or last[1] > end:
-                last = self._pattern.find(text, until, start, end) or (-1, -1)
-            return last[0]
-
-        try:
-            return list(hits(find, ends))
-        except TooSlow:  # such as `.*`, which goes from each place to the end of all bodies
-            self._joined = False
-            return None
-
-
-def hits(find: Callable[[int, int], int], ends: array[int]) -> Iterator[int]:
-    """The places of the bodies in which something is found, at the speed of one search through all of them."""
-    at, row, size = 0, 0, ends[-1] if ends else 0
-    while (at := find(at, size)) >= 0:
-        row = bisect_right(ends, at, row)
-        if row >= len(ends):
-            return
-        end = ends[row]
-        if find(at, end) >= 0:  # else it reaches into the next body
-            yield row
-        at = end
-        row += 1
-
-
-def _plain(form: bytes) -> Find:
-    return lambda data, start, end: data.find(form, start, end)
-
-
-def _matched(pattern: re.Pattern[bytes]) -> Find:
-    def find(data: bytes, start: int, end: int) -> int:
-        found = pattern.search(data, start, end)
-        return found.start() if found else -1
-
-    return find
-
-
-def _escaped(text: str) -> bytes:
-    """As it stands in a JSON string in which everything beyond ASCII is escaped, in lower case."""
-    return json.dumps(text)[1:-1].lower().encode("ascii")
-
-
-def _cases(char: str) -> list[bytes]:
-    """All that a character may look like in lower-cased bytes: each of its cases, as UTF-8 and as JSON escapes it."""
-    cases = (char, char.lower(), char.upper(), char.casefold(), char.upper().lower(), char.lower().upper())
-    forms = (form for case in cases for form in (case.encode("utf-8", "replace").lower(), _escaped(case)))
-    return list(dict.fromkeys(forms))
-
-
-def _forms(text: str) -> list[bytes]:
-    """All that a text may look like in lower-cased bytes; nothing where that is more than some."""
-    if text.isascii():
-        return list(dict.fromkeys((text.lower().encode(), _escaped(text.lower()))))
-    forms = [b""]
-    for char in text:
-        cases = [char.lower().encode()] if char.isascii() else _cases(char)
-        if len(forms) * len(cases) > _MOST:
-            return []
-        forms = [form + case for form in forms for case in cases]
-    return forms
-
-
-def _any_case(text: str) -> re.Pattern[bytes]:
-    """The same as a pattern, which is slower."""
-    return re.compile(b"".join(b"(?:" + b"|".join(map(re.escape, _cases(char))) + b")" for char in text))
-
-
-class QueryError(UsageError):
-    """A text that is no query.
-
-    Attributes:
-        start: where in the text the wrong part begins; the text's length where something is missing at its end.
-        end: where it ends, at least `start`.
-    """
-
-    def __init__(self, message: str, start: int, end: int, *, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.start = start
-        self.end = end
+    def in_body(self, body: bytes) -> bool:
+        """Whether it is found in a body."""
+        return self.matches(body.decode("utf-8", "replace"))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from mcp_studio.config.table import nearest
-from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARKED, PROBE
-from mcp_studio.trace.query.needle import Needle, QueryError, Regex
+from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE, SEVERITY
+from mcp_studio.trace.query.needle import Glob, Needle, QueryError, Regex, TextTest, Whole
 
 LONGEST = 10_000
 """Characters of a query; longer ones are refused."""
-Form = Literal["bare", "quoted", "regex"]
+_DEEPEST = 50
+_MOST = 200
 _SPACE = re.compile(r"\s*")
 _RUN = re.compile(r"[^\s()]*")
 _KEY = re.compile(r"([A-Za-z][A-Za-z_-]*):(?!//)")
@@ -36,7 +37,7 @@ class Token(NamedTuple):
     key: str = ""
     """Before the colon, or the letter of a short sign such as `~s`; empty for what is looked for everywhere."""
     value: str = ""
-    form: Form = "bare"
+    form: Literal["bare", "quoted", "regex"] = "bare"
     compare: str = ""
     """`>`, `>=`, `<` or `<=` before the value."""
     flags: str = ""
@@ -53,25 +54,23 @@ def lex(text: str) -> list[Token]:
     if len(text) > LONGEST:
         raise QueryError(f"A query has at most {LONGEST:,} characters.", LONGEST, len(text))
     tokens: list[Token] = []
-    at = _skip(text, 0)
+    at = _end(_SPACE, text, 0)
     while at < len(text):
         tokens.append(_token(text, at))
-        at = _skip(text, tokens[-1].end)
+        at = _end(_SPACE, text, tokens[-1].end)
     return tokens
 
 
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
     return found.end() if found else at
 
 
 def _token(text: str, at: int) -> Token:
     char = text[at]
-    if char == "(":
-        return Token("(", at, at + 1)
-    if char == ")":
-        return Token(")", at, at + 1)
-    if char == "-" and not (text[at + 1 : at + 2] or " ").isspace() and text[at + 1] not in "-)":
+    if char == "(" or char == ")":
+        return Token(char, at, at + 1)
+    if char == "-" and re.match(r"[^\s)-]", text[at + 1 : at + 2]):
         return Token("not", at, at + 1)
     if sign := _SIGN.match(text, at):
         return Token("term", at, sign.end(), "~" + sign[1].lower(), at=sign.end())
@@ -83,10 +82,6 @@ def _token(text: str, at: int) -> Token:
     return found
 
 
-def _plain(escaped: re.Match[str]) -> str:
-    return {"n": "\n", "t": "\t"}.get(escaped[1], escaped[1])
-
-
 def _value(text: str, at: int) -> Token:
     """What stands at a place, without a key."""
     char = text[at : at + 1]
@@ -94,103 +89,18 @@ def _value(text: str, at: int) -> Token:
         quoted = _QUOTED.match(text, at)
         if quoted is None:
             raise QueryError("This quote has no end.", at, len(text), hint='Write " once more.')
-        return Token("term", at, quoted.end(), value=_ESCAPED.sub(_plain, quoted[1]), form="quoted", at=at)
+        value = _ESCAPED.sub(lambda escaped: {"n": "\n", "t": "\t"}.get(escaped[1], escaped[1]), quoted[1])
+        return Token("term", at, quoted.end(), value=value, form="quoted", at=at)
     if char == "/":
         regex = _REGEX.match(text, at)
         if regex:
             return Token("term", at, regex.end(), value=regex[1], form="regex", flags=regex[2], at=at)
         if not _PATH.match(text, at):
             raise QueryError("This regex has no end.", at, len(text), hint="Write / behind it, or quote the text.")
-    compare = _COMPARE.match(text, at)
-    if compare:
+    if compare := _COMPARE.match(text, at):
         return Token("term", at, compare.end(), value=compare[3], compare=compare[1], at=at)
-    run = _RUN.match(text, at)
-    end = run.end() if run else at
+    end = _end(_RUN, text, at)
     return Token("term", at, end, value=text[at:end], at=at)
-
-
-class TextTest(Protocol):
-    """Whether texts are what is looked for."""
-
-    def which(self, texts: Sequence[str]) -> bytes:
-        """1 for each text that is, 0 for each that is not.
-
-        Raises:
-            TooSlow: a regex does not come to an end.
-        """
-        ...
-
-
-class Contains(NamedTuple):
-    """The text occurs in it."""
-
-    folded: str
-
-    def which(self, texts: Sequence[str]) -> bytes:
-        """See `TextTest`."""
-        return bytes(self.folded in text.casefold() for text in texts)
-
-
-class Whole(NamedTuple):
-    """It is one of these."""
-
-    folded: frozenset[str]
-
-    def which(self, texts: Sequence[str]) -> bytes:
-        """See `TextTest`."""
-        return bytes(text.casefold() in self.folded for text in texts)
-
-
-class Like(NamedTuple):
-    """The whole of it is like a text with `*`, which stands for anything."""
-
-    parts: tuple[str, ...]
-    """What stands between the stars."""
-
-    def which(self, texts: Sequence[str]) -> bytes:
-        """See `TextTest`."""
-        return bytes(self._is(text.casefold()) for text in texts)
-
-    def _is(self, text: str) -> bool:
-        first, *middle, last = self.parts
-        if len(text) < len(first) + len(last) or not text.startswith(first) or not text.endswith(last):
-            return False
-        at, end = len(first), len(text) - len(last)
-        for part in middle:
-            at = text.find(part, at, end)
-            if at < 0:
-                return False
-            at += len(part)
-        return True
-
-
-class Status(NamedTuple):
-    """The first line of an HTTP answer has this status; `x` is any digit."""
-
-    code: str
-
-    def which(self, texts: Sequence[str]) -> bytes:
-        """See `TextTest`."""
-        pattern = re.compile(self.code.lower().replace("x", "[0-9]") + "(?: |$)")
-        return bytes(pattern.match(text) is not None for text in texts)
-
-
-class Anything(NamedTuple):
-    """It is not empty."""
-
-    def which(self, texts: Sequence[str]) -> bytes:
-        """See `TextTest`."""
-        return bytes(map(bool, texts))
-
-
-def name_test(value: str) -> TextTest:
-    """What a value in a query asks of a name: `=name` all of it, `na*e` all of it with gaps, `name` that it occurs."""
-    folded = value.casefold()
-    if folded.startswith("="):
-        return Whole(frozenset({folded[1:]}))
-    if folded == "*":
-        return Anything()
-    return Like(tuple(folded.split("*"))) if "*" in folded else Contains(folded)
 
 
 class All(NamedTuple):
@@ -218,17 +128,11 @@ class Name(NamedTuple):
     test: TextTest
 
 
-class Kind(NamedTuple):
-    """It is of one of these kinds, and goes in one of these directions where there are any."""
+class Byte(NamedTuple):
+    """A column of single bytes has one of these values."""
 
-    kinds: frozenset[str]
-    directions: frozenset[str] = frozenset()
-
-
-class Outcome(NamedTuple):
-    """It is an end of a request that came to one of these."""
-
-    outcomes: frozenset[str]
+    column: Literal["kind", "outcome", "flags"]
+    values: frozenset[int]
 
 
 class Compare(NamedTuple):
@@ -238,18 +142,6 @@ class Compare(NamedTuple):
     sign: str
     """`>`, `>=`, `<` or `<=`."""
     limit: float
-
-
-class Flag(NamedTuple):
-    """One of these bits of `columns.flags` is set."""
-
-    bits: int
-
-
-class Severe(NamedTuple):
-    """The worst finding on it is at least so bad: 1 hint, 2 warning, 3 error."""
-
-    least: int
 
 
 class Comment(NamedTuple):
@@ -265,13 +157,31 @@ class Id(NamedTuple):
 
 
 class Text(NamedTuple):
-    """It occurs in the body, and where `anywhere` is set, in server, method, target or kind instead."""
+    """It occurs in the body, or where `anywhere` is set in server, method, target or kind."""
 
     sought: Needle | Regex
     anywhere: bool
 
 
-Node: TypeAlias = All | Any | Not | Name | Kind | Outcome | Compare | Flag | Severe | Comment | Id | Text
+Node: TypeAlias = All | Any | Not | Name | Byte | Compare | Comment | Id | Text
+
+
+def kind_is(kinds: tuple[str, ...], directions: tuple[str, ...] = DIRECTIONS) -> Byte:
+    """It is of one of these kinds and goes in one of these directions."""
+    ways = [DIRECTIONS.index(way) << 4 for way in DIRECTIONS if way in directions]
+    return Byte("kind", frozenset(way | KINDS.index(kind) for way in ways for kind in KINDS if kind in kinds))
+
+
+def _outcome_is(*outcomes: str) -> Byte:
+    return Byte("outcome", frozenset(place for place, one in enumerate(OUTCOMES, 1) if one in outcomes))
+
+
+def _flag_is(bits: int) -> Byte:
+    return Byte("flags", frozenset(value for value in range(256) if value & bits))
+
+
+def _severe(least: int) -> Byte:
+    return Byte("flags", frozenset(value for value in range(256) if value >> SEVERITY & 3 >= least))
 
 
 def terms(node: Node) -> list[Node]:
@@ -283,19 +193,13 @@ def terms(node: Node) -> list[Node]:
     return [node]
 
 
-def cost(node: Node) -> int:
+def _cost(node: Node) -> int:
     """How dear the answer is: 0 from the columns, 2 and 3 where bodies are read."""
     if isinstance(node, (All, Any, Not)):
-        return max(map(cost, terms(node)), default=0)
+        return max(map(_cost, terms(node)), default=0)
     if isinstance(node, Text):
         return 2 if isinstance(node.sought, Needle) else 3
-    if isinstance(node, Id):
-        return 2
-    return int(isinstance(node, Comment) or (isinstance(node, Compare) and node.column == "ms"))
-
-
-_DEEPEST = 50
-_MOST = 200
+    return 2 if isinstance(node, Id) else 0
 
 
 class Query:
@@ -304,10 +208,7 @@ class Query:
     def __init__(self, text: str, root: Node) -> None:
         self.text = text
         self.root = root
-        self.cost = cost(root)
-        """At most 1 where the columns answer it, more where bodies have to be read."""
-        self.slow = any(isinstance(part, Regex) for term in terms(root) for part in term)
-        """A regex may take its time: not on the event loop."""
+        self.reads_bodies = _cost(root) > 0
 
     def __bool__(self) -> bool:
         return self.root != All()
@@ -356,39 +257,36 @@ class _Parser:
     def _any(self, depth: int) -> Node:
         parts = [self._all(depth)]
         while (token := self._next()) and token.kind == "or":
-            self._at += 1
-            self._needed(token)
+            self._operator(token)
             parts.append(self._all(depth))
-        return parts[0] if len(parts) == 1 else Any(tuple(sorted(parts, key=cost)))
+        return parts[0] if len(parts) == 1 else Any(tuple(sorted(parts, key=_cost)))
 
     def _all(self, depth: int) -> Node:
         parts = [self._not(depth)]
         while (token := self._next()) and token.kind not in ("or", ")"):
             if token.kind == "and":
-                self._at += 1
-                self._needed(token)
+                self._operator(token)
             parts.append(self._not(depth))
-        return parts[0] if len(parts) == 1 else All(tuple(sorted(parts, key=cost)))
+        return parts[0] if len(parts) == 1 else All(tuple(sorted(parts, key=_cost)))
 
     def _not(self, depth: int) -> Node:
         negated = False
         while (token := self._next()) and token.kind == "not":
             negated = not negated
-            self._at += 1
-            self._needed(token)
+            self._operator(token)
         node = self._one(depth)
         return Not(node) if negated else node
 
-    def _needed(self, token: Token) -> None:
-        """Something has to follow."""
+    def _operator(self, token: Token) -> None:
+        """Pass an operator; something has to follow."""
+        self._at += 1
         following = self._next()
         if following is None or following.kind in (")", "or", "and"):
             word = {"not": "`-` or `not`"}.get(token.kind, f"`{token.kind}`")
             raise QueryError(f"Something is missing after {word}.", token.start, token.end)
 
     def _one(self, depth: int) -> Node:
-        token = self._next()
-        assert token is not None
+        token = self._tokens[self._at]
         self._at += 1
         if token.kind == "term":
             return self._term(token)
@@ -419,11 +317,9 @@ class _Parser:
         if token.key:
             return self._keyed(token)
         if token.compare:
-            return compare_of(token)
-        if token.form == "regex":
-            return Text(regex_of(token), True)
+            return _compare(token)
         known = _ALONE.get(token.value.casefold()) if token.form == "bare" else None
-        return Text(Needle(token.value), True) if known is None else known
+        return Text(_sought(token), True) if known is None else known
 
     def _signed(self, sign: Token) -> Node:
         """`~s github`: the value is the next word."""
@@ -443,59 +339,133 @@ class _Parser:
         if not token.value and not token.compare:
             hint = f"Such as {key.example}."
             raise QueryError(f"A value is missing after {token.key}:", token.start, token.end, hint=hint)
-        if token.compare and not key.compared:
+        if token.compare and key.make not in (_size, _ms):
             raise QueryError(f"{token.key}: cannot be compared.", token.at, token.end, hint="ms: and size: can be.")
         return key.make(token, self._now)
 
 
-_FAILED = Outcome(frozenset({"tool error", "error", "lost"}))
-
-
-FAILED = All((Any((_FAILED, Kind(frozenset({"error", "invalid", "stray"})))), Not(Flag(PROBE))))
+FAILED = All((
+    Any((_outcome_is("tool error", "error", "lost"), kind_is(("error", "invalid", "stray")))), Not(_flag_is(PROBE)),
+))  # fmt: skip
 """`status:error`, `error`: what went wrong, in whatever way; that a server is of the other era is nothing wrong."""
-
-
 FLAGS = {"marked": MARKED, "commented": COMMENTED, "probe": PROBE, "by-hand": BY_HAND}
-
-
-IS = (*FLAGS, "sign-in")
-"""`is:` takes these."""
-
-
-SIGN_IN = All((Kind(frozenset({"http"})), Not(Name("target", Whole(frozenset({""}))))))
+_IS = (*FLAGS, "sign-in")
+_SIGN_IN = All((kind_is(("http",)), Not(Name("target", Whole("")))))
 """`is:sign-in`: of all HTTP messages only those of signing in say what they are for."""
-
-
 LEVELS = {"any": 1, "hint": 1, "note": 1, "warning": 2, "error": 3}
 """`finding:` -> the least severity."""
-
-
 STATUSES = ("ok", "error", "tool-error", "open", "cancelled", "lost")
-
-
-_OUTCOMES = ("ok", "tool error", "open", "cancelled", "lost")
-
-
-_ANSWERS = {"response": ("result", "error"), "answer": ("result", "error")}
-
-
+_ANSWER = ("result", "error")
+_ANSWERS = {"response": _ANSWER, "answer": _ANSWER}
 _NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-zµ]*)")
-
-
-MS = {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1_000.0, "sec": 1_000.0, "m": 60_000.0, "min": 60_000.0,
+_MS = {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1_000.0, "sec": 1_000.0, "m": 60_000.0, "min": 60_000.0,
       "h": 3_600_000.0, "d": 86_400_000.0}  # fmt: skip
-"""Unit of a duration -> its milliseconds."""
-
-
-BYTES = {"b": 1.0, "k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "kib": 1024.0, "mib": 1024.0**2,
+_BYTES = {"b": 1.0, "k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "kib": 1024.0, "mib": 1024.0**2,
          "gib": 1024.0**3}  # fmt: skip
-"""Unit of a size -> its bytes."""
-
-
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
-
-
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T_](.*))?")
+
+
+def _sought(token: Token) -> Needle | Regex:
+    if token.form == "regex":
+        return Regex(token.value, token.flags.lower(), token.at + 1)
+    return Needle(token.value)
+
+
+def _test(token: Token) -> TextTest:
+    """`=name` is all of a name, `na*e` all of it with gaps, `name` occurs in it."""
+    folded = token.value.casefold()
+    if token.form == "quoted":
+        return Whole(folded)
+    if token.form == "regex":
+        return _sought(token)
+    if folded.startswith("="):
+        return Whole(folded[1:])
+    return Glob(folded) if "*" in folded else Needle(folded)
+
+
+def _name(column: Literal["server", "method", "target"], *methods: str) -> Callable[[Token, float], Node]:
+    def make(token: Token, now: float) -> Node:
+        # `*` is any name, but there is one.
+        name = Not(Name(column, Whole(""))) if token.value == "*" else Name(column, _test(token))
+        if not methods:
+            return name
+        return All((Any(tuple(Name("method", Whole(method)) for method in methods)), name))
+
+    return make
+
+
+def _one_of(token: Token, what: str, known: tuple[str, ...]) -> str:
+    wanted = token.value.casefold()
+    if wanted not in known or token.form == "regex":
+        hint = nearest(token.value, known) or f"There are: {', '.join(known)}."
+        raise QueryError(f"There is no {what} `{token.value}`.", token.at, token.end, hint=hint)
+    return wanted
+
+
+def _kind(token: Token, now: float) -> Node:
+    kind = _one_of(token, "kind", (*KINDS, *_ANSWERS))
+    return kind_is(_ANSWERS.get(kind, (kind,)))
+
+
+def _direction(token: Token, now: float) -> Node:
+    return kind_is(KINDS, (_one_of(token, "direction", DIRECTIONS),))
+
+
+def _status(token: Token, now: float) -> Node:
+    text = token.value.casefold().replace("-", " ").replace("_", " ")
+    code = text.replace("*", "xx") if len(text) == 2 else text
+    if re.fullmatch(r"[0-9][0-9x]{2}", code):
+        line = Regex(f"^{code.replace('x', '[0-9]')}( |$)")
+        return All((kind_is(("http",), ("in",)), Name("method", line)))
+    if text in ("error", "failed"):
+        return FAILED
+    if text not in OUTCOMES:
+        _one_of(token, "status", (*STATUSES, "404", "5xx"))
+    return _outcome_is(text)
+
+
+def _amount(token: Token, units: dict[str, float], bare: str, example: str) -> float:
+    limit = None if token.form == "regex" else amount(token.value, units, bare)
+    if limit is None:
+        what = f"`{token.value}` is no amount" if token.value else "An amount is missing"
+        raise QueryError(f"{what}: such as {example}.", token.at, token.end)
+    return limit
+
+
+def _ms(token: Token, now: float) -> Node:
+    return Compare("ms", token.compare or ">=", _amount(token, _MS, "ms", "ms:>500, ms:<2s"))
+
+
+def _size(token: Token, now: float) -> Node:
+    return Compare("size", token.compare or ">=", _amount(token, _BYTES, "b", "size:>1MB, size:<200"))
+
+
+def _compare(token: Token) -> Node:
+    """`>500ms` or `>1MB` without a key: the unit says what it is."""
+    if (ms := amount(token.value, _MS)) is not None:
+        return Compare("ms", token.compare, ms)
+    if (size := amount(token.value, _BYTES)) is not None:
+        return Compare("size", token.compare, size)
+    hint = 'Units are us, ms, s, m, h and B, kB, MB, GB. Put quotes around text: "<b>".'
+    raise QueryError(f"`{token.compare}{token.value}` is no time and no size.", token.start, token.end, hint=hint)
+
+
+def _time(token: Token, now: float, sign: str) -> Node:
+    found = moment(token.value, now)
+    if found is None:
+        message = f"`{token.value}` is no time: write 10m, 12:01, 2026-11-20 or 2026-11-20T12:01."
+        raise QueryError(message, token.at, token.end)
+    return Compare("time", sign, found)
+
+
+def _is(token: Token, now: float) -> Node:
+    flag = _one_of(token, "such property", _IS)
+    return _flag_is(FLAGS[flag]) if flag in FLAGS else _SIGN_IN
+
+
+def _comment(token: Token, now: float) -> Node:
+    return Comment(_test(token._replace(form="bare") if token.form == "quoted" else token))
 
 
 class Key(NamedTuple):
@@ -508,114 +478,6 @@ class Key(NamedTuple):
     """All values that it may have; empty where there is no end of them."""
     make: Callable[[Token, float], Node]
     """The question; gets the moment that relative times count from."""
-    compared: bool = False
-    """Whether `>` and the like may stand before the value."""
-
-
-def value_error(token: Token, message: str, known: tuple[str, ...] = ()) -> QueryError:
-    """The value of a token is wrong."""
-    hint = nearest(token.value, known) if known else ""
-    return QueryError(message, token.at, token.end, hint=hint or (f"There are: {', '.join(known)}." if known else ""))
-
-
-def regex_of(token: Token) -> Regex:
-    """The regex that a token is."""
-    return Regex(token.value, token.flags.lower(), token.at + 1)
-
-
-def _test(token: Token) -> TextTest:
-    if token.form == "regex":
-        return regex_of(token)
-    return Whole(frozenset({token.value.casefold()})) if token.form == "quoted" else name_test(token.value)
-
-
-def _name(column: str, *methods: str) -> Callable[[Token, float], Node]:
-    def make(token: Token, now: float) -> Node:
-        asked = Name(column, _test(token))  # type: ignore[arg-type]
-        return All((Name("method", Whole(frozenset(methods))), asked)) if methods else asked
-
-    return make
-
-
-def _one_of(token: Token, what: str, known: tuple[str, ...]) -> str:
-    wanted = token.value.casefold()
-    if wanted not in known or token.form == "regex":
-        raise value_error(token, f"There is no {what} `{token.value}`.", known)
-    return wanted
-
-
-def _kind(token: Token, now: float) -> Node:
-    kind = _one_of(token, "kind", (*KINDS, *_ANSWERS))
-    return Kind(frozenset(_ANSWERS.get(kind, (kind,))))
-
-
-def _direction(token: Token, now: float) -> Node:
-    return Kind(frozenset(KINDS), frozenset({_one_of(token, "direction", DIRECTIONS)}))
-
-
-def _status(token: Token, now: float) -> Node:
-    text = token.value.casefold().replace("-", " ").replace("_", " ")
-    code = text.replace("*", "xx") if len(text) == 2 else text
-    if len(code) == 3 and code[0].isdecimal() and code.isascii() and all(c.isdecimal() or c == "x" for c in code):
-        return All((Kind(frozenset({"http"}), frozenset({"in"})), Name("method", Status(code))))
-    if text in ("error", "failed"):
-        return FAILED
-    if text not in _OUTCOMES:
-        raise value_error(token, f"There is no status `{token.value}`.", (*STATUSES, "404", "5xx"))
-    return Outcome(frozenset({text}))
-
-
-def _compared(column: str, units: dict[str, float], bare: str, example: str) -> Callable[[Token, float], Node]:
-    def make(token: Token, now: float) -> Node:
-        limit = None if token.form == "regex" else amount(token.value, units, bare)
-        if limit is None:
-            what = f"`{token.value}` is no amount" if token.value else "An amount is missing"
-            raise value_error(token, f"{what}: such as {example}.")
-        return Compare(column, token.compare or ">=", limit)  # type: ignore[arg-type]
-
-    return make
-
-
-def compare_of(token: Token) -> Node:
-    """`>500ms` or `>1MB` without a key: the unit says what it is."""
-    ms, size = amount(token.value, MS), amount(token.value, BYTES)
-    if ms is None and size is None:
-        hint = 'Units are us, ms, s, m, h and B, kB, MB, GB. Put quotes around text: "<b>".'
-        raise QueryError(f"`{token.compare}{token.value}` is no time and no size.", token.start, token.end, hint=hint)
-    if ms is not None:
-        return Compare("ms", token.compare, ms)
-    return Compare("size", token.compare, size or 0.0)
-
-
-def _moment(sign: str) -> Callable[[Token, float], Node]:
-    def make(token: Token, now: float) -> Node:
-        found = moment(token.value, now)
-        if found is None:
-            raise value_error(token, f"`{token.value}` is no time: write 10m, 12:01, 2026-11-20 or 2026-11-20T12:01.")
-        return Compare("time", sign, found)
-
-    return make
-
-
-def _finding(token: Token, now: float) -> Node:
-    return Severe(LEVELS[_one_of(token, "severity", tuple(LEVELS))])
-
-
-def _flag(token: Token, now: float) -> Node:
-    flag = _one_of(token, "such property", IS)
-    return Flag(FLAGS[flag]) if flag in FLAGS else SIGN_IN
-
-
-def _purpose(token: Token, now: float) -> Node:
-    return All((SIGN_IN, Name("target", _test(token))))
-
-
-def _comment(token: Token, now: float) -> Node:
-    return Comment(_test(token) if token.form == "regex" else name_test(token.value))
-
-
-def _text(token: Token, now: float) -> Node:
-    return Text(regex_of(token) if token.form == "regex" else Needle(token.value), False)
 
 
 KEYS: dict[str, Key] = {
@@ -631,26 +493,31 @@ KEYS: dict[str, Key] = {
     "kind": Key("what an entry is", "kind:request", (*KINDS, "response"), _kind),
     "direction": Key("which way it went", "direction:in", DIRECTIONS, _direction),
     "status": Key("what came of a request; of HTTP answers the number", "status:error", STATUSES, _status),
-    "id": Key("the id of a request or answer", "id:17", (), lambda token, now: Id(token.value)),
-    "ms": Key("milliseconds from request to answer", "ms:>500", (), _compared("ms", MS, "ms", "ms:>500, ms:<2s"), True),
-    "size": Key("bytes on the wire", "size:>1MB", (), _compared("size", BYTES, "b", "size:>1MB, size:<200"), True),
-    "since": Key("at this time or later", "since:10m", (), _moment(">=")),
-    "until": Key("at this time or earlier", "until:12:30", (), _moment("<=")),
-    "finding": Key("the lint found something at least so bad", "finding:error", tuple(LEVELS), _finding),
-    "purpose": Key("what a request of signing in is for", "purpose:token", (), _purpose),
-    "is": Key("marked, commented, part of finding the era, of signing in, or written by hand", "is:marked", IS, _flag),
+    "id": Key("the id of a request or answer", "id:17", (), lambda token, now: All((_WITH_ID, Id(token.value)))),
+    "ms": Key("milliseconds from request to answer", "ms:>500", (), _ms),
+    "size": Key("bytes on the wire", "size:>1MB", (), _size),
+    "since": Key("at this time or later", "since:10m", (), lambda token, now: _time(token, now, ">=")),
+    "until": Key("at this time or earlier", "until:12:30", (), lambda token, now: _time(token, now, "<=")),
+    "finding": Key(
+        "the lint found something at least so bad", "finding:error", tuple(LEVELS),
+        lambda token, now: _severe(LEVELS[_one_of(token, "severity", tuple(LEVELS))]),
+    ),
+    "purpose": Key(
+        "what a request of signing in is for", "purpose:token", (),
+        lambda token, now: All((_SIGN_IN, Name("target", _test(token)))),
+    ),
+    "is": Key("marked, commented, part of finding the era, of signing in, or written by hand", "is:marked", _IS, _is),
     "comment": Key("a person's comment on it", "comment:odd", (), _comment),
-    "text": Key("the body alone", 'text:"not found"', (), _text),
+    "text": Key("the body alone", 'text:"not found"', (), lambda token, now: Text(_sought(token), False)),
 }  # fmt: skip
 """By their names, in the order of the help."""
-
-
+_WITH_ID = kind_is(("request", "result", "error"))
 ALIASES = {"dir": "direction", "duration": "ms", "took": "ms", "uri": "resource"}
 """Other names."""
-
-
 SIGNS = {"~s": "server", "~m": "method", "~t": "target"}
 """Short signs with a value after a space."""
+_ALONE: dict[str, Node] = {"error": FAILED, "~e": FAILED, "marked": _flag_is(MARKED), "~w": _severe(1)}
+"""Words that are no text."""
 
 
 def amount(text: str, units: dict[str, float], bare: str = "") -> float | None:
@@ -671,28 +538,20 @@ def moment(text: str, now: float) -> float | None:
 
     A duration counts back from `now`; a time of day is the last such time before `now`.
     """
-    ago = amount(text, MS)
+    ago = amount(text, _MS)
     if ago is not None:
         return now - ago / 1000
-    try:
-        return _keys_written(text, now)
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _keys_written(text: str, now: float) -> float | None:
     day = _DAY.fullmatch(text)
     clock = _CLOCK.fullmatch((day[4] or "0:00") if day else text)
     if clock is None:
         return None
     seconds = float(clock[3] or 0)
     at = int(clock[1]), int(clock[2]), int(seconds), int(seconds % 1 * 1_000_000)
-    if day:
-        return datetime(int(day[1]), int(day[2]), int(day[3]), *at).timestamp()
-    today = time.localtime(now)
-    found = datetime(today.tm_year, today.tm_mon, today.tm_mday, *at)
-    return (found if found.timestamp() <= now else found - timedelta(days=1)).timestamp()
-
-
-_ALONE: dict[str, Node] = {"error": FAILED, "~e": FAILED, "marked": Flag(MARKED), "~w": Severe(1)}
-"""Words that are no text."""
+    try:
+        if day:
+            return datetime(int(day[1]), int(day[2]), int(day[3]), *at).timestamp()
+        today = datetime.fromtimestamp(now)
+        found = datetime(today.year, today.month, today.day, *at)
+        return (found if found.timestamp() <= now else found - timedelta(days=1)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

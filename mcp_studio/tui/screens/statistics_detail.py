@@ -66,7 +66,7 @@ def _facts(row: StatRow, view: View, width: int) -> list[list[Piece]]:
         times = tally.durations
         shown = (("min", times.least), ("mean", times.mean), ("p50", tally.p50), ("p95", tally.p95),
                  ("p99", tally.p99), ("max", times.most))  # fmt: skip
-        how = "" if times.exact else f"{dot}percentiles within 1%"
+        how = "" if times.exact else f"{dot}percentiles of a sample"
         lines.append([(cut(dot.join(f"{word} {brief(ms)}" for word, ms in shown) + how, width), "")])
     sizes = f"{describe.size(tally.bytes_in)} in{dot}{describe.size(tally.bytes_out)} out"
     more = [units.plural(tally.notices, "notification")] if tally.notices else []

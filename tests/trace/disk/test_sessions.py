@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.trace.disk.sessions import delete, describe, find, in_words, prune, sessions, used
+from mcp_studio.trace.disk.sessions import delete, find, in_words, prune, sessions, used
 from tests.trace.disk.batches import NAMES, batch, bodies, write
 
 DAY = 86_400
@@ -75,12 +75,12 @@ def test_the_oldest_go_first_and_those_being_written_stay(tmp_path: Path) -> Non
     os.utime(running.path, (0, 0))
     files = [ended(tmp_path, f"2026010{n}-100000-1", age=(9 - n) * DAY) for n in range(1, 6)]
     now = time.time()
-    assert prune(tmp_path, 1 << 40, now - 7.5 * DAY) == (1, describe(files[1]).bytes)
+    assert prune(tmp_path, 1 << 40, now - 7.5 * DAY) == 1
     assert [file.exists() for file in files] == [False, True, True, True, True]
     total = used(tmp_path)[1]
-    assert prune(tmp_path, total - 1, 0).sessions == 1 and not files[1].exists()
-    assert prune(tmp_path, 1 << 40, 0, most=2).sessions == 2 and files[4].exists()
-    assert prune(tmp_path, 0, now).sessions == 1
+    assert prune(tmp_path, total - 1, 0) == 1 and not files[1].exists()
+    assert prune(tmp_path, 1 << 40, 0, most=2) == 2 and files[4].exists()
+    assert prune(tmp_path, 0, now) == 1
     assert [info.path for info in sessions(tmp_path)] == [running.path]
     assert running.close()
 

@@ -18,10 +18,9 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.trace.disk import format
-from mcp_studio.trace.disk import format as lock
 from mcp_studio.trace.disk.format import Batch, Extra
 from mcp_studio.trace.disk.session import open_session
-from mcp_studio.trace.disk.sessions import describe, sessions
+from mcp_studio.trace.disk.sessions import describe, is_locked, release_lock, sessions, take_lock
 from mcp_studio.trace.disk.writer import SessionFile, Writer
 from tests.support import ROOT
 from tests.trace.disk.batches import batch, bodies, body, write
@@ -195,10 +194,10 @@ def test_a_killed_process_loses_only_what_was_not_handed_over(tmp_path: Path) ->
 
 def test_a_lock_is_seen_while_it_is_held_and_goes_with_its_holder(tmp_path: Path) -> None:
     file = tmp_path / "x.lock"
-    handle = lock.take(file)
-    assert handle is not None and lock.held(file) and lock.take(file) is None
-    lock.release(file, handle)
-    assert not lock.held(file) and not file.exists()
+    handle = take_lock(file)
+    assert handle is not None and is_locked(file) and take_lock(file) is None
+    release_lock(file, handle)
+    assert not is_locked(file) and not file.exists()
 
 
 def test_bodies_of_any_bytes_come_back(tmp_path: Path) -> None:

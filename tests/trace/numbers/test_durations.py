@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-from array import array
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.durations import EXACT, GAMMA, LONGEST, Durations
+from mcp_studio.trace.durations import EXACT, Durations
 
 
 def of(values: list[float]) -> Durations:
@@ -39,37 +38,21 @@ def test_few_values_have_their_very_percentiles(values: list[float]) -> None:
     assert (durations.least, durations.most) == (min(values), max(values))
 
 
-def test_many_values_are_within_one_percent_whatever_their_shape() -> None:
+def test_percentiles_of_many_values_are_near_whatever_their_shape() -> None:
     random_ = random.Random(5)
     for draw in (
         lambda: random_.lognormvariate(2, 1.5),
         lambda: random_.uniform(0.02, 5_000),
         lambda: random_.choice((0.5, 800.0)) * random_.uniform(0.99, 1.01),
     ):
-        values = [draw() for _ in range(EXACT * 3)]
+        values = [draw() for _ in range(EXACT * 5)]
         durations = of(values)
-        assert not durations.exact
-        for share in (0.01, 0.25, 0.5, 0.75, 0.95, 0.99):
-            found, true = durations.percentile(share), rank(values, share)
-            assert found is not None and abs(found - true) <= true * 0.0101, (share, found, true)
+        assert not durations.exact and durations.most == max(values)
+        for share in (0.01, 0.25, 0.75, 0.95, 0.99):
+            found = durations.percentile(share)
+            assert found is not None and rank(values, share - 0.03) <= found <= rank(values, min(1.0, share + 0.03))
         assert math.isclose(durations.mean or 0, sum(values) / len(values), rel_tol=1e-9)
-
-
-def test_percentiles_never_leave_the_range_of_what_was_seen() -> None:
-    durations = of([7.0] * (EXACT + 1))
-    assert durations.percentiles(0.0, 0.5, 0.999) == [7.0, 7.0, 7.0]
-
-
-def test_extremes_go_into_the_sketch() -> None:
-    durations = of([0.0, 0.001, LONGEST * 0.999] * EXACT)
-    assert durations.percentile(0.1) == 0.01 * GAMMA**0.5
-    assert durations.percentile(0.9) is not None
-
-
-def test_memory_is_bounded() -> None:
-    durations = of([float(place) for place in range(EXACT * 2)])
-    kept = [getattr(durations, name) for name in Durations.__slots__]
-    assert sum(len(value) * value.itemsize for value in kept if isinstance(value, array)) <= 8_192
+        assert abs(sum(bar.height for bar in durations.histogram()) - len(values)) < 100
 
 
 @given(st.lists(st.floats(0, 1e9, width=32), min_size=1, max_size=300), st.integers(1, 40))

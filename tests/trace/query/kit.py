@@ -51,11 +51,11 @@ class Fake:
         self.read = self.closed = self.revision = 0
         self.comments: dict[int, str] = {}
         self.capture = Capture(Columns(entries[0].number if entries else 1))
-        self.capture.take(self.entries)
+        for entry in self.entries:
+            self._take(entry)
 
     @property
     def columns(self) -> Columns:
-        self.capture.take(())
         return self.capture.columns
 
     @property
@@ -74,11 +74,17 @@ class Fake:
 
     def add(self, *entries: WireMessage) -> None:
         self.entries += entries
-        self.capture.take(entries)
+        for entry in entries:
+            self._take(entry)
         self.revision += 1
 
+    def _take(self, entry: WireMessage) -> None:
+        self.capture.append(entry)
+        self.capture.update(entry)
+        self.capture.findings(entry)
+
     def changed(self, entry: WireMessage) -> None:
-        self.capture.touch(entry)
+        self.capture.update(entry)
         self.revision += 1
 
     def entry(self, number: int) -> WireMessage | None:

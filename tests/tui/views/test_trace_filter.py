@@ -13,7 +13,9 @@ from mcp_studio.tui.views.trace_filter import FilterRun
 def test_wanted_entries_have_places_among_each_other() -> None:
     store = TraceStore(Redactor())
     for number in range(1, 101):
-        store.add("s", "out", "request", b"{}").method = "even" if number % 2 == 0 else "odd"
+        entry = store.add("s", "out", "request", b"{}")
+        entry.method = "even" if number % 2 == 0 else "odd"
+        store.revised(entry)
     run = FilterRun(store, parse("method:even"))
     end = time.monotonic() + 20
     while not run.advance(0.1):

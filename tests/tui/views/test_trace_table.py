@@ -31,6 +31,7 @@ def add(store: TraceStore, count: int, server: str = "files") -> None:
     for _ in range(count):
         made = store.add(server, "out", "request", b"{}")
         made.method, made.target = "tools/call", f"tool {made.number}"
+        store.revised(made)
 
 
 def numbers(stage: Stage) -> list[int]:

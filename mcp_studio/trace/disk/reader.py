@@ -1,0 +1,123 @@
+"""Reads the bodies of a session on disk, while it is being recorded and afterwards."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import zlib
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.trace.disk import format
+from mcp_studio.trace.message import Block
+
+_EMPTY = Block(0, array("I"), b"")
+_LONGEST = 1 << 20
+"""Bytes of one extra."""
+
+
+class DiskReader:
+    """Implements `message.Reader`, for any thread. The file is opened when something is first read.
+
+    Args:
+        path: the session; it may be written meanwhile.
+        most: bytes of one body at most; of a larger one only so many are given.
+    """
+
+    def __init__(self, path: Path, most: int = 1 << 27) -> None:
+        self._path = path
+        self._most = most
+        self._db: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+        self._block = _EMPTY
+        self.problem = ""
+        """What could not be read, in a sentence."""
+
+    def blocks(self, below: int) -> Iterator[Block]:
+        """All bodies of entries with numbers under `below`, the newest block first; damaged ones are left out."""
+        query = "SELECT first, ends, data FROM bodies WHERE first < ? ORDER BY first DESC LIMIT 1"
+        while found := self._rows(query, below):
+            first = found[0][0]
+            if not isinstance(first, int) or not 0 < first < below:
+                return
+            if (block := self._checked(found[0])) is not None:
+                ends = block.ends[: below - first]
+                large = self._rows(
+                    "SELECT number FROM large WHERE number >= ? AND number < ? ORDER BY number",
+                    first,
+                    first + len(ends),
+                )
+                yield Block(first, ends, block.data[: ends[-1]], tuple(number for (number,) in large))
+            below = first
+
+    def body(self, number: int) -> bytes:
+        """The body of one entry; empty where it is not kept, or cannot be read."""
+        block = self._block
+        if not block.first <= number < block.first + len(block.ends):
+            query = "SELECT first, ends, data FROM bodies WHERE first <= ? ORDER BY first DESC LIMIT 1"
+            found = self._rows(query, number)
+            block = (self._checked(found[0]) if found else None) or _EMPTY
+            if number >= block.first + len(block.ends):
+                return self._large_body(number)
+            self._block = block
+        place = number - block.first
+        start, end = block.ends[place - 1] if place else 0, block.ends[place]
+        return block.data[start:end] if end > start else self._large_body(number)
+
+    def extra(self, number: int, name: str) -> Json:
+        """What an entry has besides the columns, see `format.Extra`; None where it has none, or it cannot be read."""
+        found = self._rows(
+            "SELECT value FROM extra WHERE number = ? AND name = ? AND length(value) < ?", number, name, _LONGEST
+        )
+        try:
+            return loads(found[0][0]) if found and isinstance(found[0][0], str) else None
+        except (JsonProblem, StudioError):
+            return None
+
+    def forget(self) -> None:
+        """The newest entries are read again: more may have come."""
+        self._block = _EMPTY
+
+    def close(self) -> None:
+        """No more reading; reading once more opens it again."""
+        with self._lock:
+            db, self._db = self._db, None
+        if db is not None:
+            db.close()
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        # All at once: as long as a statement is open, the writer cannot tidy up behind itself.
+        try:
+            with self._lock, format.told(self._path):
+                if self._db is None:
+                    self._db = format.connect(self._path)
+                    format.unhurried(self._db)
+                return self._db.execute(query, values).fetchall()
+        except StudioError as error:
+            self.problem = error.message
+            return []
+
+    def _checked(self, row: tuple[Any, ...]) -> Block | None:
+        first, raw, data = row
+        if isinstance(first, int) and isinstance(raw, bytes) and isinstance(data, bytes) and not len(raw) % 4:
+            ends = format.unpacked(raw)
+            values = ends.tolist()
+            if 0 < first < 1 << 32 and values and values[-1] == len(data) and values == sorted(values):
+                return Block(first, ends, data)
+        self.problem = self.problem or f"The session {self._path.name} is damaged."
+        return None
+
+    def _large_body(self, number: int) -> bytes:
+        found = self._rows("SELECT packed, size FROM large JOIN body USING (hash) WHERE number = ?", number)
+        if not found or not isinstance(found[0][0], bytes) or not isinstance(found[0][1], int):
+            return b""
+        raw, size = found[0]
+        try:
+            return zlib.decompressobj().decompress(raw, max(1, min(self._most, size)))
+        except zlib.error:
+            self.problem = f"The session {self._path.name} is damaged."
+            return b""
