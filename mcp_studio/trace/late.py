@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from mcp_studio.trace.lint.rules import Spot
-from mcp_studio.trace.message import WireMessage
 
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import DiskReader
     from mcp_studio.trace.disk.writer import SessionFile
-
-
-def check_typed(entries: Sequence[tuple[WireMessage, str]]) -> list[list[Spot]]:
-    """Messages, each with its version, through `lint.typed.check_all`; slow, for a thread."""
-    from mcp_studio.trace.lint.typed import Job, check_all
-
-    jobs = [Job(entry.direction, entry.kind, entry.method, version, entry.body) for entry, version in entries]
-    return check_all(jobs)
 
 
 def session_file(folder: Path, meta: Mapping[str, object], most_bytes: int, max_age: float) -> SessionFile:

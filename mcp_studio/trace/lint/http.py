@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from dataclasses import dataclass
 
 from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.versions import METHOD_NOT_FOUND, NAMED
@@ -17,21 +18,19 @@ _VISIBLE = r"[\x21-\x7e]+"
 _SENTINEL = r"=\?base64\?(.*)\?="
 
 
+@dataclass(slots=True)
 class Exchange:
     """One HTTP request and what became of it."""
 
-    __slots__ = ("headers", "identity", "kind", "method", "modern", "status", "stream", "verb")
-
-    def __init__(self, verb: str, headers: dict[str, str]) -> None:
-        self.verb = verb
-        self.headers = headers
-        self.kind = ""
-        """What the body carries: `request`, `notification`, `response`; empty without one."""
-        self.identity: RequestId | None = None
-        self.method = ""
-        self.modern = False
-        self.status = 0
-        self.stream = False
+    verb: str
+    headers: dict[str, str]
+    kind: str = ""
+    """What the body carries: `request`, `notification`, `response`; empty without one."""
+    identity: RequestId | None = None
+    method: str = ""
+    modern: bool = False
+    status: int = 0
+    stream: bool = False
 
 
 class Exchanges:
@@ -83,7 +82,8 @@ class Exchanges:
         if exchange.verb == "GET" and exchange.stream and not self._answered:
             self._beside = True
         spots = self._sessions(headers.get("mcp-session-id"), exchange)
-        wanted = exchange.kind != "request" or requests.get(exchange.identity) is not None
+        request = requests.get(exchange.identity)
+        wanted = exchange.kind != "request" or (request is not None and request.state == "open")
         if exchange.verb == "POST" and 200 <= response.status < 300 and wanted and not self._beside:
             spots += _success(exchange, media)
         return spots
