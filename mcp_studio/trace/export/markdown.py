@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
-from typing import IO, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, pretty
@@ -72,47 +72,62 @@ class _Kind(NamedTuple):
     target: int
 
 
-class Markdown:
-    """Writes the report; bodies that are long are cut, and of very many requests only the first are shown."""
+def write(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+    """A report; bodies that are long are cut, and of very many requests only the first are shown."""
+    report = _Report(source)
+    report.begin()
+    yield report.take()
+    for item in items:
+        report.add(item)
+        yield report.take()
+    report.end()
+    yield report.take()
 
-    def begin(self, source: Source, out: IO[bytes]) -> None:
-        """Summary, numbers and failures."""
+
+class _Report:
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._out = out
-        self._shown = self._lines = 0
-        self._told: set[int] = set()
+        self._text: list[str] = []
+        self._requests = list(self._requests_in())
+        self._shown: set[int] = set()
+        self._lines = 0
         self._listing = False
-        requests = list(self._requests())
-        self._count = len(requests)
-        self._line(f"# {inline(source.title) or 'A trace'}", "")
-        self._summary(requests)
-        self._table(requests)
-        self._failures(requests)
+
+    def take(self) -> bytes:
+        """What is new."""
+        text = "".join(self._text)
+        self._text.clear()
+        return text.encode("utf-8", "backslashreplace")
+
+    def begin(self) -> None:
+        """Summary, numbers and failures."""
+        self._line(f"# {inline(self._source.title) or 'A trace'}", "")
+        self._summary()
+        self._table()
+        self._failures()
         self._line("## What happened", "")
 
-    def write(self, items: Iterable[Item]) -> None:
-        """Each request with its answer, and what else there was, in their order."""
-        for item in items:
-            number = self._request_of(item)
-            if number:
-                if number not in self._told and self._shown < _SHOWN:
-                    self._told.add(number)
-                    self._shown += 1
-                    self._exchange(number, item)
-            elif self._lines < _LINES:
-                self._lines += 1
-                self._other(item)
+    def add(self, item: Item) -> None:
+        """A request with its answer, or what else there was."""
+        number = self._request_of(item)
+        if number:
+            if number not in self._shown and len(self._shown) < _SHOWN:
+                self._shown.add(number)
+                self._exchange(number, item)
+        elif self._lines < _LINES:
+            self._lines += 1
+            self._other(item)
 
     def end(self) -> None:
         """What was left out."""
-        if (left := self._count - self._shown) > 0:
+        if (left := len(self._requests) - len(self._shown)) > 0:
             self._line("", f"Requests that are not shown one by one: {left:,}.")
         if self._lines >= _LINES:
             self._line("", f"Of the other entries only the first {_LINES:,} are shown.")
 
     # ------------------------------------------------------------------ what stands before
 
-    def _requests(self) -> Iterator[int]:
+    def _requests_in(self) -> Iterator[int]:
         """The requests that were chosen, or whose answer was."""
         columns = self._source.columns
         for number in self._source.numbers:
@@ -123,22 +138,22 @@ class Markdown:
                 if not self._source.chosen(columns.link[row]):
                     yield columns.link[row]
 
-    def _summary(self, requests: list[int]) -> None:
+    def _summary(self) -> None:
         columns, source = self._source.columns, self._source
         first, last = (columns.time[source.numbers[at] - columns.first] for at in (0, -1))
-        failed = sum(1 for number in requests if self._failed(number - columns.first))
+        failed = sum(1 for number in self._requests if self._failed(number - columns.first))
         self._line(
-            f"- {len(source.numbers):,} entries, {len(requests):,} requests, {failed:,} of which failed",
+            f"- {len(source.numbers):,} entries, {len(self._requests):,} requests, {failed:,} of which failed",
             f"- from {_clock(first)} to {_clock(last)} UTC, {last - first:,.1f} s",
         )
         for name, known in source.servers.items():
             self._line(f"- server {code(name)}{_about(mapping(known))}")
         self._line("")
 
-    def _table(self, requests: list[int]) -> None:
+    def _table(self) -> None:
         columns = self._source.columns
         found: dict[_Kind, list[int]] = {}
-        for number in requests:
+        for number in self._requests:
             row = number - columns.first
             found.setdefault(_Kind(columns.server[row], columns.method[row], columns.target[row]), []).append(row)
         if not found:
@@ -169,9 +184,9 @@ class Markdown:
             yield f"{took[min(len(took) - 1, int(share * len(took)))]:,.1f}" if took else ""
         yield f"{size:,}"
 
-    def _failures(self, requests: list[int]) -> None:
+    def _failures(self) -> None:
         columns = self._source.columns
-        failed = [number for number in requests if self._failed(number - columns.first)]
+        failed = [number for number in self._requests if self._failed(number - columns.first)]
         if not failed:
             return
         self._line("## Failures", "")
@@ -237,7 +252,7 @@ class Markdown:
         return self._source.redactor.bytes(self._source.reader.body(number))
 
     def _line(self, *lines: str) -> None:
-        self._out.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+        self._text += (f"{line}\n" for line in lines)
 
 
 def _about(known: dict[str, Json]) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from typing import IO, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from mcp_studio import __version__
@@ -350,50 +350,34 @@ BATCH = 500
 """Spans of one line."""
 _LINE = 2 << 20
 """Bytes from which on a line ends."""
-_OTLP_REQUEST = KINDS.index("request")
 
 
-class Otlp:
-    """Requests as spans, also those of signing in; lines of standard error and the like have no place in it."""
+def spans_of(source: Source, items: Iterator[Item]) -> Iterator[dict[str, Json]]:
+    """Requests as spans, also those of signing in; lines of standard error and the like have no place in it.
 
-    def begin(self, source: Source, out: IO[bytes]) -> None:
-        """Nothing stands before the first line.
+    Raises:
+        UsageError: none of what was chosen is a request or an answer.
+    """
+    columns = source.columns
+    rows = (number - columns.first for number in source.numbers)
+    if not any(columns.outcome[row] or columns.kind[row] & 15 == _REQUEST or signs_in(columns, row) for row in rows):
+        raise UsageError("None of it is a request or an answer, and OTLP has spans alone.")
+    spans = Spans(source)
+    return (span for item in items if (span := spans.of(item)) is not None)
 
-        Raises:
-            UsageError: none of what was chosen is a request or an answer.
-        """
-        columns = source.columns
-        ends = (number - columns.first for number in source.numbers)
-        if not any(
-            columns.outcome[row] or columns.kind[row] & 15 == _OTLP_REQUEST or signs_in(columns, row) for row in ends
-        ):
-            raise UsageError("None of it is a request or an answer, and OTLP has spans alone.")
-        self._spans = Spans(source)
-        self._out = out
-        self._waiting: list[bytes] = []
-        self._size = 0
-        self.count = 0
-        """Spans so far."""
 
-    def write(self, items: Iterable[Item]) -> None:
-        """The spans of these entries."""
-        for item in items:
-            span = self._spans.of(item)
-            if span is not None:
-                self._waiting.append(dumps(span))
-                self._size += len(self._waiting[-1])
-                self.count += 1
-                if len(self._waiting) >= BATCH or self._size > _LINE:
-                    self._line()
-
-    def end(self) -> None:
-        """The last line."""
-        self._line()
-
-    def _line(self) -> None:
-        if self._waiting:
-            self._out.write(message(self._waiting) + b"\n")
-            self._waiting, self._size = [], 0
+def write(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+    """Lines of some hundred spans each."""
+    waiting: list[bytes] = []
+    size = 0
+    for span in spans_of(source, items):
+        waiting.append(dumps(span))
+        size += len(waiting[-1])
+        if len(waiting) >= BATCH or size > _LINE:
+            yield message(waiting) + b"\n"
+            waiting, size = [], 0
+    if waiting:
+        yield message(waiting) + b"\n"
 
 
 def message(spans: list[bytes]) -> bytes:
