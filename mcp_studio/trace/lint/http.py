@@ -6,12 +6,15 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.versions import METHOD_NOT_FOUND, NAMED
 from mcp_studio.trace.lint.messages import Requests
 from mcp_studio.trace.lint.rules import Spot, quoted
-from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
+
+if TYPE_CHECKING:
+    from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
 
 _REMEMBERED = 200
 _VISIBLE = r"[\x21-\x7e]+"

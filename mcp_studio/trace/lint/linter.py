@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
@@ -28,7 +28,9 @@ from mcp_studio.trace.lint.results import LISTS, Names, check_result
 from mcp_studio.trace.lint.rules import Spot, found
 from mcp_studio.trace.lint.typed import Job, check_all
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.transport.base import HttpRequest, HttpResponse
+
+if TYPE_CHECKING:
+    from mcp_studio.transport.base import HttpRequest, HttpResponse
 
 _READ = 256 * 1024
 """Bytes of a frame of ours that is parsed again."""
