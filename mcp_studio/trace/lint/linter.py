@@ -12,9 +12,9 @@ from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
 from mcp_studio.protocol.versions import META_CAPABILITIES, META_LOG_LEVEL, META_VERSION, MODERN_VERSIONS, VERSIONS
-from mcp_studio.trace.lint.http import Exchanges
 from mcp_studio.trace.lint.ledger import Ledger, attach
 from mcp_studio.trace.lint.messages import (
+    Exchanges,
     Requests,
     Sent,
     check_bytes,

@@ -1,22 +1,32 @@
-"""Rules about single messages: bytes, JSON-RPC envelope (specification, basic, "Messages"), progress, logs, notices."""
+"""Rules about messages as such: bytes, JSON-RPC envelope (specification, basic, "Messages"), which answer belongs to
+which request, progress, logs, notices of change, HTTP (basic/transports).
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
+import re
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.protocol.events import RequestId
+from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.versions import (
     HEADER_MISMATCH,
     LOG_LEVELS,
     META_SUBSCRIPTION,
+    METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
+    NAMED,
     UNSUPPORTED_VERSION,
     URL_ELICITATION_REQUIRED,
 )
 from mcp_studio.trace.lint.rules import Spot, kind_of, quoted
+
+if TYPE_CHECKING:
+    from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
 
 _BOM = b"\xef\xbb\xbf"
 _READ = 1 << 20
@@ -328,3 +338,151 @@ def _on_subscription(method: str, params: dict[str, Json], requests: Requests) -
         text = f"{method} was not asked for by the subscription."
         spots.append(Spot("subscription-filter", text, "", "basic/patterns/subscriptions#notification-filter"))
     return spots
+
+
+# ---------------------------------------------------------------------- HTTP
+
+_EXCHANGES = 200
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One HTTP request and what became of it."""
+
+    verb: str
+    headers: dict[str, str]
+    message: Outgoing | None = None
+    """What the body carries."""
+    status: int = 0
+    stream: bool = False
+
+    @property
+    def kind(self) -> str:
+        """`request`, `notification`, `response`; empty without a body."""
+        return self.message.kind if self.message is not None else ""
+
+    @property
+    def modern(self) -> bool:
+        """Whether it is of the stateless era."""
+        return self.message is not None and self.message.modern
+
+
+class Exchanges:
+    """The newest exchanges of one connection."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Exchange] = {}
+        self._session = ""
+        self._answered = False
+        self._beside = False
+        """Whether answers come on a stream of their own: it was opened before the handshake, so this is HTTP+SSE."""
+
+    def request(self, request: HttpRequest) -> None:
+        """A request head goes out."""
+        self._known[request.exchange] = Exchange(request.method, _lower(request.headers))
+        if len(self._known) > _EXCHANGES:
+            del self._known[next(iter(self._known))]
+
+    def carries(self, number: int, out: Outgoing) -> list[Spot]:
+        """The body of an exchange is this message: its headers must say the same."""
+        exchange = self._known.get(number)
+        if exchange is None:
+            return []
+        exchange.message = out
+        if not out.modern or out.kind != "request" or exchange.verb != "POST":
+            return []
+        wanted = {"mcp-method": out.method, "mcp-protocol-version": out.version}
+        if out.method in NAMED:
+            wanted["mcp-name"] = out.target
+        spots: list[Spot] = []
+        for name, value in wanted.items():
+            header = exchange.headers.get(name)
+            if header is not None and _decoded(header) == value:
+                continue
+            text = f"The header {name} says {quoted(header)}, the body {quoted(value)}."
+            if header is None:
+                text = f"The header {name} is missing."
+            section = "basic/transports/streamable-http#protocol-version-header" if name.endswith("version") else ""
+            spots.append(Spot("http-header-mismatch", text, "", section))
+        return spots
+
+    def response(self, response: HttpResponse, requests: Requests) -> list[Spot]:
+        """A response head came in; nothing is demanded of one to a request that was given up, or of how one ended."""
+        exchange = self._known.get(response.exchange)
+        if exchange is None or not response.status or response.error:
+            return []
+        headers = _lower(response.headers)
+        media = headers.get("content-type", "").split(";", 1)[0].strip().lower()
+        exchange.status, exchange.stream = response.status, media == "text/event-stream"
+        if exchange.verb == "GET" and exchange.stream and not self._answered:
+            self._beside = True
+        spots: list[Spot] = []
+        if (session := headers.get("mcp-session-id")) is not None and (
+            wrong := self._session_problem(session, exchange)
+        ):
+            spots.append(Spot("http-session", wrong))
+        request = requests.get(exchange.message.id) if exchange.message is not None else None
+        wanted = exchange.kind != "request" or (request is not None and request.state == "open")
+        if exchange.verb == "POST" and 200 <= response.status < 300 and wanted and not self._beside:
+            spots += _success(exchange, media)
+        return spots
+
+    def answered(self) -> None:
+        """The handshake is done: a stream that is opened from now on is one of Streamable HTTP."""
+        self._answered = True
+
+    def leftover(self, number: int, frame: bytes) -> list[Spot]:
+        """A frame that nobody took: a body where none belongs, or an event that is no message."""
+        exchange = self._known.get(number)
+        if exchange is None or self._beside or frame.lstrip()[:1] not in (b"{", b"["):
+            return []
+        if exchange.kind in ("notification", "response") and exchange.status < 300:
+            return [Spot("http-accepted", f"What answers a {exchange.kind} has a body; it must have none.")]
+        if exchange.stream:
+            return [Spot("sse-event", 'An event of the stream has another type than "message".')]
+        return []
+
+    def refused(self, number: int, code: int) -> list[Spot]:
+        """A JSON-RPC error came in on an exchange (2026-07-28: an unknown method is also HTTP status 404)."""
+        exchange = self._known.get(number)
+        if exchange is None or not exchange.modern or code != METHOD_NOT_FOUND or exchange.status in (0, 404):
+            return []
+        if exchange.stream:
+            return []  # the head had gone out already
+        return [Spot("http-status", f"An unknown method is answered with status {exchange.status}; it must be 404.")]
+
+    def _session_problem(self, session: str, exchange: Exchange) -> str:
+        if exchange.modern:
+            return "The server gives a session id; 2026-07-28 has no sessions."
+        if not re.fullmatch(r"[\x21-\x7e]+", session):
+            return "The session id has other characters than visible ASCII."
+        if exchange.message is not None and exchange.message.method == "initialize":
+            self._session = session
+        return "The session id changes without a new handshake." if self._session not in ("", session) else ""
+
+
+def _success(exchange: Exchange, media: str) -> list[Spot]:
+    if exchange.headers.get("accept") == "application/json":
+        return []  # HTTP+SSE (2024-11-05): answers come on a stream of their own, and any success will do.
+    if exchange.kind == "request":
+        if exchange.status == 202:
+            return [Spot("http-accepted", "A request is answered with status 202, which answers nothing.")]
+        if media not in ("application/json", "text/event-stream"):
+            what = quoted(media) if media else "no content type"
+            return [Spot("http-content-type", f"A request is answered with {what}.")]
+    elif exchange.kind in ("notification", "response") and exchange.status != 202:
+        return [Spot("http-accepted", f"A {exchange.kind} is answered with status {exchange.status}; it must be 202.")]
+    return []
+
+
+def _lower(headers: Headers) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers}
+
+
+def _decoded(value: str) -> str:
+    """The value of a header that may be in base64 (2026-07-28, streamable-http, "Standard Request Headers")."""
+    found = re.fullmatch(r"=\?base64\?(.*)\?=", value)
+    try:
+        return base64.b64decode(found[1], validate=True).decode("utf-8", "surrogatepass") if found else value
+    except (binascii.Error, UnicodeDecodeError):
+        return value
