@@ -135,13 +135,6 @@ _STEP = re.compile(r'\[(\*|[0-9]+)\]|\["([^"]*)"\]|\.?([^.\[\]]+)')
 _NAMES = 20_000
 
 
-class _Pattern(NamedTuple):
-    steps: tuple[re.Pattern[str] | int | None, ...]
-    """From the last to the first; a number is an index, None any index."""
-    whole: bool
-    """It begins at the top of the value."""
-
-
 class Ignore:
     """A list of patterns; a place that one of them matches is ignored, with all that is below it.
 
@@ -161,16 +154,19 @@ class Ignore:
         self.usual = usual
         self.patterns = tuple(patterns)
         self._patterns = [_read(text) for text in (*self.patterns, *(USUAL_PATHS if usual else ()))]
-        self._ends: dict[Step, tuple[_Pattern, ...]] = {}
+        self._by_step: dict[Step, tuple[re.Pattern[str], ...]] = {}
 
     def hides(self, above: At, step: Step) -> bool:
         """Whether the place `step` below `above` is ignored."""
-        found = self._ends.get(step)
+        found = self._by_step.get(step)
         if found is None:
-            found = tuple(one for one in self._patterns if _fits(one.steps[0], step))
-            if len(self._ends) < _NAMES:
-                self._ends[step] = found
-        return bool(found) and any(_ends_like(one, above) for one in found)
+            found = tuple(whole for last, whole in self._patterns if last.fullmatch(_step_text(step)))
+            if len(self._by_step) < _NAMES:
+                self._by_step[step] = found
+        if not found:
+            return False
+        place = "".join(f"\0{_step_text(one)}" for one in path_of((above, step)))
+        return any(pattern.search(place) for pattern in found)
 
     def plain(self, text: str) -> str:
         """A text without what changes each time."""
@@ -179,41 +175,28 @@ class Ignore:
         return _CHANGING.sub("…", text)
 
 
-def _read(text: str) -> _Pattern:
-    whole = text.startswith("$")
-    rest = text[1:] if whole else text.removeprefix("*.")
-    steps: list[re.Pattern[str] | int | None] = []
+def _step_text(step: Step) -> str:
+    return f"[{step}]" if isinstance(step, int) else step
+
+
+def _read(text: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What the last step of a place has to be like, and what its end; each step stands behind a NUL there."""
+    rest = text[1:] if text.startswith("$") else text.removeprefix("*.")
+    steps: list[str] = []
     place = 0
-    while place < len(rest):
-        found = _STEP.match(rest, place)
-        if found is None:
-            break
+    while found := _STEP.match(rest, place):
         index, quoted, name = found.groups()
         if index is not None:
-            steps.append(None if index == "*" else int(index))
+            steps.append(r"\[[0-9]+\]" if index == "*" else rf"\[{int(index)}\]")
         else:
-            steps.append(re.compile(re.escape(quoted) if quoted is not None else re.escape(name).replace(r"\*", ".*")))
+            steps.append(re.escape(quoted) if quoted is not None else re.escape(name).replace(r"\*", "[^\0]*"))
         place = found.end()
     if not steps or place < len(rest):
         raise UsageError(
             f"`{text}` is no pattern of what to ignore.", hint="Such as created_at, content[*].text or $.items[0].id"
         )
-    return _Pattern(tuple(reversed(steps)), whole)
-
-
-def _fits(wanted: re.Pattern[str] | int | None, step: Step) -> bool:
-    if isinstance(step, int):
-        return wanted is None or wanted == step or (isinstance(wanted, re.Pattern) and wanted.pattern == ".*")
-    return isinstance(wanted, re.Pattern) and wanted.fullmatch(step) is not None
-
-
-def _ends_like(pattern: _Pattern, above: At) -> bool:
-    """Whether all but the last step of a pattern, which is known to fit, fit too."""
-    for wanted in pattern.steps[1:]:
-        if above is None or not _fits(wanted, above[1]):
-            return False
-        above = above[0]
-    return above is None or not pattern.whole
+    begin = r"\A" if text.startswith("$") else ""
+    return re.compile(steps[-1], re.S), re.compile(f"{begin}\0{chr(0).join(steps)}\\Z", re.S)
 
 
 DifferenceKind = Literal["added", "removed", "changed", "type", "moved", "more"]
