@@ -172,6 +172,7 @@ async def gathered(
         return await asyncio.shield(waiting)
     except asyncio.CancelledError:
         one.stopped = True
+        waiting.add_done_callback(lambda over: over.cancelled() or over.exception())  # nobody asks for it any more
         if not leave:
             await asyncio.wait((waiting,))
         raise
