@@ -17,7 +17,6 @@ from mcp_studio.trace.export.formats import Progress, gathered
 from mcp_studio.trace.export.item import Item, Source
 from mcp_studio.trace.export.spans import spans_of
 from mcp_studio.trace.message import Recording
-from mcp_studio.transport.http_errors import excerpt
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -30,6 +29,7 @@ _BATCH = 500
 _TIME = 10.0
 """Seconds for one batch; within them a collector that is busy gets it once more, after some pauses."""
 _ANSWER = 64 * KB
+_EXCERPT = 300
 _HINTS = {
     401: "A header that signs in is given with the address.",
     404: f"Spans usually go to the path {PATH}.",
@@ -149,8 +149,8 @@ class _Collector:
         )
         if 300 <= status < 400:
             text += ", which leads to another place; it was not followed"
-        elif body.strip():
-            text += f": {excerpt(body)}"
+        elif answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
+            text += f": {answer}"
         return StudioError(text.rstrip(".") + ".", hint=_HINTS.get(status, ""))
 
 
