@@ -21,7 +21,7 @@ KEYS = ("id", "name", "uri", "uriTemplate", "key")
 """Members by which items are told apart, where all items of both arrays have one, each another."""
 
 
-class Alignment(NamedTuple):
+class _Alignment(NamedTuple):
     """Indices of items of both arrays."""
 
     pairs: dict[int, int]
@@ -31,7 +31,7 @@ class Alignment(NamedTuple):
     removed: tuple[int, ...]
 
 
-def align(before: Sequence[Json], after: Sequence[Json], mark: Callable[[Json], int]) -> Alignment:
+def _align(before: Sequence[Json], after: Sequence[Json], mark: Callable[[Json], int]) -> _Alignment:
     """Put the items of two arrays together: by what names them, else equal ones, and what is left by its place.
 
     Args:
@@ -45,7 +45,7 @@ def align(before: Sequence[Json], after: Sequence[Json], mark: Callable[[Json], 
     if names is None:
         pairs |= _by_place(pairs, moved, len(old), len(new))
     taken = set(pairs.values())
-    return Alignment(pairs, moved, tuple(index for index in range(len(old)) if index not in taken))
+    return _Alignment(pairs, moved, tuple(index for index in range(len(old)) if index not in taken))
 
 
 def _names(before: Sequence[Json], after: Sequence[Json]) -> tuple[list[Hashable], list[Hashable]] | None:
@@ -266,7 +266,7 @@ class _Walk:
     def __init__(self, ignore: Ignore) -> None:
         self._ignore = ignore
         self._marks: dict[int, int] = {}
-        self._kept: list[Json] = []
+        self._alive: list[Json] = []
 
     def differences(self, before: Json, after: Json) -> Iterator[Difference]:
         """All of them. Without recursion: values may be nested as deep as messages may be."""
@@ -295,7 +295,7 @@ class _Walk:
         elif kind is str and (_alike(old, new) or _alike(new, old)):
             return
         elif kind is str and (inner := _inner(old, new)) is not None:
-            self._kept += inner  # so that no later value has their place in memory, and with it their mark
+            self._alive += inner  # so that no later value has their place in memory, and with it their mark
             self._measure(inner[0], was)
             self._measure(inner[1], at)
             yield inner[0], inner[1], was, at
@@ -319,7 +319,7 @@ class _Walk:
 
     def _items(self, old: list[Json], new: list[Json], was: At, at: At) -> Iterator[_Pair | Difference]:
         hides = self._ignore.hides
-        aligned = align(old, new, self._mark)
+        aligned = _align(old, new, self._mark)
         before, after = path_of(was), path_of(at)
         for index in aligned.removed:
             if not hides(was, index):

@@ -284,7 +284,6 @@ class Filling:
         columns.link = found
 
 
-ENDING = ".mcptrace"
 _GZIP = b"\x1f\x8b"
 
 

@@ -43,15 +43,12 @@ _RULES = (
 )
 """Where an error is -> the rule that it breaks; anywhere else it breaks a rule about types in general."""
 _SECTIONS = {
-    "tools/list": "server/tools#tool",
     "tools/call": "server/tools#tool-result",
-    "tools": "server/tools",
-    "resources/list": "server/resources#resource",
+    "tools": "server/tools#tool",
     "resources/read": "server/resources#resource-contents",
-    "resources": "server/resources",
-    "prompts/list": "server/prompts#prompt",
+    "resources": "server/resources#resource",
     "prompts/get": "server/prompts#promptmessage",
-    "prompts": "server/prompts",
+    "prompts": "server/prompts#prompt",
     "completion": "server/utilities/completion#completion-results",
     "logging": "server/utilities/logging",
     "message": "server/utilities/logging",
@@ -59,7 +56,7 @@ _SECTIONS = {
     "elicitation": "client/elicitation",
     "roots": "client/roots",
     "initialize": "basic/lifecycle#initialization",
-    "server/discover": "schema#discoverresult",
+    "server": "schema#discoverresult",
     "subscriptions": "basic/patterns/subscriptions",
 }
 """Method without `notifications/`, or the first part of it -> page and heading of the specification."""
