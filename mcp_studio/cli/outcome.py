@@ -307,7 +307,7 @@ def stray_of(studio: Studio, name: str) -> Json:
     if config.kind != "stdio":
         return []
     argv = (config.command, *config.args)
-    language, launcher = language_of(argv, config.cwd), launcher_of(argv)
+    language, launcher = language_of(argv), launcher_of(argv)
     found: dict[str, dict[str, Json]] = {}
     for burst in reversed(bursts(studio.trace, name)):
         before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""

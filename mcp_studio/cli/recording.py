@@ -15,7 +15,6 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, table
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
-from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
@@ -415,7 +414,7 @@ async def to_collector(
     Raises:
         StudioError: see `collector.send`.
     """
-    sent = await send(recording, numbers, to, out.redactor, headers=headers, limits=Limits())
+    sent = await send(recording, numbers, to, out.redactor, headers=headers)
     out.note(f"sent {_spans(sent.spans)} to the collector")
     if sent.rejected:
         out.note(f"it did not want {_spans(sent.rejected)}. {sent.message}".strip())

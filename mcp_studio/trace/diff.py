@@ -9,178 +9,109 @@ import asyncio
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, loads, printable
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import SafeText, safe
 
 KEYS = ("id", "name", "uri", "uriTemplate", "key")
 """Members by which items are told apart, where all items of both arrays have one, each another."""
-_CELLS = 250_000
-"""Pairs of items that are compared in one stretch; in a longer one items are taken by their place."""
 
 
-class Alignment(NamedTuple):
+class _Alignment(NamedTuple):
     """Indices of items of both arrays."""
 
-    pairs: tuple[tuple[int, int], ...]
-    """What belongs together, in the order of the second array."""
+    pairs: dict[int, int]
+    """What belongs together: index in the second array -> index in the first."""
     moved: frozenset[int]
     """Items of the second array, out of `pairs`, that have gone past others."""
     removed: tuple[int, ...]
-    added: tuple[int, ...]
 
 
-def align(before: Sequence[Json], after: Sequence[Json], mark: Callable[[Json], int]) -> Alignment:
-    """Put the items of two arrays together, in a time that is about linear.
+def _align(before: Sequence[Json], after: Sequence[Json], mark: Callable[[Json], int]) -> _Alignment:
+    """Put the items of two arrays together: by what names them, else equal ones, and what is left by its place.
 
     Args:
         mark: the same for items that are the same.
     """
-    known = _by_key(before, after)
-    same = [] if known is not None else _same([mark(item) for item in before], [mark(item) for item in after])
-    pairs = known if known is not None else same
-    moved = _out_of_order(pairs)
-    if known is None:
-        pairs = [*pairs, *_by_place(pairs, moved, len(before), len(after))]
-        pairs.sort(key=lambda pair: pair[1])
-    old, new = {one for one, _ in pairs}, {one for _, one in pairs}
-    return Alignment(
-        tuple(pairs), moved,
-        tuple(index for index in range(len(before)) if index not in old),
-        tuple(index for index in range(len(after)) if index not in new),
-    )  # fmt: skip
+    names = _names(before, after)
+    old, new = names or _labels([mark(item) for item in before], [mark(item) for item in after])
+    pairs = _equal(old, new)
+    in_order = set(_rising([pairs[index] for index in sorted(pairs)]))
+    moved = frozenset(index for index, one in pairs.items() if one not in in_order)
+    if names is None:
+        pairs |= _by_place(pairs, moved, len(old), len(new))
+    taken = set(pairs.values())
+    return _Alignment(pairs, moved, tuple(index for index in range(len(old)) if index not in taken))
 
 
-def _by_key(before: Sequence[Json], after: Sequence[Json]) -> list[tuple[int, int]] | None:
-    """By what names the items; None where nothing does."""
+def _names(before: Sequence[Json], after: Sequence[Json]) -> tuple[list[Hashable], list[Hashable]] | None:
+    """What names the items of both arrays; None where nothing does."""
     for key in KEYS:
-        old, new = _named(before, key), _named(after, key)
-        if old and new and old.keys() & new.keys():
-            return [(old[name], index) for name, index in new.items() if name in old]
+        old, new = ([_name(item, key) for item in items] for items in (before, after))
+        if all(None not in names and len(set(names)) == len(names) for names in (old, new)) and set(old) & set(new):
+            return old, new
     return None
 
 
-def _named(items: Sequence[Json], key: str) -> dict[tuple[type, str | int], int]:
-    """Names of items and where they stand; nothing where one has none, or two have the same."""
-    found: dict[tuple[type, str | int], int] = {}
-    for index, item in enumerate(items):
-        name = cast("dict[str, Json]", item).get(key) if isinstance(item, dict) else None
-        if not isinstance(name, (str, int)):
-            return {}
-        found[type(name), name] = index
-    return found if len(found) == len(items) else {}
+def _name(item: Json, key: str) -> Hashable:
+    name = mapping(item).get(key)
+    return (type(name), name) if isinstance(name, (str, int)) else None
 
 
-def _same(old: list[int], new: list[int]) -> list[tuple[int, int]]:
-    """Items that are the same, in order where that can be, then those that have moved."""
-    kept = _in_order(old, new)
-    left: dict[int, list[int]] = {}
-    taken, used = {one for one, _ in kept}, {one for _, one in kept}
-    for index in range(len(old) - 1, -1, -1):
-        if index not in taken:
-            left.setdefault(old[index], []).append(index)
-    for index, one in enumerate(new):
-        if index not in used and (waiting := left.get(one)):
-            kept.append((waiting.pop(), index))
-    kept.sort(key=lambda pair: pair[1])
-    return kept
+def _labels(old: list[int], new: list[int]) -> tuple[list[Hashable], list[Hashable]]:
+    """Marks that are all different: those at both ends by their place, others with how many of the same came before."""
+    least = min(len(old), len(new))
+    begin = next((index for index in range(least) if old[index] != new[index]), least)
+    end = next((index for index in range(least - begin) if old[-1 - index] != new[-1 - index]), least - begin)
+    found: list[list[Hashable]] = []
+    for marks in (old, new):
+        seen: Counter[int] = Counter()
+        labels: list[Hashable] = [*range(begin)]
+        for mark in marks[begin : len(marks) - end]:
+            labels.append((mark, seen[mark]))
+            seen[mark] += 1
+        found.append([*labels, *range(-end, 0)])
+    return found[0], found[1]
 
 
-def _in_order(old: list[int], new: list[int]) -> list[tuple[int, int]]:
-    begin, end = 0, 0
-    while begin < min(len(old), len(new)) and old[begin] == new[begin]:
-        begin += 1
-    while end < min(len(old), len(new)) - begin and old[-1 - end] == new[-1 - end]:
-        end += 1
-    kept = [(index, index) for index in range(begin)]
-    anchors = _anchors(old, new, begin, end)
-    last = (begin - 1, begin - 1)
-    for one in (*anchors, (len(old) - end, len(new) - end)):
-        kept += _common(old, new, (last[0] + 1, one[0]), (last[1] + 1, one[1]))
-        last = one
-        if one[0] < len(old) - end:
-            kept.append(one)
-    return [*kept, *((len(old) - index, len(new) - index) for index in range(end, 0, -1))]
+def _equal(old: list[Hashable], new: list[Hashable]) -> dict[int, int]:
+    """Where each label of the second list is in the first one."""
+    where = {label: index for index, label in enumerate(old)}
+    return {index: where[label] for index, label in enumerate(new) if label in where}
 
 
-def _anchors(old: list[int], new: list[int], begin: int, end: int) -> list[tuple[int, int]]:
-    """Items that occur once in either array, as many of them as are in the same order."""
-    first, second = old[begin : len(old) - end], new[begin : len(new) - end]
-    once, other = Counter(first), Counter(second)
-    where = {one: index for index, one in enumerate(first, begin) if once[one] == 1}
-    pairs = [(where[one], index) for index, one in enumerate(second, begin) if other[one] == 1 and one in where]
-    chosen = set(_rising([one for one, _ in pairs]))
-    return [pair for index, pair in enumerate(pairs) if index in chosen]
-
-
-def _common(old: list[int], new: list[int], one: tuple[int, int], two: tuple[int, int]) -> list[tuple[int, int]]:
-    """The longest common subsequence of two stretches; nothing where they are too long for that."""
-    (a, b), (c, d) = one, two
-    if a >= b or c >= d or (b - a) * (d - c) > _CELLS:
-        return []
-    rows = [[0] * (d - c + 1)]
-    for index in range(b - 1, a - 1, -1):
-        below, row = rows[-1], [0] * (d - c + 1)
-        for place in range(d - 1, c - 1, -1):
-            here = place - c
-            row[here] = below[here + 1] + 1 if old[index] == new[place] else max(below[here], row[here + 1])
-        rows.append(row)
-    rows.reverse()
-    found: list[tuple[int, int]] = []
-    i = j = 0
-    while i < b - a and j < d - c:
-        if old[a + i] == new[c + j]:
-            found.append((a + i, c + j))
-            i, j = i + 1, j + 1
-        elif rows[i + 1][j] >= rows[i][j + 1]:
-            i += 1
-        else:
-            j += 1
-    return found
-
-
-def _by_place(pairs: list[tuple[int, int]], moved: frozenset[int], old: int, new: int) -> list[tuple[int, int]]:
+def _by_place(pairs: dict[int, int], moved: frozenset[int], old: int, new: int) -> dict[int, int]:
     """Of what is left between two items that stayed, the first with the first, the second with the second."""
-    used_old, used_new = {one for one, _ in pairs}, {one for _, one in pairs}
-    found: list[tuple[int, int]] = []
+    taken, found = set(pairs.values()), dict[int, int]()
     last = (-1, -1)
-    for one in (*(pair for pair in pairs if pair[1] not in moved), (old, new)):
-        first = (index for index in range(last[0] + 1, one[0]) if index not in used_old)
-        second = (index for index in range(last[1] + 1, one[1]) if index not in used_new)
-        found.extend(zip(first, second, strict=False))
-        last = one
+    for index, one in [*((index, pairs[index]) for index in sorted(pairs) if index not in moved), (new, old)]:
+        first = (free for free in range(last[1] + 1, one) if free not in taken)
+        second = (free for free in range(last[0] + 1, index) if free not in pairs)
+        found.update(zip(second, first, strict=False))
+        last = (index, one)
     return found
-
-
-def _out_of_order(pairs: list[tuple[int, int]]) -> frozenset[int]:
-    """Those of the second array that break the order of the first."""
-    kept = set(_rising([one for one, _ in pairs]))
-    return frozenset(pair[1] for index, pair in enumerate(pairs) if index not in kept)
 
 
 def _rising(values: list[int]) -> list[int]:
-    """The places of the longest rising subsequence of different numbers."""
+    """The longest rising subsequence of different numbers."""
     tails: list[int] = []
     places: list[int] = []
     before: list[int] = []
     for index, value in enumerate(values):
         slot = bisect_left(tails, value)
         before.append(places[slot - 1] if slot else -1)
-        if slot == len(tails):
-            tails.append(value)
-            places.append(index)
-        else:
-            tails[slot], places[slot] = value, index
+        tails[slot : slot + 1] = [value]
+        places[slot : slot + 1] = [index]
     found: list[int] = []
     place = places[-1] if places else -1
     while place >= 0:
-        found.append(place)
+        found.append(values[place])
         place = before[place]
-    return found[::-1]
+    return found
 
 
 At = tuple[Any, Any] | None
@@ -204,13 +135,6 @@ _STEP = re.compile(r'\[(\*|[0-9]+)\]|\["([^"]*)"\]|\.?([^.\[\]]+)')
 _NAMES = 20_000
 
 
-class _Pattern(NamedTuple):
-    steps: tuple[re.Pattern[str] | int | None, ...]
-    """From the last to the first; a number is an index, None any index."""
-    whole: bool
-    """It begins at the top of the value."""
-
-
 class Ignore:
     """A list of patterns; a place that one of them matches is ignored, with all that is below it.
 
@@ -230,16 +154,19 @@ class Ignore:
         self.usual = usual
         self.patterns = tuple(patterns)
         self._patterns = [_read(text) for text in (*self.patterns, *(USUAL_PATHS if usual else ()))]
-        self._ends: dict[Step, tuple[_Pattern, ...]] = {}
+        self._by_step: dict[Step, tuple[re.Pattern[str], ...]] = {}
 
     def hides(self, above: At, step: Step) -> bool:
         """Whether the place `step` below `above` is ignored."""
-        found = self._ends.get(step)
+        found = self._by_step.get(step)
         if found is None:
-            found = tuple(one for one in self._patterns if _fits(one.steps[0], step))
-            if len(self._ends) < _NAMES:
-                self._ends[step] = found
-        return bool(found) and any(_ends_like(one, above) for one in found)
+            found = tuple(whole for last, whole in self._patterns if last.fullmatch(_step_text(step)))
+            if len(self._by_step) < _NAMES:
+                self._by_step[step] = found
+        if not found:
+            return False
+        place = "".join(f"\0{_step_text(one)}" for one in path_of((above, step)))
+        return any(pattern.search(place) for pattern in found)
 
     def plain(self, text: str) -> str:
         """A text without what changes each time."""
@@ -248,41 +175,28 @@ class Ignore:
         return _CHANGING.sub("…", text)
 
 
-def _read(text: str) -> _Pattern:
-    whole = text.startswith("$")
-    rest = text[1:] if whole else text.removeprefix("*.")
-    steps: list[re.Pattern[str] | int | None] = []
+def _step_text(step: Step) -> str:
+    return f"[{step}]" if isinstance(step, int) else step
+
+
+def _read(text: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What the last step of a place has to be like, and what its end; each step stands behind a NUL there."""
+    rest = text[1:] if text.startswith("$") else text.removeprefix("*.")
+    steps: list[str] = []
     place = 0
-    while place < len(rest):
-        found = _STEP.match(rest, place)
-        if found is None:
-            break
+    while found := _STEP.match(rest, place):
         index, quoted, name = found.groups()
         if index is not None:
-            steps.append(None if index == "*" else int(index))
+            steps.append(r"\[[0-9]+\]" if index == "*" else rf"\[{int(index)}\]")
         else:
-            steps.append(re.compile(re.escape(quoted) if quoted is not None else re.escape(name).replace(r"\*", ".*")))
+            steps.append(re.escape(quoted) if quoted is not None else re.escape(name).replace(r"\*", "[^\0]*"))
         place = found.end()
     if not steps or place < len(rest):
         raise UsageError(
             f"`{text}` is no pattern of what to ignore.", hint="Such as created_at, content[*].text or $.items[0].id"
         )
-    return _Pattern(tuple(reversed(steps)), whole)
-
-
-def _fits(wanted: re.Pattern[str] | int | None, step: Step) -> bool:
-    if isinstance(step, int):
-        return wanted is None or wanted == step or (isinstance(wanted, re.Pattern) and wanted.pattern == ".*")
-    return isinstance(wanted, re.Pattern) and wanted.fullmatch(step) is not None
-
-
-def _ends_like(pattern: _Pattern, above: At) -> bool:
-    """Whether all but the last step of a pattern, which is known to fit, fit too."""
-    for wanted in pattern.steps[1:]:
-        if above is None or not _fits(wanted, above[1]):
-            return False
-        above = above[0]
-    return above is None or not pattern.whole
+    begin = r"\A" if text.startswith("$") else ""
+    return re.compile(steps[-1], re.S), re.compile(f"{begin}\0{chr(0).join(steps)}\\Z", re.S)
 
 
 DifferenceKind = Literal["added", "removed", "changed", "type", "moved", "more"]
@@ -293,8 +207,6 @@ _QUICK = 64 * 1024
 """Bytes that are compared at once; more go to a thread."""
 _TEXT = 1_000_000
 """Characters of a text that is looked into where it is JSON."""
-_ALIGNED = 100_000
-"""Items of two arrays that are put together; in larger arrays the first belongs to the first, and so on."""
 _SECRETS = 1_000
 _VALUES = 1_000_000
 """Of one body that is compared by its values; two of them take some 200 MB."""
@@ -354,7 +266,7 @@ class _Walk:
     def __init__(self, ignore: Ignore) -> None:
         self._ignore = ignore
         self._marks: dict[int, int] = {}
-        self._kept: list[Json] = []
+        self._alive: list[Json] = []
 
     def differences(self, before: Json, after: Json) -> Iterator[Difference]:
         """All of them. Without recursion: values may be nested as deep as messages may be."""
@@ -379,12 +291,11 @@ class _Walk:
         elif kind is dict:
             yield from self._members(old, new, was, at)
         elif kind is list:
-            many = len(old) + len(new) > _ALIGNED
-            yield from (self._by_place if many else self._items)(old, new, was, at)
+            yield from self._items(old, new, was, at)
         elif kind is str and (_alike(old, new) or _alike(new, old)):
             return
         elif kind is str and (inner := _inner(old, new)) is not None:
-            self._kept += inner  # so that no later value has their place in memory, and with it their mark
+            self._alive += inner  # so that no later value has their place in memory, and with it their mark
             self._measure(inner[0], was)
             self._measure(inner[1], at)
             yield inner[0], inner[1], was, at
@@ -408,35 +319,21 @@ class _Walk:
 
     def _items(self, old: list[Json], new: list[Json], was: At, at: At) -> Iterator[_Pair | Difference]:
         hides = self._ignore.hides
-        aligned = align(old, new, self._mark)
+        aligned = _align(old, new, self._mark)
         before, after = path_of(was), path_of(at)
         for index in aligned.removed:
             if not hides(was, index):
                 yield Difference("removed", (*before, index), before=old[index], was=(*before, index))
-        pairs = {place: index for index, place in aligned.pairs}
         for place, value in enumerate(new):
             if hides(at, place):
                 continue
-            if (index := pairs.get(place)) is None:
+            index = aligned.pairs.get(place)
+            if index is None:
                 yield Difference("added", (*after, place), after=value, was=(*after, place))
                 continue
             if place in aligned.moved:
                 yield Difference("moved", (*after, place), old[index], value, (*before, index))
             yield old[index], value, (was, index), (at, place)
-
-    def _by_place(self, old: list[Json], new: list[Json], was: At, at: At) -> Iterator[_Pair | Difference]:
-        both = min(len(old), len(new))
-        hides = self._ignore.hides
-        for index in range(max(len(old), len(new))):
-            if hides(was, index):
-                continue
-            place = (*path_of(at), index)
-            if index < both:
-                yield old[index], new[index], (was, index), (at, index)
-            elif index < len(old):
-                yield Difference("removed", place, before=old[index], was=place)
-            else:
-                yield Difference("added", place, after=new[index], was=place)
 
     # ------------------------------------------------------------------ marks
 
@@ -544,8 +441,9 @@ def shown(one: Difference, width: int = 60) -> Shown:
         return Shown(sign, place, safe(f"was {path_text(one.was)}", 200), safe(""))
     old, new = one.before, one.after
     if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > width:
-        begin = _common_prefix(old, new)
-        old, new = _from(old, begin), _from(new, begin)
+        differ = (index for index, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1])
+        begin = next(differ, min(len(old), len(new))) - _LEAD
+        old, new = (f"…{text[begin:]}" if begin > 0 else text for text in (old, new))
     before = safe(value_text(old, width)) if one.kind != "added" else safe("")
     return Shown(sign, place, before, safe(value_text(new, width)) if one.kind != "removed" else safe(""))
 
@@ -566,8 +464,8 @@ def path_text(path: Path) -> str:
 def value_text(value: Json, width: int) -> str:
     """A value on a line; of a large one its size."""
     if isinstance(value, (dict, list)):
-        many = len(value)
-        small = many <= 5 and not any(isinstance(item, (dict, list)) for item in _items(value))
+        many, items = len(value), value.values() if isinstance(value, dict) else value
+        small = many <= 5 and not any(isinstance(item, (dict, list)) for item in items)
         if small and len(text := printable(value, indent=None)) <= width:
             return text
         shape, what = ("{…}", "member") if isinstance(value, dict) else ("[…]", "item")
@@ -575,23 +473,3 @@ def value_text(value: Json, width: int) -> str:
     if isinstance(value, str) and len(value) > width:
         return f"{printable(value[:width], indent=None)[:-1]}… {len(value) - width:,} more"
     return printable(value, indent=None)
-
-
-def _items(value: Json) -> list[Json]:
-    return list(value.values()) if isinstance(value, dict) else value
-
-
-def _common_prefix(old: str, new: str) -> int:
-    """How many characters two texts begin with in common, by halves: texts may be of many megabytes."""
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old.startswith(new[low:middle], low):
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _from(text: str, begin: int) -> str:
-    return text if begin <= _LEAD else f"…{text[begin - _LEAD :]}"

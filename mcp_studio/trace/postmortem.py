@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcp_studio.record import record
@@ -98,35 +99,26 @@ def _number(name: str) -> int:
     return int(getattr(signal, name, 0))
 
 
+_HEADLINES: dict[How, str] = {
+    "exit": "ended with exit code {code}",
+    "signal": "was ended by {signal}",
+    "guard": "ended together with its guard",
+    "stdout": "closed its standard output, though it was still running",
+    "stdin": "closed its standard input, though it was still running",
+    "stalled": "did not read its input any more",
+    "refused": "could not be reached",
+    "dropped": "dropped the connection",
+    "session": "no longer knows the session",
+    "status": "answered with HTTP status {code}",
+    "timeout": "did not answer in time",
+    "closed": "was closed by the studio",
+    "other": "is not connected any more",
+}
+
+
 def headline(ending: Ending) -> str:
     """How it ended, without the server's name: `ended with exit code 3`, `was ended by SIGSEGV`."""
-    match ending.how:
-        case "exit":
-            return f"ended with exit code {ending.code}"
-        case "signal":
-            return f"was ended by {signal_name(ending.code)}"
-        case "guard":
-            return "ended together with its guard"
-        case "stdout":
-            return "closed its standard output, though it was still running"
-        case "stdin":
-            return "closed its standard input, though it was still running"
-        case "stalled":
-            return "did not read its input any more"
-        case "refused":
-            return "could not be reached"
-        case "dropped":
-            return "dropped the connection"
-        case "session":
-            return "no longer knows the session"
-        case "status":
-            return f"answered with HTTP status {ending.code}"
-        case "timeout":
-            return "did not answer in time"
-        case "closed":
-            return "was closed by the studio"
-        case _:
-            return "is not connected any more"
+    return _HEADLINES[ending.how].format(code=ending.code, signal=signal_name(ending.code))
 
 
 def signal_name(number: int) -> str:
@@ -147,12 +139,8 @@ _SIGNALS = {
     "SIGTERM": "Something asked it to end: a supervisor, a container that stops, or somebody.",
     "SIGINT": "It was interrupted, as Ctrl+C does.",
     "SIGHUP": "Its terminal or session went away.",
-    "SIGQUIT": "It was told to quit and leave a core file.",
     "SIGPIPE": "It wrote to a pipe that nobody reads any more.",
-    "SIGXCPU": "It used more processor time than its limit allows.",
-    "SIGXFSZ": "It wrote a file larger than its limit allows.",
     "SIGSYS": "It made a system call that a sandbox forbids.",
-    "SIGTRAP": "It ran into a breakpoint or a check of its runtime.",
 }
 _CODES = {
     0: "It ended as a program does that is done. A server has to go on reading its input until that ends.",
@@ -202,8 +190,8 @@ _HEAD = 400
 _LARGE = 64 * 1024
 """The head of a larger body that is not in memory is not read for this."""
 _STARTED = "started ", " as process "
-_NOTE = bytes([KINDS.index("note") | DIRECTIONS.index("none") << 4])
-_LOST = bytes([OUTCOMES.index("lost") + 1])
+_NOTE = re.compile(re.escape(bytes([KINDS.index("note") | DIRECTIONS.index("none") << 4])))
+_LOST = re.compile(re.escape(bytes([OUTCOMES.index("lost") + 1])))
 _MESSAGES: frozenset[str] = frozenset(("request", "notification", "result", "error", "invalid", "http"))
 
 
@@ -297,40 +285,42 @@ def examine(
         reach: entries that are looked at, at most.
     """
     last = min(last or trace.total, trace.total)
-    numbers = list(_back(trace, server, max(first, trace.first_number), last, reach))
-    ended = time or (_time(trace, numbers[0]) if numbers else 0.0)
-    began = _time(trace, numbers[-1]) if numbers and last - first <= reach else _began(trace, server, first)
-    spans = _lost(trace, server, first, last)
-    columns = trace.columns
-    kinds = [columns.kind_of(number - columns.first) for number in numbers]
-    stray = [number for number, kind in zip(numbers, kinds, strict=True) if kind == "stray"]
-    stderr = [number for number, kind in zip(numbers, kinds, strict=True) if kind == "stderr"]
-    frames = [
-        number
-        for number, kind in zip(numbers, kinds, strict=True)
-        # What signing in asks of other servers says nothing about the end of this one.
-        if kind in _MESSAGES and not (kind == "http" and columns.target[number - columns.first])
-    ]
+    columns, numbers = trace.columns, list(_back(trace, server, max(first, trace.first_number), last, reach))
+    ended = time or (columns.time[numbers[0] - columns.first] if numbers else 0.0)
+    stderr, stray, frames = list[int](), list[int](), list[int]()
+    for number in numbers:
+        row = number - columns.first
+        kind = columns.kind_of(row)
+        if kind == "stderr":
+            stderr.append(number)
+        elif kind == "stray":
+            stray.append(number)
+        elif kind in _MESSAGES and not (kind == "http" and columns.target[row]):
+            frames.append(number)  # what signing in asks of other servers says nothing about the end of this one
     return Mortem(
-        server, ending, ended, began, last, ready, message or ending.text,
-        tuple(_flight(span, ended) for span in spans),
+        server,
+        ending,
+        ended,
+        _began(trace, server, first),
+        last,
+        ready,
+        message or ending.text,
+        tuple(_flight(span, ended) for span in _lost(trace, server, first, last)),
         tuple(map(_printed, _entries(trace, stderr[:_STDERR]))),
-        tuple(map(_printed, _entries(trace, stray[:_STRAY]))), len(stray),
+        tuple(map(_printed, _entries(trace, stray[:_STRAY]))),
+        len(stray),
         tuple(map(_frame, _entries(trace, frames[:_FRAMES]))),
-    )  # fmt: skip
+    )
 
 
 def endings(trace: Recording, server: str = "", most: int = 50) -> list[Mortem]:
     """The endings that a trace tells of in its notes, newest first; all servers where none is named."""
-    found: list[Mortem] = []
-    for note in _notes(trace, server):
-        ending = read(note.server, _text(note))
-        if ending is not None:
-            first = _start_before(trace, note)
-            found.append(examine(trace, note.server, ending, first=first, last=note.number))
-            if len(found) >= most:
-                break
-    return found
+    notes = ((note, read(note.server, _text(note))) for note in _notes(trace, server))
+    ended = islice(((note, ending) for note, ending in notes if ending is not None), most)
+    return [
+        examine(trace, note.server, ending, first=_start_before(trace, note), last=note.number)
+        for note, ending in ended
+    ]
 
 
 def command_of(trace: Recording, server: str) -> str:
@@ -367,28 +357,21 @@ def _entries(trace: Recording, newest_first: list[int]) -> list[WireMessage]:
     return [entry for entry in found if entry is not None]
 
 
-def _time(trace: Recording, number: int) -> float:
-    return trace.columns.time[number - trace.columns.first]
-
-
-def _notes(trace: Recording, server: str) -> Iterator[WireMessage]:
+def _notes(trace: Recording, server: str = "", below: int = 0) -> Iterator[WireMessage]:
+    """Notes on a server, or on all of them, newest first."""
     columns = trace.columns
-    wanted = columns.servers.known(server) if server else None
-    if server and wanted is None:
-        return
-    kinds, seen = columns.kind.tobytes(), 0
-    row = kinds.rfind(_NOTE)
-    while row >= 0 and seen < _SCANNED:
-        if not server or columns.server[row] == wanted:
-            seen += 1
-            if (entry := trace.entry(columns.first + row)) is not None:
-                yield entry
-        row = kinds.rfind(_NOTE, 0, row)
+    wanted = columns.servers.known(server)
+    end = below - columns.first if below else len(columns)
+    rows = [found.start() for found in _NOTE.finditer(columns.kind.tobytes(), 0, end)]
+    for row in reversed(rows[-_SCANNED:]):
+        entry = trace.entry(columns.first + row) if not server or columns.server[row] == wanted else None
+        if entry is not None:
+            yield entry
 
 
 def _start_before(trace: Recording, end: WireMessage) -> int:
-    """The number of the note that tells of the start of what ended."""
-    for note in _notes_below(trace, end):
+    """The number of the note on the start of what ended."""
+    for note in _notes(trace, end.server, end.number):
         text = _text(note)
         if text.startswith(_STARTED[0]) and _STARTED[1] in text:
             return note.number
@@ -397,36 +380,22 @@ def _start_before(trace: Recording, end: WireMessage) -> int:
     return trace.first_number
 
 
-def _notes_below(trace: Recording, end: WireMessage) -> Iterator[WireMessage]:
-    columns = trace.columns
-    for number in _back(trace, end.server, trace.first_number, end.number - 1):
-        if columns.kind_of(number - columns.first) == "note" and (entry := trace.entry(number)) is not None:
-            yield entry
-
-
 def _began(trace: Recording, server: str, first: int) -> float:
-    """The time of a connection's first entry, which is further back than what was looked at; 0 where it is not kept."""
+    """The time of a connection's first entry; 0 where that is gone."""
     columns = trace.columns
-    wanted = columns.servers.known(server)
-    for row in range(max(0, first - columns.first), len(columns)):
-        if columns.server[row] == wanted:
-            return columns.time[row]
-    return 0.0
+    wanted, rows = columns.servers.known(server), range(max(0, first - columns.first), len(columns))
+    return next((columns.time[row] for row in rows if columns.server[row] == wanted), 0.0)
 
 
 def _lost(trace: Recording, server: str, first: int, last: int) -> list[Span]:
     """The requests that stayed without an answer, in their order."""
-    found: list[Span] = []
     columns = trace.columns
-    outcomes, start = columns.outcome.tobytes(), max(0, first - columns.first)
-    row = outcomes.rfind(_LOST, start, last - columns.first + 1)
-    while row >= 0 and len(found) < _FLIGHTS:
-        entry = trace.entry(columns.first + row) if columns.kind_of(row) == "request" else None
-        span = entry.span if entry is not None and entry.server == server else None
-        if span is not None and span.method != LISTEN:  # which stays open, and nobody waits for
-            found.append(span)
-        row = outcomes.rfind(_LOST, start, row)
-    return found[::-1]
+    start, end = max(0, first - columns.first), last - columns.first + 1
+    rows = (found.start() for found in _LOST.finditer(columns.outcome.tobytes(), start, end))
+    entries = (trace.entry(columns.first + row) for row in rows if columns.kind_of(row) == "request")
+    spans = (entry.span for entry in entries if entry is not None and entry.server == server)
+    # A subscription stays open, and nobody waits for it.
+    return [span for span in spans if span is not None and span.method != LISTEN][-_FLIGHTS:]
 
 
 def _flight(span: Span, ended: float) -> Flight:

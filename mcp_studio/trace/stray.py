@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from mcp_studio.errors import LimitExceeded
@@ -50,89 +51,45 @@ JAVA = Language(
 UNKNOWN = Language("", "something that it prints, itself or by a library that it uses", "standard error")
 
 _PROGRAMS: dict[str, Language] = {
-    **dict.fromkeys(
-        ("python", "python3", "pypy", "pypy3", "uv", "uvx", "pipx", "poetry", "hatch", "pdm", "conda"), PYTHON
-    ),
+    **dict.fromkeys("python pypy uv uvx pipx poetry hatch pdm conda".split(), PYTHON),
     **dict.fromkeys("node npx npm yarn pnpm bun bunx deno tsx ts-node".split(), NODE),
     **dict.fromkeys(("go",), GO),
     **dict.fromkeys(("cargo",), RUST),
-    **dict.fromkeys(("java", "jbang", "kotlin", "scala", "mvn", "gradle"), JAVA),
+    **dict.fromkeys("java jbang kotlin scala mvn gradle".split(), JAVA),
 }
 _ENDINGS: dict[str, Language] = {
     ".py": PYTHON, ".pyz": PYTHON, ".js": NODE, ".mjs": NODE, ".cjs": NODE, ".ts": NODE, ".go": GO, ".rs": RUST,
     ".jar": JAVA,
 }  # fmt: skip
-_LAUNCHERS = {"npx", "npm", "yarn", "pnpm", "bunx", "uvx", "uv", "pipx", "docker", "podman", "poetry", "cargo", "mvn",
-              "gradle", "dotnet", "go"}  # fmt: skip
+_LAUNCHERS = frozenset("npx npm yarn pnpm bunx uvx uv pipx docker podman poetry cargo mvn gradle dotnet go".split())
 """Programs that may print something of their own before the server runs."""
-_WRAPPERS = {"env", "sudo", "nice", "time", "timeout", "stdbuf", "xvfb-run", "nohup", "exec"}
-_VERSIONED = re.compile(r"(python|pypy|node)[\d.]*$")
 
 
-def program(argv: Sequence[str]) -> str:
-    """The name of the program that is run, without its path, version and what only wraps it."""
-    words = [word for word in argv if word]
-    while words and _name(words[0]) in _WRAPPERS:
-        words.pop(0)
-        while words and (words[0].startswith("-") or "=" in words[0] or words[0].isdigit()):
-            words.pop(0)
-    return _name(words[0]) if words else ""
-
-
-def language_of(argv: Sequence[str], cwd: str = "") -> Language:
-    """The language of the server that a command starts; `UNKNOWN` where nothing tells."""
-    name = program(argv)
-    inner = _script(argv[1:]) if name in ("sh", "bash", "zsh", "dash", "cmd") else None
-    if inner is not None:
-        return inner
-    if name in _PROGRAMS:
-        return _PROGRAMS[name]
-    for word in argv:
-        ending = os.path.splitext(word)[1].lower()
-        if ending in _ENDINGS:
-            return _ENDINGS[ending]
-    return _by_first_line(argv[0] if argv else "", cwd)
+def language_of(argv: Sequence[str]) -> Language:
+    """The language of the server that a command starts, by its first word that tells; else `UNKNOWN`."""
+    for word in " ".join(argv).split():
+        language = _PROGRAMS.get(_name(word)) or _ENDINGS.get(os.path.splitext(word)[1].lower())
+        if language is not None:
+            return language
+    return UNKNOWN
 
 
 def launcher_of(argv: Sequence[str]) -> str:
     """The program that starts the server and may print before it does; empty where there is none."""
-    name = program(argv)
-    return name if name in _LAUNCHERS else ""
-
-
-def _script(words: Sequence[str]) -> Language | None:
-    """What a shell is told to run, where that is a line: `sh -c "npx server"`."""
-    if len(words) > 1 and words[0] in ("-c", "-lc", "-ic", "/c", "/C"):
-        found = language_of(words[1].split())
-        return None if found is UNKNOWN else found
-    return None
-
-
-def _by_first_line(command: str, cwd: str) -> Language:
-    path = os.path.join(cwd, command) if os.sep in command else ""
-    if not path:
-        return UNKNOWN
-    try:
-        with open(path, "rb") as file:
-            begin = file.read(200)
-    except OSError:
-        return UNKNOWN
-    if not begin.startswith(b"#!"):
-        return UNKNOWN
-    words = begin[2:].split(b"\n", 1)[0].decode("utf-8", "replace").split()
-    return _PROGRAMS.get(program(words), UNKNOWN)
+    known = (name for name in map(_name, " ".join(argv).split()) if name in _LAUNCHERS or name in _PROGRAMS)
+    return first if (first := next(known, "")) in _LAUNCHERS else ""
 
 
 def _name(word: str) -> str:
+    """The name of a program, without its path and version."""
     name = os.path.basename(word.replace("\\", "/")).lower().removesuffix(".exe").removesuffix(".cmd")
-    found = _VERSIONED.match(name)
-    return found[1] if found and name not in _PROGRAMS else name
+    return name.rstrip("0123456789.")
 
 
 Sort = Literal["banner", "log", "colours", "header", "json", "broken", "bom", "trace", "text"]
 """`json` is JSON over several lines, `broken` a message with something else in it, `trace` a stack trace."""
 _IN = 1 << 4
-_STRAY, _INVALID = KINDS.index("stray") | _IN, KINDS.index("invalid") | _IN
+_KINDS = re.compile(b"[%c%c]" % (KINDS.index("stray") | _IN, KINDS.index("invalid") | _IN))
 _FRAMES = frozenset(("request", "notification", "result", "error"))
 _READ = 2_000
 """Bytes of a line that are looked at."""
@@ -179,25 +136,28 @@ def bursts(trace: Recording, server: str, *, first: int = 1, most: int = _MOST) 
     """
     found: list[Burst] = []
     group: list[WireMessage] = []
-    before: WireMessage | None = None
-    count = 0
-    for number in _numbers(trace, server, first):
-        entry = trace.entry(number)
-        if entry is None or not is_stray(entry):
-            continue
+    for entry in islice(_entries(trace, server, first), most):
         if group and (before := _message(trace, group[-1], -1, entry.number)) is not None:
             found.append(_burst(trace, group, before))
             group = []
         group.append(entry)
-        count += 1
-        if count >= most:
-            break
     if group:
         found.append(_burst(trace, group, _message(trace, group[-1], -1, 0)))
     return found
 
 
-def is_stray(entry: WireMessage) -> bool:
+def _entries(trace: Recording, server: str, first: int) -> Iterator[WireMessage]:
+    """The lines, newest first."""
+    columns = trace.columns
+    wanted = columns.servers.known(server)
+    rows = [found.start() for found in _KINDS.finditer(columns.kind.tobytes(), max(0, first - columns.first))]
+    for row in reversed(rows):
+        entry = trace.entry(columns.first + row) if columns.server[row] == wanted else None
+        if entry is not None and _is_stray(entry):
+            yield entry
+
+
+def _is_stray(entry: WireMessage) -> bool:
     """Whether an entry is a line of standard output that is no message."""
     if entry.kind == "stray":
         return True
@@ -214,21 +174,6 @@ def _is_message(text: bytes) -> bool:
     except (JsonProblem, LimitExceeded):
         return False
     return True
-
-
-def _numbers(trace: Recording, server: str, first: int) -> Iterator[int]:
-    """The entries that may be such lines, newest first."""
-    columns = trace.columns
-    wanted = columns.servers.known(server)
-    kinds, start = columns.kind.tobytes(), max(0, first - columns.first)
-    if wanted is None:
-        return
-    places = [kinds.rfind(kind, start) for kind in (_STRAY, _INVALID)]
-    while (row := max(places)) >= 0:
-        if columns.server[row] == wanted:
-            yield columns.first + row
-        places = [kinds.rfind(kind, start, row) if place == row else place
-                  for place, kind in zip(places, (_STRAY, _INVALID), strict=True)]  # fmt: skip
 
 
 def _message(trace: Recording, entry: WireMessage, step: int, stop: int) -> WireMessage | None:
@@ -296,42 +241,33 @@ def explain(sort: Sort, language: Language, launcher: str = "") -> str:
     """What such a line is, what usually causes it in that language, and what to do."""
     within = f"In {language.name} " if language.name else "Here "
     usual = f"{within}the usual cause is {language.cause}; {language.remedy} goes to people instead."
-    match sort:
-        case "banner" if launcher:
-            return (
-                "It stands before the first message of the server: a greeting of its own, or output of "
-                f"{launcher} that starts it. {usual}"
-            )
-        case "banner":
-            return f"It stands before the first message of the server: a greeting. {usual}"
-        case "log":
-            cause = language.logging or language.cause
-            return f"A log line on standard output. {within}the usual cause is {cause}; logs belong on standard error."
-        case "colours":
-            return f"Text with colours, made for a terminal, which a server has none of. {usual}"
-        case "header":
-            return (
-                "A header line, as language servers (LSP) and HTTP have them. MCP on stdio has no headers: each "
-                "message is one line of JSON and ends with a newline."
-            )
-        case "json":
-            return (
-                "JSON over several lines. A message has to be one line: it must be written without indentation, and "
-                "newlines in its texts as \\n."
-            )
-        case "broken":
-            return (
-                "A message that something else was printed into, or two messages on one line: two threads or processes "
-                f"write to standard output at once, without a lock or unbuffered. {usual}"
-            )
-        case "bom":
-            return (
-                "A byte order mark before a message: standard output is open with an encoding that writes one "
-                "(utf-8-sig, UTF-8 with signature). Plain UTF-8 has none."
-            )
-        case "trace":
-            return (
-                f"A stack trace that was printed to standard output: an error that the server did not expect. {usual}"
-            )
-        case _:
-            return f"Text that was printed to standard output. {usual}"
+    if sort == "banner":
+        more = f" of its own, or output of {launcher} that starts it" if launcher else ""
+        return f"It stands before the first message of the server: a greeting{more}. {usual}"
+    if sort == "log":
+        cause = language.logging or language.cause
+        return f"A log line on standard output. {within}the usual cause is {cause}; logs belong on standard error."
+    return _EXPLANATIONS[sort].format(usual=usual)
+
+
+_EXPLANATIONS: dict[Sort, str] = {
+    "colours": "Text with colours, made for a terminal, which a server has none of. {usual}",
+    "header": (
+        "A header line, as language servers (LSP) and HTTP have them. MCP on stdio has no headers: each message is one "
+        "line of JSON and ends with a newline."
+    ),
+    "json": (
+        "JSON over several lines. A message has to be one line: it must be written without indentation, and newlines "
+        "in its texts as \\n."
+    ),
+    "broken": (
+        "A message that something else was printed into, or two messages on one line: two threads or processes write "
+        "to standard output at once, without a lock or unbuffered. {usual}"
+    ),
+    "bom": (
+        "A byte order mark before a message: standard output is open with an encoding that writes one (utf-8-sig, "
+        "UTF-8 with signature). Plain UTF-8 has none."
+    ),
+    "trace": "A stack trace that was printed to standard output: an error that the server did not expect. {usual}",
+    "text": "Text that was printed to standard output. {usual}",
+}

@@ -144,15 +144,15 @@ def mortem_dialog(
 
 def stray_dialog(trace: Recording, server: ServerConfig) -> ModalScreen[int]:
     """What a server of the studio printed besides the protocol."""
-    return stray_of(trace, server.name, (server.command, *server.args), server.cwd)
+    return stray_of(trace, server.name, (server.command, *server.args))
 
 
-def stray_of(trace: Recording, server: str, argv: Sequence[str], cwd: str = "") -> ModalScreen[int]:
+def stray_of(trace: Recording, server: str, argv: Sequence[str]) -> ModalScreen[int]:
     """The same of any server, which was started by a command."""
     from mcp_studio.trace.stray import language_of, launcher_of
     from mcp_studio.tui.screens.stray_dialog import StrayDialog
 
-    return StrayDialog(trace, server, language_of(argv, cwd), launcher_of(argv))
+    return StrayDialog(trace, server, language_of(argv), launcher_of(argv))
 
 
 def endings() -> Callable[..., list[Mortem]]:

@@ -9,7 +9,7 @@ from mcp_studio.cli.recording import check, to_collector
 from mcp_studio.errors import UsageError
 from tests.support import run
 from tests.trace.export.recorded import morning, recorded
-from tests.trace.export.test_collector import listening
+from tests.trace.export.test_collector import listening, partial
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_words_that_do_not_fit_together(words: tuple[str, str, str], says: str) 
 
 def test_a_collector_gets_spans_and_the_person_hears_how_many(capsys: pytest.CaptureFixture[str]) -> None:
     async def main() -> None:
-        async with listening((200, '{"partialSuccess":{"rejectedSpans":"1","errorMessage":"late"}}', "")) as one:
+        async with listening(partial(1, "late")) as one:
             await to_collector(recorded(morning()), None, one.url, [("X-Key", "v")], Output())
             assert "x-key: v" in one.heads[0].lower()
 

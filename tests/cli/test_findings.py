@@ -31,8 +31,8 @@ def test_doctor_looks_closely() -> None:
     done = cli("doctor", "--json", "--", *CLOSER)
     (report,) = done.json["result"]
     (found,) = report["findings"]
-    assert found["rule"] == "not-in-schema" and found["pointer"] == "/result/tools/0/icons/0/sizes"
-    assert found["section"] == "server/tools" and found["count"] >= 1
+    assert found["rule"] == "wrong-type" and found["pointer"] == "/result/tools/0/icons/0/sizes"
+    assert found["section"] == "server/tools#tool" and found["count"] >= 1
 
 
 CLOSER = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_studio.jsontext import Json
-from mcp_studio.trace.export.spans import Ended, name_of, told
+from mcp_studio.trace.export.spans import Exchange, describe, name_of
 
 STDIO: dict[str, Json] = {"transport": "stdio", "version": "2025-11-25"}
 CALL = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"order"}}'
@@ -19,7 +19,7 @@ def test_names_have_a_target_only_where_there_are_few() -> None:
 
 
 def test_a_tool_call_over_stdio() -> None:
-    known = told(Ended("tools/call", "order", True, "ok", CALL, b'{"id":2,"result":{}}'), STDIO)
+    known = describe(Exchange("tools/call", "order", True, "ok", CALL, b'{"id":2,"result":{}}'), STDIO)
     assert known.name == "tools/call order" and known.client and not known.failed
     assert known.attributes == {
         "mcp.method.name": "tools/call", "jsonrpc.request.id": "2", "gen_ai.operation.name": "execute_tool",
@@ -30,7 +30,7 @@ def test_a_tool_call_over_stdio() -> None:
 def test_a_resource_over_http_in_a_session() -> None:
     server: dict[str, Json] = {"transport": "http", "url": "https://shop.example/mcp"}
     frame = b'{"id":"r-1","method":"resources/read"}'
-    known = told(Ended("resources/read", "file:///a", True, "open", frame), server, "s-1")
+    known = describe(Exchange("resources/read", "file:///a", True, "open", frame), server, "s-1")
     assert known.name == "resources/read" and not known.failed
     assert known.attributes == {
         "mcp.method.name": "resources/read", "jsonrpc.request.id": "r-1", "mcp.resource.uri": "file:///a",
@@ -50,19 +50,19 @@ def test_a_resource_over_http_in_a_session() -> None:
     ],
 )
 def test_what_failed_says_how(outcome: str, answer: bytes, kind: str, why: str) -> None:
-    known = told(Ended("tools/call", "order", True, outcome, CALL, answer), STDIO)
+    known = describe(Exchange("tools/call", "order", True, outcome, CALL, answer), STDIO)
     assert (known.failed, known.why, known.attributes["error.type"]) == (True, why, kind)
     assert known.attributes.get("rpc.response.status_code") == ("-32602" if kind == "-32602" else None)
 
 
 def test_a_subscription_that_ends_with_its_connection_has_not_failed() -> None:
-    known = told(Ended("subscriptions/listen", "", True, "lost", CALL), STDIO)
+    known = describe(Exchange("subscriptions/listen", "", True, "lost", CALL), STDIO)
     assert not known.failed and "error.type" not in known.attributes
 
 
 def test_trace_context_of_either_side_is_kept() -> None:
     asked = b'{"id":1,"params":{"_meta":{"traceparent":"a","baggage":"b"}}}'
-    known = told(Ended("m", "", False, "ok", asked, b'{"id":1,"result":{"_meta":{"tracestate":"c"}}}'), {})
+    known = describe(Exchange("m", "", False, "ok", asked, b'{"id":1,"result":{"_meta":{"tracestate":"c"}}}'), {})
     assert known.attributes["mcp_studio.request.traceparent"] == "a"
     assert known.attributes["mcp_studio.request.baggage"] == "b"
     assert known.attributes["mcp_studio.response.tracestate"] == "c"
@@ -71,6 +71,6 @@ def test_trace_context_of_either_side_is_kept() -> None:
 
 @pytest.mark.parametrize("frame", [b"", b"[]", b"\xff", b"[" * 900, b'{"id":true}', b'{"id":null}'])
 def test_a_frame_that_says_nothing_has_no_id(frame: bytes) -> None:
-    known = told(Ended("m", "", True, "error", frame, frame), {"transport": "http", "url": "http://[::1"})
+    known = describe(Exchange("m", "", True, "error", frame, frame), {"transport": "http", "url": "http://[::1"})
     assert "jsonrpc.request.id" not in known.attributes and "server.address" not in known.attributes
     assert known.failed and known.why == ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from mcp_studio.protocol.message import parse
@@ -78,13 +76,6 @@ def test_json_over_several_lines_is_one_thing() -> None:
 )  # fmt: skip
 def test_the_language_is_known_by_the_command(argv: list[str], language: object) -> None:
     assert language_of(argv) is language
-
-
-def test_the_language_is_known_by_a_first_line(tmp_path: Path) -> None:
-    file = tmp_path / "server"
-    file.write_text("#!/usr/bin/env -S python3 -u\n")
-    assert language_of([str(file)]) is PYTHON
-    assert language_of(["./server"], str(tmp_path)) is PYTHON
 
 
 def test_the_explanation_names_the_usual_cause_and_the_remedy() -> None:

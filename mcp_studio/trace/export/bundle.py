@@ -9,10 +9,11 @@ import zlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import IO, NamedTuple
 
-from mcp_studio.errors import LimitExceeded, StudioError, UsageError
+from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import KB, MB
 from mcp_studio.record import record
@@ -215,32 +216,33 @@ class Filling:
     def done(self, head: Mapping[str, Json], problems: tuple[str, ...] = ()) -> Opened:
         """The recording."""
         self._pack()
-        self._link()
         columns = self.columns
+        self._link()
         columns.follows = {
             number: known for number, was in columns.follows.items() if (known := self._earlier(number, was))
         }
-        columns.parents = self._above()
+        deep: dict[int, int] = {}
+        parents: dict[int, int] = {}
+        for number, was in columns.parents.items():
+            parent = self._earlier(number, was)
+            depth = deep.get(parent, 0) + 1
+            if parent and depth <= _DEEP:
+                parents[number], deep[number] = parent, depth
+        columns.parents = parents
         return Opened(columns, self._blocks, self._extras, head, problems)
 
     def _take_extra(self, number: int, item: Item) -> int:
-        known: dict[str, Json] = {}
-        flags = 0
-        findings = item.extra.findings
-        self._room -= _OVERHEAD * (bool(item.extra.comment) + len(findings)) + len(item.extra.comment)
+        """Keep findings and comment, and give the flags that say so."""
+        findings, comment = item.extra
+        if not findings and not comment:
+            return 0
+        self._room -= len(comment) + _OVERHEAD * (1 + len(findings))
         self._room -= sum(len(one.rule) + len(one.text) + len(one.section) + len(one.pointer) for one in findings)
         if self._room < 0:
             self.left_out = True
             return 0
-        if item.extra.comment:
-            known["comment"] = item.extra.comment
-            flags |= bits.COMMENTED
-        if item.extra.findings:
-            known["findings"] = findings_to_json(item.extra.findings)
-            flags |= weight(item.extra.findings) << bits.SEVERITY
-        if known:
-            self._extras[number] = known
-        return flags
+        self._extras[number] = {"comment": comment, "findings": findings_to_json(findings)}
+        return bits.COMMENTED * bool(comment) | weight(findings) << bits.SEVERITY
 
     def _put(self, body: bytes) -> None:
         self._size += len(body)
@@ -281,19 +283,7 @@ class Filling:
                 columns.outcome[row] = 0
         columns.link = found
 
-    def _above(self) -> dict[int, int]:
-        """What came under what, as far as it is not too deep."""
-        deep: dict[int, int] = {}
-        found: dict[int, int] = {}
-        for number, was in self.columns.parents.items():
-            parent = self._earlier(number, was)
-            depth = deep.get(parent, 0) + 1
-            if parent and depth <= _DEEP:
-                found[number], deep[number] = parent, depth
-        return found
 
-
-ENDING = ".mcptrace"
 _GZIP = b"\x1f\x8b"
 
 
@@ -310,24 +300,14 @@ class Bounds:
     """Bytes of all bodies in memory, compressed."""
 
 
-class Lines(Protocol):
-    """A stream of bytes with lines in it."""
-
-    def readline(self, limit: int, /) -> bytes:
-        """The next line, or as much of it."""
-        ...
-
-    def read(self, size: int, /) -> bytes:
-        """So many bytes, or fewer at the end."""
-        ...
-
-
 BOUNDS = Bounds()
-Told = Callable[[int], None]
-"""Told now and then how many entries have been read."""
+_HEAD = 1024 * KB
+"""Bytes of the first line."""
+Progress = Callable[[int], None]
+"""Gets now and then how many entries have been read."""
 
 
-def open_bundle(path: Path, *, bounds: Bounds = BOUNDS, told: Told | None = None) -> Opened:
+def open_bundle(path: Path, *, bounds: Bounds = BOUNDS, told: Progress | None = None) -> Opened:
     """The recording in a bundle or JSONL file; may take long, so it is for a thread where a person waits.
 
     A file that ends too early is opened as far as it goes: see `Opened.problems`.
@@ -350,95 +330,75 @@ def open_bundle(path: Path, *, bounds: Bounds = BOUNDS, told: Told | None = None
         raise UsageError(f"{path} cannot be read: {problem.strerror or problem}.") from None
 
 
-def read(stream: Lines, place: str, bounds: Bounds = BOUNDS, told: Told | None = None) -> Opened:
+def read(
+    stream: IO[bytes] | gzip.GzipFile, place: str, bounds: Bounds = BOUNDS, told: Progress | None = None
+) -> Opened:
     """The same from a stream of lines; `place` is what it is called in errors.
 
     Raises:
         StudioError: as `open_bundle`.
     """
-    filling, problems = Filling(), list[str]()
-    lines = _Counted(stream, place, bounds)
-    head = read_head(lines.next(64 * KB * 16) or b"", place)
-    version = head["version"]
-    while (line := lines.next(bounds.line)) is not None:
-        if line and not line.isspace():
-            _add(filling, line, version, lines)
+    filling, problems, cut = Filling(), list[str](), False
+    head: dict[str, Json] = {}
+    lines = _lines(stream, place, bounds)
+    try:
+        head = read_head(next(lines, b""), place)
+        for number, line in enumerate(lines, 2):
+            if line.isspace():
+                continue
+            try:
+                item = read_line(line, head["version"])
+                if item.number <= filling.newest:
+                    raise BadLine("the numbers of entries have to grow")
+            except BadLine as problem:
+                if cut := not line.endswith(b"\n"):
+                    break
+                raise UsageError(f"{place}, line {number:,}: {problem}.") from None
+            filling.add(item)
             if filling.packed > bounds.kept or len(filling) > bounds.entries:
                 raise _too_much(place, f"{len(filling):,} entries are more than fit into memory here")
             if told is not None and not len(filling) % 10_000:
                 told(len(filling))
-    if lines.cut:
+    except _Cut:
+        head = head or read_head(b"", place)
+        cut = True
+    if cut:
         problems.append(f"{place} ends too early: {len(filling):,} entries of it could be read.")
     if filling.left_out:
         problems.append(f"{place} has more findings and comments than fit into memory: the last ones were left out.")
-    return filling.done(_tidy(head), tuple(problems))
-
-
-def _add(filling: Filling, line: bytes, version: int, lines: _Counted) -> None:
-    try:
-        item = read_line(line, version)
-        if item.number <= filling.newest:
-            raise BadLine("the numbers of entries have to grow")
-    except BadLine as problem:
-        if lines.broken and lines.over():
-            lines.cut = True  # the last line was not written to its end
-            return
-        raise UsageError(f"{lines.place}, line {lines.number:,}: {problem}.") from None
-    filling.add(item)
-
-
-def _tidy(head: dict[str, Json]) -> dict[str, Json]:
-    """What the first line says, of the kinds that it should be."""
     kinds = {"made": (int, float), "by": str, "title": str, "servers": dict}
-    return {name: head[name] for name, kind in kinds.items() if isinstance(head.get(name), kind)}
+    tidy = {name: head[name] for name, kind in kinds.items() if isinstance(head.get(name), kind)}
+    return filling.done(tidy, tuple(problems))
 
 
-class _Counted:
-    """Lines of a stream, bounded; `cut` says that it broke off."""
+class _Cut(Exception):
+    """The compressed stream ends too early."""
 
-    def __init__(self, stream: Lines, place: str, bounds: Bounds) -> None:
-        self._stream = stream
-        self._bounds = bounds
-        self._left = bounds.whole
-        self.place = place
-        self.number = 0
-        self.cut = False
-        self.broken = False
-        """The newest line has no end."""
 
-    def next(self, most: int) -> bytes | None:
-        """The next line; None at the end."""
+def _lines(stream: IO[bytes] | gzip.GzipFile, place: str, bounds: Bounds) -> Iterator[bytes]:
+    """The lines of a stream, bounded."""
+    left = bounds.whole
+    for number in count(1):
+        most = bounds.line if number > 1 else _HEAD
         try:
-            line = self._stream.readline(most + 1)
+            line = stream.readline(most + 1)
         except EOFError:
-            self.cut = True
-            return None
-        except gzip.BadGzipFile as problem:
-            raise self._broken(str(problem)) from None
-        except zlib.error:
-            raise self._broken("its compressed part is damaged") from None
-        self.number += 1
-        self._left -= len(line)
+            raise _Cut from None
+        except (gzip.BadGzipFile, zlib.error) as problem:
+            why = str(problem) if isinstance(problem, gzip.BadGzipFile) else "its compressed part is damaged"
+            raise UsageError(f"{place} cannot be read after line {number - 1:,}: {why}.") from None
+        if not line:
+            return
+        left -= len(line)
         if len(line) > most:
-            if self.number == 1:
-                return b""
-            raise _too_much(self.place, f"line {self.number:,} is longer than {most:,} bytes")
-        if self._left < 0:
-            raise _too_much(self.place, f"it has more than {self._bounds.whole:,} bytes")
-        if self.number > 2 * self._bounds.entries + 2:
-            raise _too_much(self.place, f"it has more than {self.number - 1:,} lines")
-        self.broken = not line.endswith(b"\n")
-        return line or None
-
-    def over(self) -> bool:
-        """Whether nothing comes after the newest line."""
-        try:
-            return not self._stream.read(1)
-        except (EOFError, zlib.error, OSError):
-            return True
-
-    def _broken(self, why: str) -> StudioError:
-        return UsageError(f"{self.place} cannot be read after line {self.number:,}: {why}.")
+            if number == 1:
+                return
+            raise _too_much(place, f"line {number:,} is longer than {most:,} bytes")
+        if left < 0:
+            raise _too_much(place, f"it has more than {bounds.whole:,} bytes")
+        if number > 2 * bounds.entries + 2:
+            raise _too_much(place, f"it has more than {number - 1:,} lines")
+        yield line
 
 
 def _too_much(place: str, why: str) -> LimitExceeded:

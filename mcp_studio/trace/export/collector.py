@@ -1,37 +1,40 @@
-"""Spans to an OpenTelemetry collector: OTLP over HTTP in JSON, to the address that a person names and nowhere else."""
+"""Spans to an OpenTelemetry collector, by OpenTelemetry's exporter for OTLP over HTTP (the extra `otlp`)."""
 
 from __future__ import annotations
 
-import asyncio
-import io
-import re
-from collections.abc import Iterable
-from typing import NamedTuple
+import logging
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import LimitExceeded, StudioError, UsageError
-from mcp_studio.jsontext import JsonProblem, loads, mapping
-from mcp_studio.limits import DEFAULT, KB, Limits
+from mcp_studio import __version__
+from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.limits import KB
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.export.formats import Told, gathered
-from mcp_studio.trace.export.spans import Otlp
+from mcp_studio.trace.export.formats import Progress, gathered
+from mcp_studio.trace.export.item import Item, Source
+from mcp_studio.trace.export.spans import spans_of
 from mcp_studio.trace.message import Recording
-from mcp_studio.transport.base import HttpRequest, HttpResponse
-from mcp_studio.transport.edge import Edge
-from mcp_studio.transport.http_errors import excerpt
-from mcp_studio.transport.http_response import Answer
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.trace import SpanContext
+    from requests import Response
 
 PATH = "/v1/traces"
 """Where spans go at a collector whose address names no path (OTLP over HTTP)."""
-_HEAD, _BODY = 30.0, 10.0
-"""Seconds until the head of an answer is there, and the rest of it."""
+_BATCH = 500
+_TIME = 10.0
+"""Seconds for one batch; within them a collector that is busy gets it once more, after some pauses."""
 _ANSWER = 64 * KB
-_AGAIN = (429, 502, 503, 504)
-"""What a collector says to have the same once more (OTLP over HTTP, failures)."""
-_PAUSES = (1.0, 2.0, 4.0)
-_LONGEST = 30.0
-Headers = Iterable[tuple[str, str]]
+_EXCERPT = 300
+_HINTS = {
+    401: "A header that signs in is given with the address.",
+    404: f"Spans usually go to the path {PATH}.",
+    415: "It has to take OTLP in protobuf.",
+}
 
 
 class Sent(NamedTuple):
@@ -50,35 +53,31 @@ async def send(
     url: str,
     redactor: Redactor,
     *,
-    headers: Headers = (),
-    limits: Limits = DEFAULT,
-    told: Told | None = None,
+    headers: Iterable[tuple[str, str]] = (),
+    told: Progress | None = None,
 ) -> Sent:
     """Send the requests among the entries with these numbers, or all, as spans, some hundred at a time.
 
     Raises:
-        UsageError: the address is none, or there are no requests.
+        UsageError: the address is none, there are no requests, or the extra is not installed.
         StudioError: the collector could not be reached, or did not take them; what it took before, it has.
     """
     place = address(url)
-    edge = Edge(ServerConfig("collector", url=place, headers=dict(headers)), limits, _Deaf())
-    writer, out = Otlp(), io.BytesIO()
     sent = Sent(0)
 
-    async def post() -> None:
+    def consume(source: Source, items: Iterator[Item]) -> None:
         nonlocal sent
-        lines = out.getvalue().splitlines()
-        out.seek(0)
-        out.truncate()
-        for line in lines:
-            sent = await _post(edge, line, sent, redactor)
+        spans = spans_of(source, items)
+        collector = _Collector(place, dict(headers), redactor)
+        try:
+            while batch := list(islice(spans, _BATCH)):
+                collector.take(batch)
+        finally:
+            collector.close()
+        sent = collector.sent
 
-    try:
-        await edge.open()
-        await gathered(recording, numbers, redactor, writer, out, told=told, after=post)
-        return sent._replace(spans=writer.count)
-    finally:
-        await edge.close(limits.close)
+    await gathered(recording, numbers, redactor, consume, told=told, leave=True)
+    return sent
 
 
 def address(url: str) -> str:
@@ -98,73 +97,112 @@ def address(url: str) -> str:
     return urlunsplit(parts._replace(path=PATH)) if parts.path in ("", "/") else url.strip()
 
 
-async def _post(edge: Edge, line: bytes, sent: Sent, redactor: Redactor) -> Sent:
-    for pause in (*_PAUSES, None):
-        async with edge.exchange("POST", [("Content-Type", "application/json")], line, head=_HEAD) as answer:
-            body = await _read(answer)
-            if 200 <= answer.status < 300:
-                return _taken(body, sent)
-            if answer.status not in _AGAIN or pause is None:
-                raise _refused(edge, answer, redactor.bytes(body))
-            wait = _wish(answer.header("retry-after"), pause)
-        await asyncio.sleep(wait)
-    raise AssertionError("the last one returns or raises")
+class _Collector:
+    """Gives spans to the exporter, and says what came of it; in a thread."""
+
+    def __init__(self, place: str, headers: dict[str, str], redactor: Redactor) -> None:
+        try:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from requests import Session
+        except ImportError:
+            raise UsageError(
+                "Sending spans needs OpenTelemetry's exporter, which is not installed.",
+                hint="Try: pip install 'mcp-studio[otlp]'",
+            ) from None
+        # It logs what fails; with a handler of its own nothing of that gets to the terminal.
+        logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
+        self._session = Session()
+        self._session.stream = True
+        self._session.hooks["response"] = [self._answered]
+        self._exporter = OTLPSpanExporter(place, headers=headers, timeout=_TIME, session=self._session)
+        self._place = place
+        self._redactor = redactor
+        self._answers: list[tuple[int, str, bytes]] = []
+        self.sent = Sent(0)
+
+    def take(self, spans: list[dict[str, Json]]) -> None:
+        """Send some spans; raises `StudioError` where they were not taken."""
+        self._answers.clear()
+        self._exporter.export([_readable(span) for span in spans])
+        if not self._answers:
+            text = f"The collector at {self._place} cannot be reached, or did not answer within {_TIME:g} s."
+            raise Unreachable(self._redactor.text(text), hint="Is it running, and does it take OTLP over HTTP there?")
+        status, reason, body = self._answers[-1]
+        if not 200 <= status < 300:
+            raise self._refused(status, reason, self._redactor.bytes(body))
+        rejected, message = _partial_success(body)
+        message = self._redactor.text(message)[:500] or self.sent.message
+        self.sent = Sent(self.sent.spans + len(spans), self.sent.rejected + rejected, message)
+
+    def close(self) -> None:
+        """No more spans."""
+        self._exporter.shutdown()
+
+    def _answered(self, response: Response, *_args: Any, **_more: Any) -> None:
+        body = next(response.iter_content(_ANSWER), b"")
+        self._answers.append((response.status_code, response.reason or "", body[:_ANSWER]))
+        response.close()
+
+    def _refused(self, status: int, reason: str, body: bytes) -> StudioError:
+        text = (
+            f"The collector {urlsplit(self._place).netloc.rpartition('@')[2]} did not take the spans: {status} {reason}"
+        )
+        if 300 <= status < 400:
+            text += ", which leads to another place; it was not followed"
+        elif answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
+            text += f": {answer}"
+        return StudioError(text.rstrip(".") + ".", hint=_HINTS.get(status, ""))
 
 
-async def _read(answer: Answer) -> bytes:
-    """As much of an answer as is bearable: what counts is its status."""
+def _partial_success(body: bytes) -> tuple[int, str]:
+    """How many spans a collector did not want, and why."""
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
     try:
-        async with asyncio.timeout(_BODY):
-            return await answer.read(_ANSWER)
-    except (TimeoutError, StudioError):
-        return b""
+        partly = ExportTraceServiceResponse.FromString(body).partial_success
+    except DecodeError:
+        return 0, ""
+    return max(0, partly.rejected_spans), partly.error_message
 
 
-def _taken(body: bytes, sent: Sent) -> Sent:
-    """What a collector says of spans that it took only in part."""
-    try:
-        partly = mapping(mapping(loads(body)).get("partialSuccess")) if body else {}
-    except (JsonProblem, LimitExceeded):
-        return sent
-    count, message = str(partly.get("rejectedSpans", 0)), partly.get("errorMessage")
-    rejected = int(count) if count.isdecimal() and len(count) < 12 else 0
-    return Sent(0, sent.rejected + rejected, message[:500] if isinstance(message, str) and message else sent.message)
+def _readable(span: dict[str, Json]) -> ReadableSpan:
+    """A span as the exporter takes it."""
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import Event, ReadableSpan
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+    from opentelemetry.trace import Link, SpanKind, Status, StatusCode
+
+    about = mapping(span.get("status"))
+    return ReadableSpan(
+        span["name"],
+        context=_context(span, span["spanId"]),
+        parent=_context(span, span["parentSpanId"]) if "parentSpanId" in span else None,
+        resource=Resource({"service.name": "mcp-studio", "service.version": __version__}),
+        attributes=_attributes(span),
+        events=[
+            Event(event["name"], _attributes(event), int(event["timeUnixNano"]))
+            for event in map(mapping, items_of(span.get("events")))
+        ],
+        links=[Link(_context(link, link["spanId"])) for link in map(mapping, items_of(span.get("links")))],
+        kind=SpanKind.CLIENT if span["kind"] == 3 else SpanKind.SERVER,
+        status=Status(StatusCode.ERROR, about.get("message")) if about else Status(),
+        start_time=int(span["startTimeUnixNano"]),
+        end_time=int(span["endTimeUnixNano"]),
+        instrumentation_scope=InstrumentationScope("mcp-studio", __version__),
+    )
 
 
-def _refused(edge: Edge, answer: Answer, body: bytes) -> StudioError:
-    said = f": {excerpt(body)}" if body.strip() else ""
-    hints = {
-        401: "A header that signs in is given with the address.", 404: f"Spans usually go to the path {PATH}.",
-        415: "It has to take OTLP in JSON.",
-    }  # fmt: skip
-    text = f"The collector {edge.place} did not take the spans: {answer.status} {answer.reason}{said}"
-    return StudioError(text.rstrip(".") + ".", hint=hints.get(answer.status, ""))
+def _context(known: dict[str, Json], identity: str) -> SpanContext:
+    from opentelemetry.trace import SpanContext, TraceState
+
+    state = TraceState.from_header([known["traceState"]]) if "traceState" in known else None
+    return SpanContext(int(known["traceId"], 16), int(identity, 16), is_remote=False, trace_state=state)
 
 
-def _wish(retry_after: str, pause: float) -> float:
-    return min(float(retry_after), _LONGEST) if re.fullmatch(r"\d{1,6}", retry_after) else pause
-
-
-class _Deaf:
-    """A tap: what goes to a collector is no part of any trace."""
-
-    def sent(self, frame: bytes, exchange: int = 0) -> None:
-        """Nothing."""
-
-    def received(self, frame: bytes, exchange: int = 0) -> None:
-        """Nothing."""
-
-    def stray(self, line: bytes) -> None:
-        """Nothing."""
-
-    def stderr(self, line: bytes) -> None:
-        """Nothing."""
-
-    def http_request(self, request: HttpRequest) -> None:
-        """Nothing."""
-
-    def http_response(self, response: HttpResponse) -> None:
-        """Nothing."""
-
-    def note(self, text: str) -> None:
-        """Nothing."""
+def _attributes(known: dict[str, Json]) -> dict[str, str | int | bool]:
+    found: dict[str, str | int | bool] = {}
+    for one in map(mapping, items_of(known.get("attributes"))):
+        ((kind, value),) = mapping(one["value"]).items()
+        found[one["key"]] = int(value) if kind == "intValue" else value
+    return found

@@ -1,4 +1,4 @@
-"""What a recording can be exported as, and doing it: some entries at a time, beside the event loop."""
+"""What a recording can be exported as, and doing it in a thread, beside the event loop."""
 
 from __future__ import annotations
 
@@ -7,36 +7,30 @@ import os
 import time
 from array import array
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from functools import partial
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Thread
 from typing import IO, NamedTuple
 
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import file_stem
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.export.har import Har
-from mcp_studio.trace.export.item import Extra, Source, Writer, items, servers_in
-from mcp_studio.trace.export.jsonl import Bundle, JsonLines
-from mcp_studio.trace.export.markdown import Markdown
-from mcp_studio.trace.export.spans import Otlp
-from mcp_studio.trace.message import MARKED, Columns, Reader, Recording
+from mcp_studio.trace.export import har, jsonl, markdown, spans
+from mcp_studio.trace.export.item import Extra, Item, Source, Write, items, servers_in
+from mcp_studio.trace.message import Columns, Reader, Recording
 from mcp_studio.trace.recorder import LARGE
 from mcp_studio.trace.tree import tree, walk
 
 _CHUNK = 500
-_SLICE = 0.005
-"""Seconds that gathering holds the event loop at a time."""
-_RARE = bits.COMMENTED | 3 << bits.SEVERITY
+_WAIT = 60.0
+"""Seconds that the thread waits for the event loop."""
 _BUFFER = 1 << 20
 _FRESH = 10.0
 """Seconds in which a body may still be waited for."""
-Told = Callable[[int, int], None]
-"""Told how many of how many entries are out."""
+Progress = Callable[[int, int], None]
+"""Gets how many of how many entries are out."""
 
 
 class Format(NamedTuple):
@@ -46,17 +40,17 @@ class Format(NamedTuple):
     ending: str
     """Of file names."""
     words: str
-    make: Callable[[], Writer]
+    write: Write
 
 
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
-        Format("bundle", "mcptrace", "everything, compressed: opens anywhere, and can be played", Bundle),
-        Format("jsonl", "jsonl", "everything, one JSON object on each line", JsonLines),
-        Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", Otlp),
-        Format("har", "har", "HTTP exchanges, for what reads HTTP archives", Har),
-        Format("markdown", "md", "a report for people: numbers, failures, each request shortly", Markdown),
+        Format("bundle", "mcptrace", "everything, compressed: opens anywhere, and can be played", jsonl.write_bundle),
+        Format("jsonl", "jsonl", "everything, one JSON object on each line", jsonl.write),
+        Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", spans.write),
+        Format("har", "har", "HTTP exchanges, for what reads HTTP archives", har.write),
+        Format("markdown", "md", "a report for people: numbers, failures, each request shortly", markdown.write),
     )
 }
 """By their names."""
@@ -79,9 +73,9 @@ async def export(
     *,
     title: str = "",
     overwrite: bool = False,
-    told: Told | None = None,
+    told: Progress | None = None,
 ) -> Written:
-    """Write the entries with these numbers, or all, to a file or stream; what is kept no longer is left out.
+    """Write the entries with these numbers, or all, to a file or stream; those that are gone are left out.
 
     A file appears when it is complete. Cancelling the caller leaves nothing behind. Everything goes through the
     redactor once more.
@@ -91,51 +85,42 @@ async def export(
     """
     if format not in FORMATS:
         raise UsageError(f"There is no format {format!r} to export as.", hint=f"There are {', '.join(FORMATS)}.")
-    run = partial(gathered, recording, numbers, redactor, FORMATS[format].make(), title=title, told=told)
-    if not isinstance(target, Path):
-        return Written(await run(target))
-    if not overwrite and await asyncio.to_thread(target.exists):
-        raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.")
+    write = FORMATS[format].write
+
+    def consume(source: Source, chosen: Iterator[Item]) -> None:
+        if isinstance(target, Path):
+            _to_file(write(source, chosen), target, overwrite)
+        else:
+            _to_stream(write(source, chosen), target)
+
     try:
-        return await _to_file(run, target, overwrite)
+        count = await gathered(recording, numbers, redactor, consume, title=title, told=told)
+    except FileExistsError:
+        raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.") from None
     except OSError as problem:
         raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
+    return Written(count, target if isinstance(target, Path) else None)
 
 
-async def gathered(
-    recording: Recording,
-    numbers: Iterable[int] | None,
-    redactor: Redactor,
-    writer: Writer,
-    out: IO[bytes],
-    *,
-    title: str = "",
-    told: Told | None = None,
-    after: Callable[[], Awaitable[None]] | None = None,
-) -> int:
-    """Give a writer its entries; gives their number.
-
-    Args:
-        after: done on the event loop whenever the writer has had some, and once at the end.
-
-    Raises:
-        UsageError: nothing is chosen, or the format has nothing to say about it.
-    """
-    return await _Export(recording, numbers, redactor, title, told).run(writer, out, after)
+def _to_stream(parts: Iterator[bytes], out: IO[bytes]) -> None:
+    for part in parts:
+        out.write(part)
+    out.flush()
 
 
-async def _to_file(run: Callable[[IO[bytes]], Awaitable[int]], target: Path, overwrite: bool) -> Written:
+def _to_file(parts: Iterator[bytes], target: Path, overwrite: bool) -> None:
+    if not overwrite and target.exists():
+        raise FileExistsError
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(handle, "wb", buffering=_BUFFER) as out:
-            count = await run(out)
+            _to_stream(parts, out)
         if overwrite:
             os.replace(draft, target)
         else:
             _put_new(draft, target)
-        return Written(count, target)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -148,51 +133,68 @@ def _put_new(draft: Path, target: Path) -> None:
         raise
     except OSError:  # a file system without hard links
         if target.exists():
-            raise FileExistsError(17, "it is there already") from None
+            raise FileExistsError from None
         os.replace(draft, target)
 
 
-class _Export:
-    """One export: gathers on the event loop what only the recording knows, and writes in a thread of its own."""
+async def gathered(
+    recording: Recording,
+    numbers: Iterable[int] | None,
+    redactor: Redactor,
+    consume: Callable[[Source, Iterator[Item]], None],
+    *,
+    title: str = "",
+    told: Progress | None = None,
+    leave: bool = False,
+) -> int:
+    """Give the entries with these numbers, or all, to `consume`, which runs in a thread; how many there were.
 
-    def __init__(
-        self, recording: Recording, numbers: Iterable[int] | None, redactor: Redactor, title: str, told: Told | None
-    ) -> None:
+    Args:
+        leave: when cancelled, leave the thread alone at once: it ends by itself, with its next entry.
+
+    Raises:
+        UsageError: nothing is chosen, or `consume` has nothing to say about it.
+    """
+    one = _Export(recording, redactor, title, told)
+    await one.complete()
+    reader = recording.reader()
+    done: Future[int] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(one.run(numbers, reader, consume))
+        except BaseException as problem:
+            done.set_exception(problem)
+
+    Thread(target=run, name="export", daemon=True).start()
+    waiting = asyncio.wrap_future(done)
+    try:
+        return await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        one.stopped = True
+        waiting.add_done_callback(lambda over: over.cancelled() or over.exception())  # nobody asks for it any more
+        if not leave:
+            await asyncio.wait((waiting,))
+        raise
+
+
+class _Stopped(Exception):
+    """Nobody waits for the export any more."""
+
+
+class _Export:
+    """One export: what only the recording knows is asked for on the event loop, all else is done in a thread."""
+
+    def __init__(self, recording: Recording, redactor: Redactor, title: str, told: Progress | None) -> None:
+        self.stopped = False
         self._recording = recording
         self._columns = recording.columns.snapshot()
         self._redactor = redactor
         self._title = title
         self._told = told
-        self._wanted = numbers
-        self._numbers: Sequence[int] = ()
+        self._loop = asyncio.get_running_loop()
 
-    async def run(self, writer: Writer, out: IO[bytes], after: Callable[[], Awaitable[None]] | None) -> int:
-        """Write everything; gives the number of entries."""
-        await self._complete()
-        loop, reader = asyncio.get_running_loop(), self._recording.reader()
-        thread = ThreadPoolExecutor(1, "export")
-        try:
-            await loop.run_in_executor(thread, self._begin, writer, out, reader)
-            for at in range(0, len(self._numbers), _CHUNK):
-                chunk = self._numbers[at : at + _CHUNK]
-                extras = await self._extras(chunk)
-                made = items(self._columns, chunk, reader.body, extras, self._redactor)
-                await loop.run_in_executor(thread, writer.write, made)
-                if after is not None:
-                    await after()
-                if self._told is not None:
-                    self._told(at + len(chunk), len(self._numbers))
-            await loop.run_in_executor(thread, _end, writer, out)
-            if after is not None:
-                await after()
-            return len(self._numbers)
-        finally:
-            # What runs in the thread has to be over before the file is closed under it.
-            closing = thread.submit(reader.close)
-            await _patiently(asyncio.wrap_future(closing))
-            thread.shutdown(wait=False)
-
-    async def _complete(self) -> None:
+    async def complete(self) -> None:
         """Wait for bodies that have just come and are large: they are redacted beside the event loop."""
         columns, since = self._columns, time.time() - _FRESH
         for row in range(len(columns) - 1, -1, -1):
@@ -201,62 +203,59 @@ class _Export:
             if columns.size[row] > LARGE and (entry := self._recording.entry(columns.first + row)) is not None:
                 await self._recording.body(entry)
 
-    def _begin(self, writer: Writer, out: IO[bytes], reader: Reader) -> None:
-        self._numbers = _kept(self._wanted, self._columns.first, self._columns.first + len(self._columns))
-        if not self._numbers:
-            raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
-        known = servers_in(self._columns, self._numbers, reader.body, self._redactor)
-        title = self._redactor.text(self._title)
-        writer.begin(
-            Source(self._columns, self._numbers, known, title, time.time(), self._redactor, reader),
-            out,
-        )
+    def run(
+        self, wanted: Iterable[int] | None, reader: Reader, consume: Callable[[Source, Iterator[Item]], None]
+    ) -> int:
+        """All of it; in the thread."""
+        columns, redactor = self._columns, self._redactor
+        try:
+            numbers = _present(wanted, columns.first, columns.first + len(columns))
+            if not numbers:
+                raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
+            servers = servers_in(columns, numbers, reader.body, redactor)
+            title = redactor.text(self._title)
+            source = Source(columns, numbers, servers, title, time.time(), redactor, reader)
+            consume(source, self._items(source))
+            return len(numbers)
+        finally:
+            reader.close()
+
+    def _items(self, source: Source) -> Iterator[Item]:
+        numbers, body = source.numbers, source.reader.body
+        for at in range(0, len(numbers), _CHUNK):
+            chunk = numbers[at : at + _CHUNK]
+            extras = asyncio.run_coroutine_threadsafe(self._extras(chunk), self._loop).result(_WAIT)
+            for item in items(self._columns, chunk, body, extras, self._redactor):
+                if self.stopped:
+                    raise _Stopped
+                yield item
+            if self._told is not None:
+                self._loop.call_soon_threadsafe(self._told, at + len(chunk), len(numbers))
 
     async def _extras(self, numbers: Sequence[int]) -> dict[int, Extra]:
         """Findings and comments, which only the recording knows; most entries have none."""
         found: dict[int, Extra] = {}
-        columns, began = self._columns, time.perf_counter()
         for number in numbers:
-            flags = columns.flags[number - columns.first]
-            if not flags & _RARE:
-                continue
-            entry = self._recording.entry(number)
-            comment = self._recording.comment_on(number) if flags & bits.COMMENTED else ""
-            found[number] = Extra(entry.findings if entry else (), comment)
-            if time.perf_counter() - began > _SLICE:
-                await asyncio.sleep(0)
-                began = time.perf_counter()
+            flags = self._columns.flags[number - self._columns.first]
+            if flags & (bits.COMMENTED | 3 << bits.SEVERITY):
+                entry = self._recording.entry(number)
+                comment = self._recording.comment_on(number) if flags & bits.COMMENTED else ""
+                found[number] = Extra(entry.findings if entry else (), comment)
+                if not len(found) % 20:
+                    await asyncio.sleep(0)
         return found
 
 
-def _kept(numbers: Iterable[int] | None, first: int, end: int) -> Sequence[int]:
+def _present(numbers: Iterable[int] | None, first: int, end: int) -> Sequence[int]:
     """The chosen ones, ascending, once each, as far as they are there."""
     if numbers is None:
         return range(first, end)
     if isinstance(numbers, range) and numbers.step == 1:
         return range(max(first, numbers.start), min(end, numbers.stop))
-    known = array("I", numbers)
-    if any(one >= other for one, other in pairwise(known)):
-        known = array("I", sorted(set(known)))
+    known = array("I", sorted(set(numbers)))
     return known[bisect_left(known, first) : bisect_left(known, end)]
 
 
-def _end(writer: Writer, out: IO[bytes]) -> None:
-    writer.end()
-    out.flush()
-
-
-async def _patiently(waiting: asyncio.Future[None]) -> None:
-    """Wait to the end of something short, even while cancelled."""
-    try:
-        await asyncio.shield(waiting)
-    except asyncio.CancelledError:
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait((waiting,))
-        raise
-
-
-_MARKED = bytes(bool(flags & MARKED) for flags in range(256))
 _TRIES = 1_000
 
 
@@ -272,13 +271,7 @@ def exchange(recording: Recording, number: int) -> array[int]:
 
 def marked(columns: Columns) -> array[int]:
     """The entries that a person has marked."""
-    flags = columns.flags.tobytes().translate(_MARKED)
-    found: array[int] = array("I")
-    at = flags.find(1)
-    while at >= 0:
-        found.append(columns.first + at)
-        at = flags.find(1, at + 1)
-    return found
+    return array("I", (number for number, flags in enumerate(columns.flags, columns.first) if flags & bits.MARKED))
 
 
 def new_file(folder: str, what: str, ending: str) -> Path:

@@ -9,7 +9,6 @@ from array import array
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
-from typing import IO
 from urllib.parse import parse_qsl, urlsplit
 
 from mcp_studio import __version__
@@ -17,7 +16,7 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import MB
 from mcp_studio.trace.export.item import Item, Source
-from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns
+from mcp_studio.trace.message import DIRECTIONS, KINDS
 from mcp_studio.trace.server_tap import Told, cleaned, read
 
 _HEAD_OUT = KINDS.index("http") | DIRECTIONS.index("out") << 4
@@ -30,46 +29,68 @@ _OPEN = 50_000
 _EVENTS = "text/event-stream"
 
 
-class Har:
-    """One HAR entry for each exchange that something chosen is of."""
+def write(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+    """One HAR entry for each exchange that something chosen is of.
 
-    def begin(self, source: Source, out: IO[bytes]) -> None:
-        """What stands before the entries.
+    Raises:
+        UsageError: nothing that was chosen went over HTTP.
+    """
+    columns = source.columns
+    if not any(columns.exchange[number - columns.first] for number in source.numbers):
+        raise UsageError("None of it went over HTTP, and HAR has HTTP exchanges alone.")
+    har, done = _Har(source), bytearray(len(columns))
+    creator = dumps({"name": "mcp-studio", "version": __version__})
+    comment = dumps(source.title or "A trace of mcp-studio")
+    yield b'{"log":{"version":"1.2","creator":%b,"comment":%b,"entries":[' % (creator, comment)
+    separator = b"\n"
+    for item in items:
+        head = har.head(item.number - columns.first) if item.exchange else None
+        if head is not None and not done[head]:
+            done[head] = 1
+            yield separator + dumps(har.entry(head))
+            separator = b",\n"
+    yield b"\n]}}\n"
 
-        Raises:
-            UsageError: nothing that was chosen went over HTTP.
-        """
-        columns = source.columns
-        if not any(columns.exchange[number - columns.first] for number in source.numbers):
-            raise UsageError("None of it went over HTTP, and HAR has HTTP exchanges alone.")
+
+class _Har:
+    """Which rows are of one exchange, and its entry. Each connection counts its exchanges from 1."""
+
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._out = out
-        self._chains = _Chains(columns)
-        self._done = bytearray(len(columns))
-        creator = dumps({"name": "mcp-studio", "version": __version__})
-        comment = dumps(source.title or "A trace of mcp-studio")
-        out.write(b'{"log":{"version":"1.2","creator":%b,"comment":%b,"entries":[' % (creator, comment))
-        self._any = False
-
-    def write(self, items: Iterable[Item]) -> None:
-        """The exchanges of these entries, each once."""
-        for item in items:
-            row = item.number - self._source.columns.first
-            head = self._chains.head(row) if item.exchange else None
-            if head is None or self._done[head]:
+        columns = source.columns
+        rows = len(columns)
+        self._heads = array("I", bytes(4 * rows))
+        """Of each row, 1 and the row that its exchange begins with; 0 where that is not there."""
+        self._next = array("I", bytes(4 * rows))
+        newest: dict[int, int] = {}
+        for row, exchange in enumerate(islice(columns.exchange, rows)):  # more may come meanwhile
+            if not exchange:
                 continue
-            self._done[head] = 1
-            self._out.write((b",\n" if self._any else b"\n") + dumps(self._entry(head)))
-            self._any = True
+            key = columns.server[row] << 32 | exchange
+            before = newest.pop(key, None)
+            if columns.kind[row] == _HEAD_OUT:
+                self._heads[row] = row + 1
+            elif before is not None:
+                self._heads[row], self._next[before] = self._heads[before], row
+            newest[key] = row
+            if len(newest) > _OPEN:
+                del newest[next(iter(newest))]
 
-    def end(self) -> None:
-        """What stands after them."""
-        self._out.write(b"\n]}}\n")
+    def head(self, row: int) -> int | None:
+        """The row that an exchange begins with; None where that is not there."""
+        return self._heads[row] - 1 if self._heads[row] else None
 
-    def _entry(self, head: int) -> Json:
+    def _rows(self, row: int) -> Iterator[int]:
+        """All rows of the exchange that begins with this one."""
+        yield row
+        while following := self._next[row]:
+            row = following
+            yield row
+
+    def entry(self, head: int) -> Json:
         """One exchange."""
         columns = self._source.columns
-        rows = list(self._chains.rows(head))
+        rows = list(self._rows(head))
         sent = [row for row in rows if columns.kind[row] != _HEAD_OUT and columns.kind[row] >> 4 == _OUT]
         came = [row for row in rows if columns.kind[row] != _HEAD_IN and columns.kind[row] >> 4 != _OUT]
         answered = next((row for row in rows if columns.kind[row] == _HEAD_IN), None)
@@ -114,40 +135,6 @@ class Har:
 
     def _body(self, row: int) -> bytes:
         return self._source.redactor.bytes(self._source.reader.body(self._source.columns.first + row))
-
-
-class _Chains:
-    """Which rows are of one exchange. Each connection counts its exchanges from 1: a head of a request begins one."""
-
-    def __init__(self, columns: Columns) -> None:
-        rows = len(columns)
-        self._heads = array("I", bytes(4 * rows))
-        self._next = array("I", bytes(4 * rows))
-        newest: dict[int, int] = {}
-        for row, exchange in enumerate(islice(columns.exchange, rows)):  # more may come meanwhile
-            if not exchange:
-                continue
-            key = columns.server[row] << 32 | exchange
-            before = newest.pop(key, None)
-            if columns.kind[row] == _HEAD_OUT:
-                self._heads[row] = row + 1
-            elif before is not None:
-                self._heads[row], self._next[before] = self._heads[before], row
-            newest[key] = row
-            if len(newest) > _OPEN:
-                del newest[next(iter(newest))]
-
-    def head(self, row: int) -> int | None:
-        """The row that an exchange begins with; None where that is not kept."""
-        return self._heads[row] - 1 if self._heads[row] else None
-
-    def rows(self, head: int) -> Iterator[int]:
-        """All rows of an exchange."""
-        row = head
-        yield row
-        while following := self._next[row]:
-            row = following
-            yield row
 
 
 def _request(head: Told, body: bytes, posted: bool) -> Json:

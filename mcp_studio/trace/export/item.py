@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import IO, NamedTuple, Protocol
+from functools import lru_cache
+from typing import NamedTuple
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.protocol.versions import META_SERVER, MODERN_VERSIONS
 from mcp_studio.redact import Redactor
-from mcp_studio.trace import message as bits
 from mcp_studio.trace.lint.rules import Finding
-from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, OUTCOMES, Columns, Direction, MessageKind, Reader
+from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Direction, MessageKind, Reader
 from mcp_studio.trace.server_tap import cleaned
-
-_OUTCOMES = ("", *OUTCOMES)
 
 
 class Extra(NamedTuple):
@@ -50,7 +48,7 @@ class Item(NamedTuple):
     """The earlier round of its conversation."""
     exchange: int = 0
     flags: int = 0
-    """See `columns`."""
+    """Bits, see `message`."""
     ms: float | None = None
     """Milliseconds from request to answer."""
     extra: Extra = Extra()
@@ -60,60 +58,41 @@ def items(
     columns: Columns,
     numbers: Iterable[int],
     body: Callable[[int], bytes],
-    extras: dict[int, Extra],
+    extras: Mapping[int, Extra],
     redactor: Redactor,
 ) -> Iterator[Item]:
-    """The entries with these numbers that are kept."""
-    cleaned = _Cleaned(redactor)
+    """The entries with these numbers that are still there."""
+    clean = lru_cache(10_000)(redactor.text)
     for number in numbers:
         row = number - columns.first
-        if 0 <= row < len(columns.time):
-            yield _item(columns, number, row, body(number), extras.get(number), cleaned)
-
-
-class _Cleaned:
-    """Texts that occur again and again, redacted once each."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        self.redactor = redactor
-        self._known: dict[str, str] = {}
-
-    def text(self, text: str) -> str:
-        known = self._known.get(text)
-        if known is None:
-            if len(self._known) > 10_000:
-                self._known.clear()
-            known = self._known[text] = self.redactor.text(text)
-        return known
-
-    def body(self, body: bytes, kind: str) -> bytes:
-        return cleaned(body, self.redactor) if kind == "http" else self.redactor.bytes(body)
-
-
-def _item(columns: Columns, number: int, row: int, body: bytes, extra: Extra | None, cleaned: _Cleaned) -> Item:
-    kind, direction = columns.kind[row] & 15, columns.kind[row] >> 4
-    if extra is not None:
-        told = tuple(
-            finding._replace(text=cleaned.text(finding.text), pointer=cleaned.text(finding.pointer))
-            for finding in extra.findings
+        if not 0 <= row < len(columns.time):
+            continue
+        kind, extra = KINDS[columns.kind[row] & 15], extras.get(number, Extra())
+        findings = (one._replace(text=clean(one.text), pointer=clean(one.pointer)) for one in extra.findings)
+        data = body(number)
+        yield Item(
+            number,
+            columns.time[row],
+            clean(columns.servers.texts[columns.server[row]]),
+            DIRECTIONS[columns.kind[row] >> 4],
+            kind,
+            cleaned(data, redactor) if kind == "http" else redactor.bytes(data),
+            columns.size[row],
+            clean(columns.methods.texts[columns.method[row]]),
+            clean(columns.targets.texts[columns.target[row]]),
+            columns.link[row],
+            columns.outcome_of(row),
+            columns.parents.get(number, 0),
+            columns.follows.get(number, 0),
+            columns.exchange[row],
+            columns.flags[row],
+            columns.ms(row),
+            Extra(tuple(findings), clean(extra.comment)),
         )
-        extra = Extra(told, cleaned.text(extra.comment))
-    return Item(
-        number, columns.time[row], cleaned.text(columns.servers.texts[columns.server[row]]),
-        DIRECTIONS[direction], KINDS[kind], cleaned.body(body, KINDS[kind]), columns.size[row],
-        cleaned.text(columns.methods.texts[columns.method[row]]),
-        cleaned.text(columns.targets.texts[columns.target[row]]),
-        columns.link[row], _OUTCOMES[columns.outcome[row]],
-        columns.parents.get(number, 0), columns.follows.get(number, 0),
-        columns.exchange[row], columns.flags[row], columns.ms(row), extra or Extra(),
-    )  # fmt: skip
-
-
-PROBE, BY_HAND, ASKED, MARKED, COMMENTED = bits.PROBE, bits.BY_HAND, bits.ASKED, bits.MARKED, bits.COMMENTED
 
 
 class Source(NamedTuple):
-    """What a writer knows of the whole before it begins."""
+    """What a format knows of the whole before it begins."""
 
     columns: Columns
     """Of the recording, as they were when the export began."""
@@ -134,25 +113,8 @@ class Source(NamedTuple):
         return at < len(self.numbers) and self.numbers[at] == number
 
 
-class Writer(Protocol):
-    """Writes one format; all is called by one thread, `write` with the entries in their order, some at a time."""
-
-    def begin(self, source: Source, out: IO[bytes]) -> None:
-        """What stands before the entries.
-
-        Raises:
-            StudioError: the format has nothing to say about what was chosen.
-        """
-        ...
-
-    def write(self, items: Iterable[Item]) -> None:
-        """Further entries."""
-        ...
-
-    def end(self) -> None:
-        """What stands after them."""
-        ...
-
+Write = Callable[[Source, Iterator[Item]], Iterator[bytes]]
+"""Makes the bytes of a format; a `StudioError` says that the format has nothing to say about what was chosen."""
 
 _LARGEST = 1 << 20
 _HTTP, _RESULT = KINDS.index("http"), KINDS.index("result")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import binascii
-import gzip
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import IO, cast
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import cast
 
 from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping, parts
-from mcp_studio.trace.export.item import ASKED, BY_HAND, MARKED, PROBE, Extra, Item, Source
+from mcp_studio.trace.export.item import Extra, Item, Source
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding
-from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
+from mcp_studio.trace.message import ASKED, BY_HAND, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE
 
 FORMAT = "mcp-studio-trace"
 VERSION = 1
@@ -23,6 +23,8 @@ STEPS: tuple[Callable[[dict[str, Json]], dict[str, Json]], ...] = ()
 _FRAME, _TEXT = b',"frame":', b',"text":'
 _FLAGS = (("probe", PROBE), ("by_hand", BY_HAND), ("asked", ASKED), ("marked", MARKED))
 _MOST = 0xFFFFFFFF
+_GZIP_BITS = 31
+"""Of zlib: the largest window, in the format of gzip."""
 _LATEST = 253_402_300_800
 """Seconds; from there on years have five digits."""
 _FINDINGS, _WORDS = 200, 4_000
@@ -242,32 +244,16 @@ def _findings(value: Json, number: int) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-class JsonLines:
-    """One line for each entry."""
-
-    def begin(self, source: Source, out: IO[bytes]) -> None:
-        """The line that says what the file is."""
-        self._out = out
-        out.write(head_line(source.servers, source.title, source.made, f"mcp-studio {__version__}"))
-
-    def write(self, items: Iterable[Item]) -> None:
-        """Their lines."""
-        for item in items:
-            self._out.write(line_of(item))
-
-    def end(self) -> None:
-        """Nothing comes after them."""
+def write(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+    """The line that says what the file is, and one line for each entry."""
+    yield head_line(source.servers, source.title, source.made, f"mcp-studio {__version__}")
+    for item in items:
+        yield line_of(item)
 
 
-class Bundle(JsonLines):
-    """The same, compressed; `bundle.open_bundle` opens it."""
-
-    def begin(self, source: Source, out: IO[bytes]) -> None:
-        """The line that says what the file is."""
-        # No name and no time: the same recording makes the same bundle.
-        self._packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=out, mtime=0)
-        super().begin(source, self._packed)  # pyright: ignore[reportArgumentType]
-
-    def end(self) -> None:
-        """What gzip puts behind."""
-        self._packed.close()
+def write_bundle(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+    """The same, compressed with gzip; `bundle.open_bundle` opens it."""
+    packer = zlib.compressobj(6, zlib.DEFLATED, _GZIP_BITS)
+    for line in write(source, items):
+        yield packer.compress(line)
+    yield packer.flush()

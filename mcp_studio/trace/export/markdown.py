@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
-from typing import IO, NamedTuple
+from collections.abc import Iterator
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, pretty
@@ -64,180 +63,138 @@ _FAILED = ("tool error", "error", "lost")
 _WORDS = {"stderr": "standard error", "stray": "standard output, no protocol", "note": "note", "http": "HTTP"}
 
 
-class _Kind(NamedTuple):
-    """Requests that are counted together."""
+def write(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+    """A report; bodies that are long are cut, and of very many requests only the first are shown."""
+    report = _Report(source)
+    for part in (report.overview(), report.events(items)):
+        for line in part:
+            yield f"{line}\n".encode("utf-8", "backslashreplace")
 
-    server: int
-    method: int
-    target: int
 
-
-class Markdown:
-    """Writes the report; bodies that are long are cut, and of very many requests only the first are shown."""
-
-    def begin(self, source: Source, out: IO[bytes]) -> None:
-        """Summary, numbers and failures."""
+class _Report:
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._out = out
-        self._shown = self._lines = 0
-        self._told: set[int] = set()
-        self._listing = False
-        requests = list(self._requests())
-        self._count = len(requests)
-        self._line(f"# {inline(source.title) or 'A trace'}", "")
-        self._summary(requests)
-        self._table(requests)
-        self._failures(requests)
-        self._line("## What happened", "")
+        self._columns = source.columns
+        self._requests = list(self._find_requests())
+        """The rows of the requests that were chosen, or whose answer was."""
+        self._failed = [row for row in self._requests if self._has_failed(row)]
 
-    def write(self, items: Iterable[Item]) -> None:
-        """Each request with its answer, and what else there was, in their order."""
-        for item in items:
-            number = self._request_of(item)
-            if number:
-                if number not in self._told and self._shown < _SHOWN:
-                    self._told.add(number)
-                    self._shown += 1
-                    self._exchange(number, item)
-            elif self._lines < _LINES:
-                self._lines += 1
-                self._other(item)
-
-    def end(self) -> None:
-        """What was left out."""
-        if (left := self._count - self._shown) > 0:
-            self._line("", f"Requests that are not shown one by one: {left:,}.")
-        if self._lines >= _LINES:
-            self._line("", f"Of the other entries only the first {_LINES:,} are shown.")
-
-    # ------------------------------------------------------------------ what stands before
-
-    def _requests(self) -> Iterator[int]:
-        """The requests that were chosen, or whose answer was."""
-        columns = self._source.columns
-        for number in self._source.numbers:
-            row = number - columns.first
-            if columns.kind[row] & 15 == _REQUEST:
-                yield number
-            elif columns.outcome[row] and columns.link[row] >= columns.first:
-                if not self._source.chosen(columns.link[row]):
-                    yield columns.link[row]
-
-    def _summary(self, requests: list[int]) -> None:
-        columns, source = self._source.columns, self._source
+    def overview(self) -> Iterator[str]:
+        """Summary, numbers and failures."""
+        columns, source = self._columns, self._source
         first, last = (columns.time[source.numbers[at] - columns.first] for at in (0, -1))
-        failed = sum(1 for number in requests if self._failed(number - columns.first))
-        self._line(
-            f"- {len(source.numbers):,} entries, {len(requests):,} requests, {failed:,} of which failed",
-            f"- from {_clock(first)} to {_clock(last)} UTC, {last - first:,.1f} s",
-        )
+        yield f"# {inline(source.title) or 'A trace'}\n"
+        entries, requests, failed = len(source.numbers), len(self._requests), len(self._failed)
+        yield f"- {entries:,} entries, {requests:,} requests, {failed:,} of which failed"
+        yield f"- from {_clock(first)} to {_clock(last)} UTC, {last - first:,.1f} s"
         for name, known in source.servers.items():
-            self._line(f"- server {code(name)}{_about(mapping(known))}")
-        self._line("")
+            yield f"- server {code(name)}{_about(mapping(known))}"
+        yield ""
+        if self._requests:
+            yield from self._table()
+        if self._failed:
+            yield "## Failures\n"
+            for row in self._failed[:_FAILURES]:
+                yield f"- {self._name(row)}: {columns.outcome_of(row)} (entry {columns.first + row:,})"
+            if failed > _FAILURES:
+                yield f"- {failed - _FAILURES:,} more"
+            yield ""
+        yield "## What happened\n"
 
-    def _table(self, requests: list[int]) -> None:
-        columns = self._source.columns
-        found: dict[_Kind, list[int]] = {}
-        for number in requests:
-            row = number - columns.first
-            found.setdefault(_Kind(columns.server[row], columns.method[row], columns.target[row]), []).append(row)
-        if not found:
-            return
-        self._line("## Numbers", "")
-        self._line("| server | method | target | count | failed | median ms | p95 ms | longest ms | bytes back |")
-        self._line("|---|---|---|---:|---:|---:|---:|---:|---:|")
-        ordered = sorted(found.items(), key=lambda one: -len(one[1]))
-        for kind, rows in ordered[:_KINDS]:
-            texts = (
-                columns.servers.texts[kind.server], columns.methods.texts[kind.method],
-                columns.targets.texts[kind.target],
-            )  # fmt: skip
-            cells = [*(code(self._clean(text), 80) for text in texts), *self._figures(rows)]
-            self._line(f"| {' | '.join(cells)} |")
-        if len(ordered) > _KINDS:
-            self._line("", f"{len(ordered) - _KINDS:,} further rows are left out.")
-        self._line("")
+    def _table(self) -> Iterator[str]:
+        columns = self._columns
+        found: dict[tuple[int, int, int], list[int]] = {}
+        for row in self._requests:
+            found.setdefault((columns.server[row], columns.method[row], columns.target[row]), []).append(row)
+        yield "## Numbers\n"
+        yield "| server | method | target | count | failed | median ms | p95 ms | longest ms | bytes back |"
+        yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
+        for (server, method, target), rows in sorted(found.items(), key=lambda one: -len(one[1]))[:_KINDS]:
+            texts = columns.servers.texts[server], columns.methods.texts[method], columns.targets.texts[target]
+            yield f"| {' | '.join([*(self._code(text) for text in texts), *self._figures(rows)])} |"
+        if len(found) > _KINDS:
+            yield f"\n{len(found) - _KINDS:,} further rows are left out."
+        yield ""
 
     def _figures(self, rows: list[int]) -> Iterator[str]:
-        columns = self._source.columns
+        columns = self._columns
         took = sorted(ms for row in rows if (ms := columns.ms(row)) is not None)
         answers = (columns.link[row] - columns.first for row in rows if columns.link[row])
-        size = sum(columns.size[answer] for answer in answers if 0 <= answer < len(columns))
         yield f"{len(rows):,}"
-        yield f"{sum(1 for row in rows if self._failed(row)):,}"
+        yield f"{sum(map(self._has_failed, rows)):,}"
         for share in (0.5, 0.95, 1.0):
             yield f"{took[min(len(took) - 1, int(share * len(took)))]:,.1f}" if took else ""
-        yield f"{size:,}"
+        yield f"{sum(columns.size[answer] for answer in answers if 0 <= answer < len(columns)):,}"
 
-    def _failures(self, requests: list[int]) -> None:
-        columns = self._source.columns
-        failed = [number for number in requests if self._failed(number - columns.first)]
-        if not failed:
-            return
-        self._line("## Failures", "")
-        for number in failed[:_FAILURES]:
-            row = number - columns.first
-            self._line(f"- {self._name(row)}: {columns.outcome_of(row)} (entry {number:,})")
-        if len(failed) > _FAILURES:
-            self._line(f"- {len(failed) - _FAILURES:,} more")
-        self._line("")
+    def events(self, items: Iterator[Item]) -> Iterator[str]:
+        """Each request with its answer, and what else there was."""
+        shown, lines, listing = set[int](), 0, False
+        for item in items:
+            number = item.number if item.kind == "request" else item.link if item.outcome else 0
+            if number >= max(1, self._columns.first):
+                if number not in shown and len(shown) < _SHOWN:
+                    shown.add(number)
+                    yield from self._exchange(number - self._columns.first, item)
+                    listing = False
+            elif lines < _LINES:
+                lines += 1
+                yield self._other(item) if listing else f"\n{self._other(item)}"
+                listing = True
+        if (left := len(self._requests) - len(shown)) > 0:
+            yield f"\nRequests that are not shown one by one: {left:,}."
+        if lines >= _LINES:
+            yield f"\nOf the other entries only the first {_LINES:,} are shown."
 
-    # ------------------------------------------------------------------ what happened
-
-    def _request_of(self, item: Item) -> int:
-        if item.kind == "request":
-            return item.number
-        return item.link if item.outcome and item.link >= self._source.columns.first else 0
-
-    def _exchange(self, number: int, item: Item) -> None:
-        columns = self._source.columns
-        row = number - columns.first
-        ms = columns.ms(row)
-        took = "" if ms is None else f", {ms:,.1f} ms"
+    def _exchange(self, row: int, item: Item) -> Iterator[str]:
+        columns, number = self._columns, self._columns.first + row
+        ms, under = columns.ms(row), columns.parents.get(number) or columns.follows.get(number)
         way = "" if columns.direction_of(row) == "out" else "the server asks: "
-        under = columns.parents.get(number) or columns.follows.get(number)
+        yield f"\n### {number:,}. {way}{self._name(row)}\n"
+        took = "" if ms is None else f", {ms:,.1f} ms"
         below = f", under entry {under:,}" if under else ""
-        self._line("", f"### {number:,}. {way}{self._name(row)}", "")
-        self._line(f"{_clock(columns.time[row])}, {columns.outcome_of(row) or 'no request'}{took}{below}", "")
+        yield f"{_clock(columns.time[row])}, {columns.outcome_of(row) or 'no request'}{took}{below}\n"
         if item.extra.comment:
-            self._line(f"> {inline(item.extra.comment, 2_000)}", "")
+            yield f"> {inline(item.extra.comment, 2_000)}\n"
         for finding in item.extra.findings[:20]:
-            self._line(f"- {finding.severity} {code(finding.rule)}: {inline(finding.text, 500)}")
+            yield f"- {finding.severity} {code(finding.rule)}: {inline(finding.text, 500)}"
         for entry in (number, columns.link[row]):
             if entry and 0 <= entry - columns.first < len(columns):
-                body = item.body if entry == item.number else self._body(entry)
-                self._line("", block(body) if body else "Its body is empty.")
-        self._listing = False
+                body = item.body
+                if entry != item.number:
+                    body = self._source.redactor.bytes(self._source.reader.body(entry))
+                yield f"\n{block(body) if body else 'Its body is empty.'}"
 
-    def _other(self, item: Item) -> None:
-        if not self._listing:
-            self._line("")
-        self._listing = True
+    def _other(self, item: Item) -> str:
         what = _WORDS.get(item.kind, item.kind)
+        if item.target:  # what a request of signing in is for
+            what += f" ({inline(item.target)})"
         text = item.body.split(b"\n", 1)[0][:400].decode("utf-8", "backslashreplace")
-        said = f" · {inline(item.extra.comment)}" if item.extra.comment else ""
-        what += f" ({inline(item.target)})" if item.target else ""  # what a request of signing in is for
-        self._line(f"- {_clock(item.time)} {code(item.server, 60)} {what}: {code(text)}{said}")
+        comment = f" · {inline(item.extra.comment)}" if item.extra.comment else ""
+        return f"- {_clock(item.time)} {code(item.server, 60)} {what}: {code(text)}{comment}"
 
-    def _failed(self, row: int) -> bool:
-        columns = self._source.columns
+    def _find_requests(self) -> Iterator[int]:
+        columns = self._columns
+        for number in self._source.numbers:
+            row = number - columns.first
+            link = columns.link[row]
+            if columns.kind[row] & 15 == _REQUEST:
+                yield row
+            elif columns.outcome[row] and link >= columns.first and not self._source.chosen(link):
+                yield link - columns.first
+
+    def _has_failed(self, row: int) -> bool:
+        columns = self._columns
         outcome, lasting = columns.outcome_of(row), columns.methods.texts[columns.method[row]] == LISTEN
         return outcome in _FAILED and not (lasting and outcome == "lost")
 
     def _name(self, row: int) -> str:
-        columns = self._source.columns
+        columns = self._columns
         texts = columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]]
-        name = " ".join(code(self._clean(text), 80) for text in texts if text) or "a request"
-        return f"{name} on {code(self._clean(columns.servers.texts[columns.server[row]]), 60)}"
+        name = " ".join(self._code(text) for text in texts if text) or "a request"
+        return f"{name} on {self._code(columns.servers.texts[columns.server[row]])}"
 
-    def _clean(self, text: str) -> str:
-        return self._source.redactor.text(text)
-
-    def _body(self, number: int) -> bytes:
-        return self._source.redactor.bytes(self._source.reader.body(number))
-
-    def _line(self, *lines: str) -> None:
-        self._out.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    def _code(self, text: str) -> str:
+        return code(self._source.redactor.text(text), 80)
 
 
 def _about(known: dict[str, Json]) -> str:

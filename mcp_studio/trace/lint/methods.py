@@ -83,15 +83,10 @@ _REQUEST_NEEDS: dict[str, tuple[str, str]] = {
     "elicitation/create": ("elicitation", "client/elicitation#capabilities"),
 }
 _USE_NEEDS: dict[str, tuple[str, str]] = {
-    "tools/list": ("tools", ""),
-    "tools/call": ("tools", ""),
-    "prompts/list": ("prompts", ""),
-    "prompts/get": ("prompts", ""),
-    "resources/list": ("resources", ""),
-    "resources/read": ("resources", ""),
-    "resources/templates/list": ("resources", ""),
-    "resources/subscribe": ("resources", "subscribe"),
-    "resources/unsubscribe": ("resources", "subscribe"),
+    **dict.fromkeys(("tools/list", "tools/call"), ("tools", "")),
+    **dict.fromkeys(("prompts/list", "prompts/get"), ("prompts", "")),
+    **dict.fromkeys(("resources/list", "resources/read", "resources/templates/list"), ("resources", "")),
+    **dict.fromkeys(("resources/subscribe", "resources/unsubscribe"), ("resources", "subscribe")),
     "logging/setLevel": ("logging", ""),
     "completion/complete": ("completions", ""),
 }

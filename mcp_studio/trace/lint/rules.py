@@ -1,12 +1,11 @@
-"""What the lint says: one finding about one message."""
+"""The rules of the lint, and what it says about one message: a finding."""
 
 from __future__ import annotations
 
 import json
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.message import hint_at
 
 Severity = Literal["error", "warning", "hint"]
 """`error`: the specification forbids it. `warning`: it should not be. `hint`: allowed, and worth a look."""
@@ -31,7 +30,7 @@ class Finding(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """What a rule has seen; `catalogue.found` makes a finding of it."""
+    """What a rule has seen in a message; `found` makes a finding of it."""
 
     rule: str
     text: str
@@ -41,16 +40,13 @@ class Spot(NamedTuple):
 
 
 def weight(findings: tuple[Finding, ...]) -> int:
-    """The severity that matters most as a number: 1 hint, 2 warning, 3 error; 0 without findings."""
+    """The worst severity as a number: 1 hint, 2 warning, 3 error; 0 without findings."""
     return max((len(SEVERITIES) - SEVERITIES.index(finding.severity) for finding in findings), default=0)
 
 
 def worst(findings: tuple[Finding, ...]) -> Severity | None:
-    """The severity that matters most; None without findings."""
-    if len(findings) == 1:
-        return findings[0].severity
-    present = {finding.severity for finding in findings}
-    return next((severity for severity in SEVERITIES if severity in present), None)
+    """The worst severity; None without findings."""
+    return SEVERITIES[-weight(findings)] if findings else None
 
 
 class Rule(NamedTuple):
@@ -211,68 +207,3 @@ def quoted(value: Json, most: int = 60) -> str:
 def escaped(step: str) -> str:
     """One step of a JSON pointer (RFC 6901), cut."""
     return step[:80].replace("~", "~0").replace("/", "~1")
-
-
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "a string": str,
-    "an object": dict,
-    "an array": list,
-    "a number": (int, float),
-    "an integer": int,
-    "true or false": bool,
-}
-
-
-class Look:
-    """Looks at one object; `where` is its pointer, `name` what it is called, `section` where it is specified."""
-
-    def __init__(self, raw: dict[str, Json], where: str, name: str, section: str, spots: list[Spot]) -> None:
-        self.raw = raw
-        self.where = where
-        self.name = name
-        self.section = section
-        self.spots = spots
-
-    def needs(self, key: str, kind: str = "a string") -> bool:
-        """Whether a required member is there and of its type."""
-        if key not in self.raw:
-            self.say("missing-field", f"{self.name} has no {key}.", key)
-            return False
-        return self.may(key, kind)
-
-    def may(self, key: str, kind: str = "a string") -> bool:
-        """Whether a member is there and of its type."""
-        if key not in self.raw:
-            return False
-        value = hint_at(self.raw, key)
-        wanted = _TYPES[kind]
-        if isinstance(value, wanted) and (kind == "true or false" or not isinstance(value, bool)):
-            return True
-        self.say("wrong-type", f'"{key}" of {self.name} is {kind_of(value)}; it must be {kind}.', key)
-        return False
-
-    def items(self, key: str, required: bool = True) -> list[Json]:
-        """The items of an array, empty where there is none."""
-        good = self.needs(key, "an array") if required else self.may(key, "an array")
-        return cast("list[Json]", self.raw[key]) if good else []
-
-    def inner(self, key: str, name: str, required: bool = False) -> Look | None:
-        """A look at an object inside."""
-        good = self.needs(key, "an object") if required else self.may(key, "an object")
-        if not good:
-            return None
-        return Look(cast("dict[str, Json]", self.raw[key]), f"{self.where}/{key}", name, self.section, self.spots)
-
-    def item(self, key: str, index: int, value: Json, name: str) -> Look | None:
-        """A look at one item of an array."""
-        where = f"{self.where}/{key}/{index}"
-        if isinstance(value, dict):
-            return Look(cast("dict[str, Json]", value), where, name, self.section, self.spots)
-        text = f"{name} is {kind_of(value)}; it must be an object."
-        self.spots.append(Spot("wrong-type", text, where, self.section))
-        return None
-
-    def say(self, rule: str, text: str, key: str = "", section: str = "") -> None:
-        """Add what is wrong."""
-        where = f"{self.where}/{key}" if key else self.where
-        self.spots.append(Spot(rule, text, where, section or self.section))

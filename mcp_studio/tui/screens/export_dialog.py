@@ -173,7 +173,7 @@ class ExportDialog(Dialog[None], scope="export"):
     async def _send(self, what: What) -> str:
         studio = self._app.studio
         sent = await send(
-            self._recording, what.numbers, self.place.value, studio.redactor, limits=studio.limits, told=self._told
+            self._recording, what.numbers, self.place.value, studio.redactor, told=self._told
         )  # fmt: skip
         left = f" It did not want {sent.rejected:,} of them. {sent.message}" if sent.rejected else ""
         return f"Sent {units.plural(sent.spans, 'span')} to the collector.{left}"

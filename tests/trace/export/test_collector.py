@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import MessageToDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTracePartialSuccess,
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export import collector
-from mcp_studio.trace.export import spans as otlp
 from mcp_studio.trace.export.collector import Sent, address, send
 from tests.support import run
 from tests.trace.export.recorded import item, morning, recorded
 
-OK = (200, "{}", "")
+Reply = tuple[int, bytes, str]
+OK: Reply = (200, b"", "")
+
+
+def partial(rejected: int, message: str) -> Reply:
+    """Of some spans the collector wants nothing."""
+    success = ExportTracePartialSuccess(rejected_spans=rejected, error_message=message)
+    return 200, ExportTraceServiceResponse(partial_success=success).SerializeToString(), ""
 
 
 class Collector:
     """Answers what it is told to, and keeps what came."""
 
-    def __init__(self, *answers: tuple[int, str, str]) -> None:
+    def __init__(self, *answers: Reply) -> None:
         self._answers = list(answers)
         self.heads: list[str] = []
         self.bodies: list[dict[str, Any]] = []
@@ -34,24 +46,25 @@ class Collector:
         while head := (await reader.readuntil(b"\r\n\r\n")).decode():
             length = next(line for line in head.splitlines() if line.lower().startswith("content-length"))
             self.heads.append(head)
-            self.bodies.append(json.loads(await reader.readexactly(int(length.split(":")[1]))))
+            body = await reader.readexactly(int(length.split(":")[1]))
+            self.bodies.append(MessageToDict(ExportTraceServiceRequest.FromString(body)))
             status, body, extra = self._answers.pop(0) if self._answers else OK
-            lines = f"HTTP/1.1 {status} Said\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{extra}\r\n{body}"
-            writer.write(lines.encode())
+            head = f"HTTP/1.1 {status} Said\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{extra}\r\n"
+            writer.write(head.encode() + body)
             await writer.drain()
             writer.close()
             return
 
 
 @asynccontextmanager
-async def listening(*answers: tuple[int, str, str]) -> AsyncGenerator[Collector]:
+async def listening(*answers: Reply) -> AsyncGenerator[Collector]:
     one = Collector(*answers)
     async with await asyncio.start_server(one.serve, "127.0.0.1", 0) as server:
         one.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         yield one
 
 
-def sent(*answers: tuple[int, str, str], **more: Any) -> tuple[Sent, Collector]:
+def sent(*answers: Reply, **more: Any) -> tuple[Sent, Collector]:
     async def main() -> tuple[Sent, Collector]:
         async with listening(*answers) as one:
             return await send(recorded(morning()), None, one.url, Redactor(), **more), one
@@ -63,14 +76,14 @@ def test_spans_reach_the_collector_where_it_listens() -> None:
     came, one = sent(headers=[("Authorization", "Bearer abc-123-def")])
     assert came == Sent(3)
     assert one.heads[0].startswith("POST /v1/traces HTTP/1.1\r\n")
-    assert "content-type: application/json" in one.heads[0].lower() and "Bearer abc-123-def" in one.heads[0]
+    assert "content-type: application/x-protobuf" in one.heads[0].lower() and "Bearer abc-123-def" in one.heads[0]
     (resource,) = one.bodies[0]["resourceSpans"]
     names = {span["name"] for span in resource["scopeSpans"][0]["spans"]}
     assert names == {"initialize", "elicitation/create", "tools/call order"}
 
 
 def test_many_spans_go_in_several_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otlp, "BATCH", 100)
+    monkeypatch.setattr(collector, "_BATCH", 100)
     items = [item(number, "request", "out", b"{}", method="m", outcome="lost") for number in range(1, 1_251)]
     told: list[tuple[int, int]] = []
 
@@ -86,21 +99,20 @@ def test_many_spans_go_in_several_messages(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_it_did_not_want_is_told() -> None:
-    came, _ = sent((200, '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}', ""))
+    came, _ = sent(partial(2, "too old"))
     assert came == Sent(3, 2, "too old")
 
 
-@pytest.mark.parametrize("body", ["[]", "{", '{"partialSuccess":7}', '{"partialSuccess":{"rejectedSpans":"x"}}', ""])
-def test_an_answer_that_makes_no_sense_costs_nothing(body: str) -> None:
+@pytest.mark.parametrize("body", [b"[]", b"{}", b"\xff" * 70_000, b""])
+def test_an_answer_that_makes_no_sense_costs_nothing(body: bytes) -> None:
     assert sent((200, body, ""))[0] == Sent(3)
 
 
-def test_a_collector_that_is_busy_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collector, "_PAUSES", (0.01, 0.01))
-    came, one = sent((503, "", ""), (429, "", "Retry-After: 0\r\n"), OK)
+def test_a_collector_that_is_busy_is_asked_again() -> None:
+    came, one = sent((503, b"", "Retry-After: 0\r\n"), (429, b"", "Retry-After: 0\r\n"), OK)
     assert came.spans == 3 and len(one.bodies) == 3
     with pytest.raises(StudioError, match="503 Said"):
-        sent(*[(503, "", "")] * 3)
+        sent(*[(503, b"", "Retry-After: 99\r\n")] * 3)
 
 
 def test_a_refusal_is_told_with_what_may_help_and_without_secrets() -> None:
@@ -108,7 +120,7 @@ def test_a_refusal_is_told_with_what_may_help_and_without_secrets() -> None:
     redactor.learn("abc-123-def")
 
     async def main() -> None:
-        async with listening((401, "no abc-123-def here", "")) as one:
+        async with listening((401, b"no abc-123-def here", "")) as one:
             await send(recorded(morning()), None, one.url, redactor)
 
     with pytest.raises(StudioError) as caught:
@@ -116,7 +128,9 @@ def test_a_refusal_is_told_with_what_may_help_and_without_secrets() -> None:
     assert "401 Said: no ‹redacted› here." in caught.value.message and "signs in" in caught.value.hint
 
 
-def test_nobody_there_is_told_in_words() -> None:
+def test_nobody_there_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "_TIME", 0.5)
+
     async def main() -> None:
         async with listening() as one:
             url = one.url
@@ -126,9 +140,16 @@ def test_nobody_there_is_told_in_words() -> None:
         run(main())
 
 
+def test_without_the_extra_the_person_hears_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    with pytest.raises(UsageError) as caught:
+        sent()
+    assert "mcp-studio[otlp]" in caught.value.hint
+
+
 def test_it_does_not_follow_to_another_place() -> None:
     with pytest.raises(StudioError, match="it was not followed"):
-        sent((307, "", "Location: http://elsewhere.example/\r\n"))
+        sent((307, b"", "Location: http://elsewhere.example/\r\n"))
 
 
 @pytest.mark.parametrize("url", ["", "localhost:4318", "ftp://x", "http://", "ws://x", "http://[", "file:///etc/x"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from mcp_studio.trace.lint.typed import Job, check
 from tests.trace.lint.kit import META, MODERN, Talk, text, tool
 
 Do = Callable[[], list[str]]
@@ -19,11 +20,11 @@ class Case(NamedTuple):
 
 
 def old(**more: Any) -> Talk:
-    return Talk(**more)
+    return Talk(close=True, **more)
 
 
 def new(**more: Any) -> Talk:
-    return Talk(MODERN, **more)
+    return Talk(MODERN, close=True, **more)
 
 
 def negotiated(version: str) -> list[str]:
@@ -145,7 +146,9 @@ def judged(*problems: tuple[str, str]) -> list[str]:
 
 
 def structured(version: str, value: Any, *blocks: Any) -> list[str]:
-    return Talk(version).called("tools/call", {"content": list(blocks), "structuredContent": value}, {"name": "t"})
+    return Talk(version, close=True).called(
+        "tools/call", {"content": list(blocks), "structuredContent": value}, {"name": "t"}
+    )
 
 
 def reply(**members: Any) -> list[str]:
@@ -160,8 +163,6 @@ def schema(**members: Any) -> list[str]:
 
 
 def typed(body: bytes) -> list[str]:
-    from mcp_studio.trace.lint.typed import Job, check
-
     return [spot.rule for spot in check(Job("in", "result", "tools/call", "2025-11-25", body))]
 
 
@@ -171,5 +172,5 @@ HEADER = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header
 BAD_HEADER = {"type": "object", "properties": {"a": {"type": "number", "x-mcp-header": "A"}}}
 RIGHT = (("Mcp-Method", "tools/call"), ("Mcp-Name", "t"), ("MCP-Protocol-Version", MODERN))
 DEEP = b"[" * 600 + b"]" * 600
-FORM = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": GOOD}}
+FORM = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {**GOOD, "properties": {}}}}
 CACHED = {"ttlMs": 0, "cacheScope": "private"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.trace.lint.acts import FORM, Case, input_required, listening, logs, negotiated, new, old, update
 from tests.trace.lint.kit import Talk
 
+PAGE = {"mode": "url", "message": "?", "url": "https://h", "elicitationId": "e"}
 MEANING = [
     *(
         Case(
@@ -27,9 +28,9 @@ MEANING = [
         )
         for method, client, params in (
             ("roots/list", {}, {}),
-            ("elicitation/create", {}, {}),
-            ("elicitation/create", {"elicitation": {}}, {"mode": "url"}),
-            ("sampling/createMessage", {"sampling": {}}, {"tools": []}),
+            ("elicitation/create", {}, FORM["params"]),
+            ("elicitation/create", {"elicitation": {}}, PAGE),
+            ("sampling/createMessage", {"sampling": {}}, {"messages": [], "maxTokens": 9, "tools": []}),
         )
     ),
     Case(
@@ -53,12 +54,12 @@ MEANING = [
     Case(
         "method-not-in-version",
         lambda: Talk("2024-11-05").asked("elicitation/create"),
-        lambda: old().asked("elicitation/create"),
+        lambda: old().asked("elicitation/create", **FORM["params"]),
     ),
     Case(
         "method-not-in-version",
         lambda: new().notice("notifications/elicitation/complete"),
-        lambda: old().notice("notifications/elicitation/complete"),
+        lambda: old().notice("notifications/elicitation/complete", elicitationId="e"),
     ),
     Case("method-not-in-version", lambda: new().ask("ping"), lambda: old().ask("ping")),
     Case("unknown-method", lambda: old().asked("no/such"), lambda: old().asked("ping")),

@@ -23,7 +23,7 @@ from tests.trace.lint.acts import (
     unknown_method,
     unread_event,
 )
-from tests.trace.lint.kit import META, MODERN, Talk, text, tool
+from tests.trace.lint.kit import MODERN, Talk, text, tool
 
 RESULTS = [
     Case("missing-field", lambda: old().called("tools/call", {}), lambda: old().called("tools/call", text())),
@@ -44,7 +44,11 @@ RESULTS = [
         lambda: old().called("prompts/get", {"messages": [{"role": "user", "content": BLOCK}]}),
     ),
     Case("wrong-type", lambda: old().called("resources/list", {"resources": {}}), lambda: schema(title="T")),
-    Case("not-in-schema", lambda: typed(b'{"result":{"content":5}}'), lambda: typed(b'{"result":{"content":[]}}')),
+    Case(
+        "not-in-schema",
+        lambda: typed(b'{"result":{"content":[],"isError":null}}'),
+        lambda: typed(b'{"result":{"content":[]}}'),
+    ),
     *(
         Case(
             "result-type",
@@ -152,11 +156,6 @@ RESULTS = [
         for bad in ("javascript:alert(1)", "http://h/i.png", "i.png")
     ),
     Case("meta-key", lambda: schema(_meta={"1x/y": 1}), lambda: schema(_meta={"com.example/y": 1, "z": 2})),
-    Case(
-        "missing-field",
-        lambda: new().called("tools/call", text(_meta={META + "serverInfo": {"name": "s"}})),
-        lambda: new().called("tools/call", text(_meta={META + "serverInfo": {"name": "s", "version": "1"}})),
-    ),
     *(
         Case(
             "wrong-type",

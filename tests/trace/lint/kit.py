@@ -11,6 +11,7 @@ from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.rules import Finding
+from mcp_studio.trace.lint.typed import Job, check
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
@@ -30,7 +31,7 @@ MODERN = "2026-07-28"
 
 
 class Talk:
-    """One connection, negotiated with this version."""
+    """One connection, negotiated with this version; with `close`, rules are those of a closer look too."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Talk:
         server: Mapping[str, Any] = EVERYTHING,
         client: Mapping[str, Any] = CLIENT,
         negotiate: bool = True,
+        close: bool = False,
     ) -> None:
         self.redactor = Redactor()
         self.store = TraceStore(self.redactor)
@@ -47,6 +49,7 @@ class Talk:
         self.version = version
         self.modern = version == MODERN
         self.client = client
+        self.close = close
         self._id = 0
         if not negotiate:
             return
@@ -106,7 +109,11 @@ class Talk:
         self.tap.received(frame, exchange)
         entry = self.newest
         self.tap.understood(parse(frame))
-        return sorted({finding.rule for finding in entry.findings})
+        rules = {finding.rule for finding in entry.findings}
+        if self.close:
+            job = Job(entry.direction, entry.kind, entry.method, self.ledger.version_at(entry.number), entry.body)
+            rules |= {spot.rule for spot in check(job)}
+        return sorted(rules)
 
     def answer(self, result: Any, *, id: Any = None, exchange: int = 0) -> list[str]:
         """The newest request is answered; in the stateless era with a resultType."""

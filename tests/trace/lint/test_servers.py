@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.catalog.listing import KINDS, Ref
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import ServerConfig, Timeouts
 from mcp_studio.session.connection import Deadline
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
@@ -52,10 +52,14 @@ def rules(studio: Studio) -> set[str]:
     return {group.first.rule for group in studio.trace.ledger("s").groups()}
 
 
+QUICK = Timeouts(30.0, 2.0, 20.0)
+"""Some faults leave a call without an answer."""
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_server_with_one_fault_breaks_the_rules_of_that_fault_alone(fault: str) -> None:
     async def main() -> None:
-        async with opened(stdio(python_server("raw_faults", "--fault", fault))) as studio:
+        async with opened(stdio(python_server("raw_faults", "--fault", fault), timeouts=QUICK)) as studio:
             await call(studio, "echo", text="a")
             await studio.trace.examine("s")
             await wait_until(lambda: rules(studio) == FAULTS[fault], 5, f"{FAULTS[fault]}, not {rules(studio)}")

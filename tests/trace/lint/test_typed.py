@@ -97,9 +97,9 @@ def test_a_closer_look_adds_what_the_rules_do_not_say() -> None:
     icons = [{"src": "https://h/i.png", "sizes": "48x48"}]
     assert talk.called("tools/list", tool(icons=icons)) == []
     revision = talk.store.revision
-    assert looked_at(talk) == ["not-in-schema"] and talk.store.revision > revision
+    assert looked_at(talk) == ["wrong-type"] and talk.store.revision > revision
     (found,) = talk.newest.findings
-    assert (found.pointer, found.section) == ("/result/tools/0/icons/0/sizes", "server/tools")
+    assert (found.pointer, found.section) == ("/result/tools/0/icons/0/sizes", "server/tools#tool")
     assert talk.ledger.counts["error"] == 1
 
 
@@ -112,7 +112,7 @@ def test_a_closer_look_repeats_nothing() -> None:
 
 
 def test_a_message_that_is_too_large_is_left_alone() -> None:
-    for size, rules in ((10, ["not-in-schema"]), (SIZE, [])):
+    for size, rules in ((10, ["wrong-type"]), (SIZE, [])):
         talk = Talk()
         talk.called("tools/call", {"content": [{"type": "text", "text": "x" * size, "_meta": 7}]})
         assert looked_at(talk) == rules
