@@ -22,7 +22,7 @@ from mcp_studio.record import record
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.worker import Checker
 from mcp_studio.session.connection import DeadlinePassed, Reply
-from mcp_studio.session.rounds import Declined
+from mcp_studio.session.server_requests import Declined
 from mcp_studio.session.state import Status
 from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal

@@ -11,7 +11,7 @@ from mcp_studio.config.model import AnswerRule
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
-from mcp_studio.session.urls import judge
+from mcp_studio.urls import judge
 
 KINDS = {
     "elicitation": "form",

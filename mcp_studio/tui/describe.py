@@ -18,7 +18,7 @@ from mcp_studio.call.call import (
 )
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.session.signer import adds
+from mcp_studio.session.sign_in import adds
 from mcp_studio.session.state import Status
 
 INSECURE = "insecure: accepts any certificate"
