@@ -296,20 +296,13 @@ def test_progress_and_status_reach_the_call(era: tuple[str, ...]) -> None:
     check(main)
 
 
-def test_news_of_a_core_task_are_taken_without_asking() -> None:
+@BOTH
+def test_news_of_a_task_are_taken_without_asking(era: tuple[str, ...]) -> None:
     async def main() -> None:
-        async with served() as studio:
+        async with served(*era) as studio:
             assert text(await start(studio, "pushed").wait()) == "pushed is done"
-            assert "tasks/get" not in [message.method for message in studio.trace]
-
-    check(main)
-
-
-def test_news_of_an_extension_task_come_with_its_result() -> None:
-    async def main() -> None:
-        async with served("--modern") as studio:
-            assert text(await start(studio, "pushed").wait()) == "pushed is done"
-            assert "tasks/get" not in [message.method for message in studio.trace]
+            asked = [one for one in studio.trace if one.method == "tasks/get" and one.direction == "out"]
+            assert len(asked) <= 1, "once at most: where the notice overtook the answer"
 
     check(main)
 
