@@ -40,34 +40,26 @@ _PAUSE = 0.1
 """Seconds between two signals: a flood of updates costs no more than ten a second."""
 
 
-class Stream(NamedTuple):
-    """What is known about listening for one purpose."""
+@record(eq=False)
+class Stream:
+    """What is known about listening for one purpose, from the request to its end."""
 
     purpose: Purpose
+    asked: dict[str, Json] = field(default_factory=dict[str, Json])
     state: StreamState = "opening"
     id: RequestId | None = None
-    asked: dict[str, Json] = {}  # noqa: RUF012 - never written to
     honoured: dict[str, Json] | None = None
     """What the server acknowledged; None while it has not."""
     detail: str = ""
     """Why it ended or was refused, in words."""
-
-
-@record(eq=False)
-class _Attempt:
-    """One stream from its request to its end."""
-
-    asked: dict[str, Json]
-    began: float = field(default_factory=time.monotonic)
-    id: RequestId | None = None
-    honoured: dict[str, Json] | None = None
-    task: asyncio.Task[None] | None = None
     refused: bool = False
-    why: str = ""
+    began: float = field(default_factory=time.monotonic)
+    task: asyncio.Task[None] | None = None
 
     @property
     def over(self) -> bool:
-        return self.task is not None and self.task.done()
+        """It has ended, or was never opened."""
+        return self.task is None or self.task.done()
 
     def end(self) -> None:
         """Nobody wants it any more: the server is told."""
@@ -101,7 +93,7 @@ class Listening:
         self._wanted: dict[str, Json] = {}
         self._wish = 0
         self._event = asyncio.Event()
-        self._attempts: list[_Attempt] = []
+        self._older: list[Stream] = []
         self._failures = 0
         self.stream = Stream(purpose)
         self.settled = asyncio.Event()
@@ -118,17 +110,16 @@ class Listening:
 
     def acknowledge(self, identity: str, honoured: dict[str, Json]) -> None:
         """Take an acknowledgement, where it is of a stream of ours; only the first one counts."""
-        attempt = self._find(identity)
-        if attempt is not None and attempt.honoured is None:
-            attempt.honoured, attempt.why = honoured, ""
-            self._event.set()
-            if attempt is self._attempts[-1]:
-                self._show("open")
+        for stream in self._find(identity):
+            if stream.honoured is None:
+                stream.honoured, stream.detail = honoured, ""
+                self._event.set()
+                self._show(stream, "open")
 
     def current(self, identity: str) -> bool:
         """Whether it is the stream whose updates count: the older until the newer one stands."""
-        standing = [one for one in self._attempts if one.honoured is not None and not one.over]
-        return str(standing[-1].id) == identity if standing else self._find(identity) is not None
+        standing = [one for one in (*self._older, self.stream) if one.honoured is not None and not one.over]
+        return str(standing[-1].id) == identity if standing else bool(self._find(identity))
 
     async def run(self) -> None:
         """Listen until cancelled."""
@@ -139,7 +130,8 @@ class Listening:
                     await self._listen(wish)
                 else:
                     self._end_all()
-                    self._show("opening")
+                    self.stream = Stream(self.stream.purpose)
+                    self._on_change()
                     self.settled.set()
                     await self._until_other(wish)
         finally:
@@ -147,61 +139,63 @@ class Listening:
 
     async def _listen(self, wish: int) -> None:
         """Open a stream, put it in the place of the one before, and stay with it until it ends or is not wanted."""
-        again, before = self._failures > 0, self._attempts
-        attempt = await self._open()
-        if attempt.refused and any(not one.over for one in before):
+        again = self._failures > 0
+        stream = await self._open()
+        if stream.refused and not all(one.over for one in self._older):
             self._end_all()  # perhaps it allows only one at a time
-            attempt = await self._open()
-        for one in before:
+            stream = await self._open()
+        for one in self._older:
             one.end()
-        self._attempts = [attempt]
-        if not attempt.over:
+        self._older = []
+        if not stream.over:
             if again:
                 self._on_again()
-            attempt.why = "" if attempt.honoured is not None else "the server has not acknowledged it"
-            self._show("open" if attempt.honoured is not None else "opening")
+            if stream.honoured is None:
+                stream.detail = "the server has not acknowledged it"
+            self._show(stream, "opening" if stream.honoured is None else "open")
             if self._wish == wish:
                 self.settled.set()
-            await self._until(lambda: attempt.over or self._wish != wish)
-        if attempt.over and self._wish == wish:
-            await self._ended(attempt, wish)
+            await self._until(lambda: stream.over or self._wish != wish)
+        if stream.over and self._wish == wish:
+            await self._ended(stream, wish)
 
-    async def _ended(self, attempt: _Attempt, wish: int) -> None:
+    async def _ended(self, stream: Stream, wish: int) -> None:
         """Wait a little before it is opened again; for good where the server refuses, or it never holds."""
-        self._failures = 1 if time.monotonic() - attempt.began > _HELD else self._failures + 1
-        if attempt.refused or self._connection.ended.done() or self._failures > self._limits.reconnects:
-            self._show("refused" if attempt.refused else "lost")
+        self._failures = 1 if time.monotonic() - stream.began > _HELD else self._failures + 1
+        if stream.refused or self._connection.ended.done() or self._failures > self._limits.reconnects:
+            self._show(stream, "refused" if stream.refused else "lost")
             self.settled.set()
             await self._until_other(wish)
             return
-        self._show("waiting")
+        self._show(stream, "waiting")
         # There is a stream for each of three purposes: together they are opened no more than ten times in four seconds.
         pause = min(self._limits.retry_min * 2 ** (self._failures + 1), self._limits.retry_max)
         await self._until_other(wish, pause)
 
-    async def _open(self) -> _Attempt:
+    async def _open(self) -> Stream:
         """A new stream, acknowledged, over, or past the grace."""
-        attempt = _Attempt(self._wanted)
-        self._attempts = [*self._attempts, attempt]
-        attempt.task = asyncio.get_running_loop().create_task(self._hold(attempt))
-        attempt.task.add_done_callback(lambda _: self._event.set())
-        self._show("opening")
-        await self._until(lambda: attempt.over or attempt.honoured is not None, _GRACE)
-        return attempt
+        if not self.stream.over:
+            self._older.append(self.stream)
+        stream = self.stream = Stream(self.stream.purpose, self._wanted)
+        stream.task = asyncio.get_running_loop().create_task(self._hold(stream))
+        stream.task.add_done_callback(lambda _: self._event.set())
+        self._on_change()
+        await self._until(lambda: stream.over or stream.honoured is not None, _GRACE)
+        return stream
 
-    async def _hold(self, attempt: _Attempt) -> None:
+    async def _hold(self, stream: Stream) -> None:
         def sent(identity: RequestId) -> None:
-            attempt.id = identity
+            stream.id = identity
 
-        params: dict[str, Json] = {"notifications": attempt.asked}
+        params: dict[str, Json] = {"notifications": stream.asked}
         forever = Deadline(_FOREVER, _FOREVER)
         try:
             reply = await self._connection.request("subscriptions/listen", params, deadline=forever, on_id=sent)
         except StudioError as error:
-            attempt.why = error.message
+            stream.detail = error.message
             return
-        attempt.refused = isinstance(reply.event, Refused)
-        attempt.why = reply.event.said if isinstance(reply.event, Refused) else "The server ended the subscription."
+        stream.refused = isinstance(reply.event, Refused)
+        stream.detail = reply.event.said if isinstance(reply.event, Refused) else "The server ended the subscription."
 
     async def _until_other(self, wish: int, limit: float | None = None) -> None:
         await self._until(lambda: self._wish != wish, limit)
@@ -214,19 +208,16 @@ class Listening:
                     self._event.clear()
                     await self._event.wait()
 
-    def _find(self, identity: str) -> _Attempt | None:
-        return next((one for one in self._attempts if one.id is not None and str(one.id) == identity), None)
+    def _find(self, identity: str) -> list[Stream]:
+        return [one for one in (*self._older, self.stream) if one.id is not None and str(one.id) == identity]
 
     def _end_all(self) -> None:
-        for attempt in self._attempts:
-            attempt.end()
+        for stream in (*self._older, self.stream):
+            stream.end()
 
-    def _show(self, state: StreamState) -> None:
-        newest = self._attempts[-1] if self._attempts else _Attempt({})
-        stream = Stream(self.stream.purpose, state, newest.id, self._wanted, newest.honoured, newest.why)
-        if stream != self.stream:
-            self.stream = stream
-            self._on_change()
+    def _show(self, stream: Stream, state: StreamState) -> None:
+        stream.state = state
+        self._on_change()
 
 
 class Listener(NamedTuple):
