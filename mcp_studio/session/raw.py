@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import cast
 
 from mcp_studio.config.model import ServerConfig
@@ -32,7 +33,7 @@ SILENCE = 2.0
 SETTLE = 0.2
 """Seconds to go on collecting after the answer came."""
 _REMEMBERED = 1_000
-"""Ids whose answer may still come."""
+"""Frames whose answer may still come."""
 _MOST = 10_000
 """The newest entries of the trace among which it is looked for what came back."""
 _BYTES = 32 * MB
@@ -128,7 +129,7 @@ class RawExchange:
             self._bodies[self._tap.store.total] = frame
         self.changed.emit(self)
 
-    def answer(self, frame: bytes, identity: RequestId | None) -> None:
+    def answer(self, frame: bytes, identity: Json) -> None:
         """A frame came that answers it."""
         if self.ms is None:
             self.ms = (time.perf_counter() - self._began) * 1000
@@ -136,8 +137,9 @@ class RawExchange:
             self.answers.append(frame)
         if identity in self.waits_for:
             self.waits_for.remove(identity)
-        if not self.waits_for or identity is None:
-            self.answered.set()
+            if self.waits_for:
+                return
+        self.answered.set()
 
     def end(self) -> None:
         """Nothing more is collected."""
@@ -165,7 +167,7 @@ class ByHand:
         self._limits = limits
         self._spawn = spawn
         self._alone = alone
-        self._expected: dict[RequestId, deque[RawExchange]] = {}
+        self._unanswered: deque[RawExchange] = deque(maxlen=_REMEMBERED)
         self._running: list[RawExchange] = []
         connection.sift = self._sift
 
@@ -191,9 +193,8 @@ class ByHand:
         exchange.collides = any(identity in self._core.requests for identity in exchange.waits_for)
         for identity in exchange.waits_for:
             self._core.requests.avoid(identity)
-            self._expected.setdefault(identity, deque()).append(exchange)
-        while len(self._expected) > _REMEMBERED:
-            del self._expected[next(iter(self._expected))]
+        if exchange.waits_for:
+            self._unanswered.append(exchange)
         if wait is None:
             wait = self._limits.call_idle if exchange.wants_answer else SILENCE
         self._running.append(exchange)
@@ -245,7 +246,7 @@ class ByHand:
 
     def _sift(self, frame: bytes, parsed: Parsed) -> Parsed:
         """Take out what answers a frame of ours that was written by hand; the rest is for the protocol core."""
-        if not self._running and not self._expected and not self._alone:
+        if not self._running and not self._unanswered and not self._alone:
             return parsed
         rest = [
             message
@@ -263,38 +264,34 @@ class ByHand:
         """Whether a message answers something that was written by hand, and not a request of ours."""
         if not isinstance(message, (Response, Failure, Malformed)):
             return False
-        if message.id is not None and not isinstance(message, Malformed):
-            if message.id in self._core.requests:
-                return False  # The same id is ours too: the first answer settles ours.
-            if queue := self._expected.get(message.id):
-                self._answer(queue, message.id, frame)
-                return True
-            identity: Json = message.id
-        elif not self._running:
-            return False
-        else:
-            found, identity = _raw_id(frame, index, batch)
+        if isinstance(message, Malformed) or message.id is None:
+            found, identity = _raw_id(frame, index, batch) if self._running else (False, None)
             if not found:
                 return False
-        for exchange in self._running:
-            if any(type(odd) is type(identity) and odd == identity for odd in exchange.odd):
-                exchange.answer(frame, None)
-                return True
-        return False
-
-    def _answer(self, queue: deque[RawExchange], identity: RequestId, frame: bytes) -> None:
+        elif message.id in self._core.requests:
+            return False  # The same id is ours too: the first answer settles ours.
+        else:
+            identity = message.id
+        waiting = [one for one in self._unanswered if _has(one.waits_for, identity)]
         # One that waited in vain has left its place for an answer that comes late.
-        exchange = next((one for one in queue if not one.done), queue[0])
-        queue.remove(exchange)
-        exchange.answer(frame, identity)
-        if not queue:
-            del self._expected[identity]
+        waiting = [one for one in waiting if not one.done] + waiting
+        for exchange in (waiting or [one for one in self._running if _has(one.odd, identity)])[:1]:
+            exchange.answer(frame, identity)
+            if exchange in self._unanswered and not exchange.waits_for:
+                self._unanswered.remove(exchange)
+            return True
+        return False
 
     def _shake_hands(self, frame: bytes) -> None:
         """A handshake that was made by hand settles the version for the transport's headers."""
         version = mapping(mapping(_value(frame)).get("result")).get("protocolVersion")
         if isinstance(version, str) and era_of(version) == "legacy":
             self._transport.negotiated(version)
+
+
+def _has(ids: Sequence[Json], identity: Json) -> bool:
+    """By type too: `1`, `1.0` and `true` are different ids."""
+    return any(type(one) is type(identity) and one == identity for one in ids)
 
 
 def _odd_ids(frame: bytes, parsed: Parsed) -> list[Json]:

@@ -34,7 +34,6 @@ _HELD = 30.0
 """A stream that held this many seconds has its reconnects forgiven."""
 _TRIES = 3
 """How often a subscription that got no answer is asked for."""
-_AT_ONCE = 8
 _FILTERS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
 _PAUSE = 0.1
 """Seconds between two signals: a flood of updates costs no more than ten a second."""
@@ -275,10 +274,9 @@ class LegacyLink:
                 await self._wake.wait()
 
     async def _all(self, act: Callable[[str], Coroutine[Any, Any, None]], uris: list[str]) -> None:
-        for start in range(0, len(uris), _AT_ONCE):
-            async with asyncio.TaskGroup() as tasks:
-                for uri in uris[start : start + _AT_ONCE]:
-                    tasks.create_task(act(uri))
+        async with asyncio.TaskGroup() as tasks:
+            for uri in uris:
+                tasks.create_task(act(uri))
 
     async def _subscribe(self, uri: str) -> None:
         self._requested.add(uri)

@@ -346,24 +346,18 @@ class Supervisor:
                 await self._end(live)
 
     def _ready(self, opening: Opening, live: LiveConnection) -> None:
-        ready, connection = opening.ready, live.connection
+        connection = live.connection
         self._set_status(
             state="ready",
             attempt=0,
             spoken=connection.spoken,
-            version=ready.version,
-            offered=ready.offered,
-            hint=ready.hint,
             declared=connection.core.capabilities,
             client_info=connection.core.info,
-            modern=ready.modern,
-            capabilities=ready.capabilities,
-            server_info=ready.server_info,
-            instructions=ready.instructions,
+            **opening.ready._asdict(),
             pid=opening.opened.pid,
             steps=(
                 Step("started", opening.started_ms, self.tap.clean(opening.opened.target)),
-                Step("negotiated", opening.negotiated_ms, ready.version),
+                Step("negotiated", opening.negotiated_ms, opening.ready.version),
             ),
         )
         self._manager.on_ready(self, connection)

@@ -302,8 +302,9 @@ class Tasks:
 
     def _take_up(self, server: str, stored: list[StoredTask]) -> None:
         address = address_of(self._manager.config(server))
-        for one in stored:
-            task = one.task(server) if one.address == address and not self._file.is_over(one.key) else None
+        for one in [one for one in stored if one.address == address]:
+            stored.remove(one)  # one that ends is not taken up again
+            task = one.task(server)
             if task is not None and self.get(*task.key) is None:
                 self.put(task)
 

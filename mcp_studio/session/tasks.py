@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -201,25 +202,18 @@ class TaskFile:
         self._file = file
         self._redact = redact
         self._open: dict[Address, StoredTask] = {}
-        self._earlier: set[Address] = set()
         self._written: set[Address] = set()
-        """What the file has, as far as we know."""
-        self._over: set[Address] = set()
-        """What has to leave the file, or must not be taken up again."""
-        self._timer: asyncio.TimerHandle | None = None
+        """Ours that the file has, as far as we know."""
+        self._earlier: set[Address] = set()
+        self._dirty = asyncio.Event()
+        self._closing = asyncio.Event()
         self._writing: asyncio.Task[None] | None = None
-        self._turn = asyncio.Lock()
 
     def read(self) -> list[StoredTask]:
         """What earlier runs have kept; nothing of a file that is unreadable, too large, or of a newer format."""
         found = self._read()
         self._earlier = {stored.key for stored in found}
-        self._written |= self._earlier
         return found
-
-    def is_over(self, key: Address) -> bool:
-        """Whether it is done, as far as this run knows."""
-        return key in self._over
 
     def keep(self, task: Task, config: ServerConfig) -> None:
         """A task is new or has changed."""
@@ -227,42 +221,37 @@ class TaskFile:
         if task.done:
             self.drop(task, config)
         elif key not in self._open:
-            self._over.discard(key)
             self._open[key] = self._record(task, key[0])
+            if key in self._earlier:
+                self._written.add(key)
             self._save_soon()
 
     def drop(self, task: Task, config: ServerConfig) -> None:
         """A task is done, or nobody wants to know of it any more."""
-        key = (address_of(config), task.id)
-        self._open.pop(key, None)
-        if key in self._written and key not in self._over:
-            self._over.add(key)
+        if self._open.pop((address_of(config), task.id), None) is not None:
             self._save_soon()
 
     async def close(self) -> None:
         """Write what has not been written yet, if the disk takes it soon."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._save()
+        self._closing.set()
         if self._writing is not None:
             await asyncio.wait((self._writing,), timeout=_CLOSING)
 
     def _save_soon(self) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_SAVING, self._save)
+        self._dirty.set()
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.get_running_loop().create_task(self._save())
 
-    def _save(self) -> None:
-        self._timer = None
-        if self._open.keys() <= self._written and not self._over & self._written:
-            return  # all of it came and went between two writings
-        mine, over = dict(self._open), set(self._over)
-        self._written = (self._written - over) | mine.keys()
-        self._over &= self._earlier
-        self._writing = asyncio.get_running_loop().create_task(self._save_in_thread(mine, over))
-
-    async def _save_in_thread(self, mine: dict[Address, StoredTask], over: set[Address]) -> None:
-        async with self._turn:
-            await asyncio.to_thread(self._write, mine, over)
+    async def _save(self) -> None:
+        while self._dirty.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SAVING):
+                    await self._closing.wait()
+            self._dirty.clear()
+            mine, over = dict(self._open), self._written - self._open.keys()
+            if over or not mine.keys() <= self._written:  # else all of it came and went between two writings
+                self._written = set(mine)
+                await asyncio.to_thread(self._write, mine, over)
 
     def _read(self) -> list[StoredTask]:
         try:
