@@ -189,21 +189,20 @@ class LogLevels:
         """The level that is asked for; empty where that is left to the server."""
         return self._chosen.get(config.name, config.log_level)
 
-    def begin(self, supervisor: Supervisor, connection: Connection) -> None:
-        """A connection is ready: requests of the stateless era carry the level from now on (2026-07-28)."""
-        if supervisor.status.modern:
-            connection.core.log_level = self.of(supervisor.config)
-
     async def serve(self, supervisor: Supervisor, connection: Connection) -> None:
-        """Tell a server of the handshake era (logging/setLevel) where it declares logging and a level is wanted."""
+        """Tell a server that has just connected, where it declares logging and a level is wanted.
+
+        Every request of the stateless era carries the level; the handshake era has logging/setLevel.
+        """
         level = self.of(supervisor.config)
-        if not level or supervisor.status.modern or not _declares(supervisor):
-            return
-        try:
-            await _tell(connection, level)
-        except StudioError as error:
-            if not connection.ended.done():
-                supervisor.warn(f"declares logging, but does not take a level: {error.message}")
+        if supervisor.status.modern:
+            connection.core.log_level = level
+        elif level and _declares(supervisor):
+            try:
+                await _tell(connection, level)
+            except StudioError as error:
+                if not connection.ended.done():
+                    supervisor.warn(f"declares logging, but does not take a level: {error.message}")
 
     async def set(self, supervisor: Supervisor, level: str) -> str:
         """Ask for another level from now on, over reconnects too; what that means, in a sentence.

@@ -265,10 +265,7 @@ class ConnectionManager:
 
     def on_ready(self, supervisor: Supervisor, connection: Connection) -> None:
         """From now on `listed` waits for the lists, at most until the connection ends."""
-        name = supervisor.config.name
-        self._refresher.begin(name, connection)
-        self.levels.begin(supervisor, connection)
-        self.subscriptions.begin(name, connection, supervisor.status.capabilities)
+        self._refresher.begin(supervisor.config.name, connection)
 
     def on_discovered(self, supervisor: Supervisor) -> None:
         """The server speaks the modern era, but said so too late: the next start waits for it."""
@@ -277,11 +274,11 @@ class ConnectionManager:
     async def serve(self, supervisor: Supervisor) -> None:
         """Beside a ready connection: read all lists, say what is wanted, and go on listening for changes."""
         if (connection := supervisor.connection) is not None:
-            config = supervisor.config
+            config, status = supervisor.config, supervisor.status
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.levels.serve(supervisor, connection))
-                tasks.create_task(self.subscriptions.serve(config.name))
-                tasks.create_task(self._refresher.serve(config, connection, supervisor.status))
+                tasks.create_task(self.subscriptions.serve(config.name, connection, status.capabilities))
+                tasks.create_task(self._refresher.serve(config, connection, status))
 
     def on_notification(self, supervisor: Supervisor, method: str, params: dict[str, Json]) -> None:
         """Take a notification; a server may send any number."""

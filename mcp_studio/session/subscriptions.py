@@ -487,23 +487,16 @@ class Subscriptions:
 
     # ------------------------------------------------------------------ told by the manager
 
-    def begin(self, server: str, connection: Connection, capabilities: Json) -> None:
-        """A server is ready: from now on its updates count."""
+    async def serve(self, server: str, connection: Connection, capabilities: Json) -> None:
+        """Keep a connected server told of what is wanted, until cancelled."""
         place = self._place(server)
         listener = Listener(
             lambda uri, state, detail: self._report(server, place, uri, state, detail),
             lambda: self._tell(server), lambda: self._on_missed(server),
         )  # fmt: skip
         make = ModernLink if connection.core.modern else LegacyLink
-        place.link = make(connection, capabilities, self._limits, listener)
-        place.link.want(tuple(place.wanted), place.tasks)
-
-    async def serve(self, server: str) -> None:
-        """Keep a connected server told of what is wanted, until cancelled."""
-        place = self._place(server)
-        link = place.link
-        if link is None:
-            return
+        place.link = link = make(connection, capabilities, self._limits, listener)
+        link.want(tuple(place.wanted), place.tasks)
         try:
             await link.run()
         finally:

@@ -358,7 +358,10 @@ class Follower:
         self._longest = Limit(limits.call_longest, "limits.call_longest")
         self._wake = asyncio.Event()
         self._now = False
-        self._input = _TaskInput(tasks, key, connection, answerer)
+        self._answerer = answerer
+        self._answered: set[str] = set()
+        self._open: set[str] = set()
+        self._asking: asyncio.Task[None] | None = None
         self._result: asyncio.Task[None] | None = None
         self._results = 0
         self._strikes = 0
@@ -386,7 +389,7 @@ class Follower:
         except ConnectionLost:
             return  # the next connection of this server goes on with it
         finally:
-            self._input.stop()
+            self._stop_asking()
             if self._result is not None:
                 self._result.cancel()
 
@@ -447,9 +450,9 @@ class Follower:
             if task.status == "input_required" or task.ended:
                 self._fetch_soon()
         elif task.status == "input_required":
-            self._input.wanted(raw)
+            self._take_questions(task, mapping(mapping(raw).get("inputRequests")))
         else:
-            self._input.stop()
+            self._stop_asking()
 
     # ------------------------------------------------------------------ result of a core task
 
@@ -498,7 +501,71 @@ class Follower:
         status = task.status if task.ended else "failed"
         return replace(answered, status=status, error=TaskError(event.code, event.message, event.data))
 
+    # ------------------------------------------------------------------ what an extension task asks
+
+    def _take_questions(self, task: Task, found: dict[str, Json]) -> None:
+        """Those of one message are asked one by one and answered together; what was asked before is not asked again."""
+        if not found:
+            self._note("It waits for input, but does not say for which.")
+        if self._asking is not None and not self._asking.done():
+            if self._open & found.keys():
+                return
+            self._stop_asking()
+        fresh = [(key, request) for key, request in found.items() if key not in self._answered]
+        if fresh and len(self._answered) >= _MOST:
+            self._note(f"It has asked {_MOST:,} times: nothing more is answered.")
+        elif fresh:
+            questions = dict(fresh[:_KEYS])
+            self._open = set(questions)
+            self._asking = asyncio.get_running_loop().create_task(self._answer(task, questions))
+
+    def _stop_asking(self) -> None:
+        """Nothing is wanted any more: an open question goes away."""
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+
+    async def _answer(self, task: Task, questions: dict[str, Json]) -> None:
+        self._mark(asking=True)
+        try:
+            answers = {key: await self._answer_one(task, mapping(request)) for key, request in questions.items()}
+            self._answered |= answers.keys()
+            answers = {key: answer for key, answer in answers.items() if answer is not None}
+            if not answers:
+                return
+            params: dict[str, Json] = {"taskId": task.id, "inputResponses": answers}
+            reply = await self.connection.request("tasks/update", params, under=task.number)
+        except StudioError as error:
+            self._answered -= questions.keys()
+            self._note(f"The answer could not be given: {error.message}")
+            return
+        finally:
+            self._mark(asking=False)
+        if isinstance(reply.event, Refused):
+            self._note(f"The server refused the answer: {reply.event.said[:500]}")
+
+    async def _answer_one(self, task: Task, request: dict[str, Json]) -> Json:
+        """The answer to one question; None where there is none to give."""
+        method = str(request.get("method", ""))
+        answer = await self._answerer.answer(method, mapping(request.get("params")), task.subject)
+        if not isinstance(answer, Refusal):
+            return answer
+        wanted = f"The server asked for {method[:80] or 'nothing'}: {answer.message}."
+        if method == "elicitation/create":
+            self._note(wanted)
+            return CANCELLED
+        self._note(f"{wanted} There is no result that says so: cancel the task, or it waits on.")
+        return None
+
+    def _mark(self, *, asking: bool) -> None:
+        if (task := self._task) is not None and task.asking != asking:
+            self._tasks.put(replace(task, asking=asking))
+
     # ------------------------------------------------------------------ what goes wrong
+
+    def _note(self, problem: str) -> None:
+        if (task := self._task) is not None:
+            self._tasks.put(task.wrong((problem,)))
 
     def _strike(self, why: str) -> None:
         self._strikes += 1
@@ -540,82 +607,3 @@ def _with_result(task: Task, raw: Json, reply: Reply | None) -> Task:
         text = message if isinstance(message, str) else task.message
         return replace(task, error=TaskError(code if isinstance(code, int) else 0, text, body.get("data")))
     return task
-
-
-class _TaskInput:
-    """The questions of one extension task. Those of one message are asked one by one and answered together."""
-
-    def __init__(self, tasks: Tasks, key: tuple[str, str], connection: Connection, answerer: Answerer) -> None:
-        self._tasks = tasks
-        self._key = key
-        self._connection = connection
-        self._answerer = answerer
-        self._answered: set[str] = set()
-        self._open: set[str] = set()
-        self._asking: asyncio.Task[None] | None = None
-
-    def wanted(self, raw: Json) -> None:
-        """A message says that the task waits for input; what was asked before is not asked again."""
-        found = mapping(mapping(raw).get("inputRequests"))
-        if not found:
-            self._note("It waits for input, but does not say for which.")
-        if self._asking is not None and not self._asking.done():
-            if self._open & found.keys():
-                return
-            self.stop()
-        fresh = {key: request for key, request in found.items() if key not in self._answered}
-        if fresh and len(self._answered) >= _MOST:
-            self._note(f"It has asked {_MOST:,} times: nothing more is answered.")
-        elif fresh:
-            fresh = dict(list(fresh.items())[:_KEYS])
-            self._open = set(fresh)
-            self._asking = asyncio.get_running_loop().create_task(self._answer(fresh))
-
-    def stop(self) -> None:
-        """Nothing is wanted any more: an open question goes away."""
-        if self._asking is not None:
-            self._asking.cancel()
-            self._asking = None
-
-    async def _answer(self, questions: dict[str, Json]) -> None:
-        self._mark(asking=True)
-        try:
-            answers = {key: await self._one(mapping(request)) for key, request in questions.items()}
-            self._answered |= answers.keys()
-            answers = {key: answer for key, answer in answers.items() if answer is not None}
-            if not answers:
-                return
-            task = self._tasks.get(*self._key)
-            params: dict[str, Json] = {"taskId": self._key[1], "inputResponses": answers}
-            reply = await self._connection.request("tasks/update", params, under=task.number if task else 0)
-        except StudioError as error:
-            self._answered -= questions.keys()
-            self._note(f"The answer could not be given: {error.message}")
-            return
-        finally:
-            self._mark(asking=False)
-        if isinstance(reply.event, Refused):
-            self._note(f"The server refused the answer: {reply.event.said[:500]}")
-
-    async def _one(self, request: dict[str, Json]) -> Json:
-        """The answer to one question; None where there is none to give."""
-        method, task = str(request.get("method", "")), self._tasks.get(*self._key)
-        answer = await self._answerer.answer(method, mapping(request.get("params")), task.subject if task else "")
-        if not isinstance(answer, Refusal):
-            return answer
-        wanted = f"The server asked for {method[:80] or 'nothing'}: {answer.message}."
-        if method == "elicitation/create":
-            self._note(wanted)
-            return CANCELLED
-        self._note(f"{wanted} There is no result that says so: cancel the task, or it waits on.")
-        return None
-
-    def _mark(self, *, asking: bool) -> None:
-        task = self._tasks.get(*self._key)
-        if task is not None and task.asking != asking:
-            self._tasks.put(replace(task, asking=asking))
-
-    def _note(self, problem: str) -> None:
-        task = self._tasks.get(*self._key)
-        if task is not None:
-            self._tasks.put(task.wrong((problem,)))
