@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from mcp_studio.catalog.listing import KINDS, Ref
+from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.catalog.remembered import memory_file
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
@@ -176,7 +176,9 @@ class StoredTask(NamedTuple):
         identity, kind, name = raw.get("id"), raw.get("kind"), raw.get("name")
         if not isinstance(identity, str) or not identity or kind not in ("core", "extension"):
             return None
-        what = next((one for one in KINDS if one == raw.get("what")), KINDS[0])
+        what: EntryKind = "tool"
+        for one in KINDS:
+            what = one if one == raw.get("what") else what
         return Task(
             server, identity, "core" if kind == "core" else "extension",
             message=str(raw.get("message") or ""), ttl=_number(raw.get("ttl")),
