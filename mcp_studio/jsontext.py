@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, cast
 
 from mcp_studio.errors import LimitExceeded
@@ -134,15 +134,16 @@ def _too_deep(most: int) -> LimitExceeded:
 def depth(value: Json, stop: int = 1_000_000) -> int:
     """How deep containers are nested (0 for a scalar), walked without recursion; counting ends above `stop`."""
     found = 0
-    level = _containers((value,))
+    level = [value] if isinstance(value, (dict, list)) else []
     while level and found <= stop:
         found += 1
-        level = [inner for item in level for inner in _containers(item.values() if isinstance(item, dict) else item)]
+        level = [
+            item
+            for outer in level
+            for item in (outer.values() if type(outer) is dict else outer)
+            if type(item) is dict or type(item) is list
+        ]
     return found
-
-
-def _containers(items: Iterable[Json]) -> list[Json]:
-    return [item for item in items if isinstance(item, (dict, list))]
 
 
 def dumps(value: Json) -> bytes:

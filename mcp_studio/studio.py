@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio import __version__
 from mcp_studio.call.call import Call
@@ -28,12 +28,11 @@ from mcp_studio.redact import Redactor
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.worker import Checker
 from mcp_studio.search.late import Searches
-from mcp_studio.session.bare import Bare
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.session.raw import RawExchange
+from mcp_studio.session.raw import Bare, RawExchange
 from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.sign_in import Signing, SignIns
+from mcp_studio.session.sign_in import Signing
 from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_manager import Tasks
 from mcp_studio.session.tasks import TaskFile
@@ -41,12 +40,17 @@ from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.recorder import disk_for
 from mcp_studio.trace.store import TraceStore
 
+if TYPE_CHECKING:
+    from mcp_studio.auth.accounts import Accounts
+    from mcp_studio.auth.model import Account
+    from mcp_studio.auth.signin import SignIn
+
 log = logging.getLogger(__name__)
 _SERVERS = Timeouts()
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
 
-class Studio(SignIns, Searches):
+class Studio(Searches):
     """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
 
     def __init__(self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "") -> None:
@@ -71,8 +75,8 @@ class Studio(SignIns, Searches):
             make_transport=self.signing.transport, memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
         self.signing.attach(self.manager)
-        self.subscriptions = self.manager.news.subscriptions
-        self.logs = self.manager.news.logs
+        self.subscriptions = self.manager.subscriptions
+        self.logs = self.manager.logs
         file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
         self.tasks = Tasks(self.manager, settings.limits, file, self.spawn)
         self._caller = Caller(
@@ -205,7 +209,7 @@ class Studio(SignIns, Searches):
 
     def log_level(self, server: str) -> str:
         """The level of log messages that a server is asked for; empty where that is left to it."""
-        return self.manager.news.levels.of(self.manager.config(server))
+        return self.manager.levels.of(self.manager.config(server))
 
     async def set_log_level(self, server: str, level: str) -> str:
         """Ask a server for another level from now on; what that means for it, in a sentence.
@@ -214,7 +218,7 @@ class Studio(SignIns, Searches):
             UsageError: there is no such server or level.
             StudioError: the server refuses it.
         """
-        return await self.manager.news.levels.set(self.manager.supervisor(server), level)
+        return await self.manager.levels.set(self.manager.supervisor(server), level)
 
     async def check(self, schema: Json, value: Json) -> tuple[SchemaProblem, ...]:
         """Check a value against its whole schema, off the loop and bounded."""
@@ -232,7 +236,7 @@ class Studio(SignIns, Searches):
         Raises:
             StudioError: the server is not connected; `open_raw` needs no handshake.
         """
-        return self.manager.connection(server).by_hand.send(frame, wait=wait, newlines=newlines)
+        return self.manager.by_hand(server).send(frame, wait=wait, newlines=newlines)
 
     async def open_raw(self, server: ServerConfig) -> Bare:
         """Another connection to a server, part of the studio or not, on which nothing is sent but by hand.
@@ -256,6 +260,53 @@ class Studio(SignIns, Searches):
         if bare in self._bare:
             self._bare.remove(bare)
 
+    # ------------------------------------------------------------------ sign-ins
+
+    @property
+    def accounts(self) -> Accounts:
+        """What is known of sign-ins, of servers that are configured and of others."""
+        return self.signing.accounts
+
+    def sign_in(self, server: str, *, scopes: Sequence[str] = (), step_by_step: bool = False) -> SignIn:
+        """Sign in; it runs as a task of the studio, and once it is done the server is connected, or goes on.
+
+        There is one at a time: where one is under way, it is returned.
+
+        Raises:
+            UsageError: there is no such server, or it is a program; so do the methods below.
+        """
+        return self.signing.sign_in(server, scopes=scopes, step_by_step=step_by_step)
+
+    async def account(self, server: str) -> Account | None:
+        """What is known of a server's sign-in; None where there is none.
+
+        Raises:
+            StudioError: what is kept cannot be read.
+        """
+        return await self.accounts.account(self.signing.config(server))
+
+    async def refresh_token(self, server: str) -> Account:
+        """Renew the token now.
+
+        Raises:
+            StudioError: why it cannot be; `SignInNeeded` where a person has to sign in.
+        """
+        return await self.accounts.refresh(self.signing.config(server), self.signing.tap(server))
+
+    async def sign_out(self, server: str) -> str:
+        """Revoke the tokens where that is offered and forget them in any case; what happened, in words.
+
+        A connection that used them ends, and is made anew without.
+        """
+        text = await self.accounts.sign_out(self.signing.config(server), self.signing.tap(server))
+        self.signing.end(server)
+        return text
+
+    async def forget_sign_in(self, server: str, *, client: bool = False) -> None:
+        """Forget the tokens without telling anybody; with `client` also who we are at the authorization server."""
+        await self.accounts.forget(self.signing.config(server), client=client)
+        self.signing.end(server)
+
     # ------------------------------------------------------------------ servers
 
     async def test(self, server: ServerConfig) -> TestReport:
@@ -263,7 +314,7 @@ class Studio(SignIns, Searches):
         began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True)
         alone = replace(self.config, servers={trial.name: trial})
         async with Studio.open(alone, self.paths, can_ask=False) as studio:
-            studio.signing.share(self.signing)
+            studio.signing.accounts = self.accounts
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)
             listing, ms = studio.catalog.listing, (asyncio.get_running_loop().time() - began) * 1000

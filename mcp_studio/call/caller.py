@@ -42,7 +42,7 @@ from mcp_studio.schema.worker import Checker
 from mcp_studio.session.connection import DeadlinePassed
 from mcp_studio.session.inbox import Answer, Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.session.rounds import Declined
+from mcp_studio.session.server_requests import Declined
 from mcp_studio.session.task_manager import Tasks
 
 Origin = Literal["person", "program"]

@@ -21,7 +21,7 @@ from mcp_studio.protocol.versions import HEADER_MISMATCH
 from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.session.connection import Connection, Deadline, Reply, limit_of
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.session.rounds import drive, with_pages
+from mcp_studio.session.server_requests import drive, with_pages
 from mcp_studio.session.state import Status
 from mcp_studio.session.supervisor import Supervisor
 from mcp_studio.session.task_manager import Tasks, unreachable

@@ -28,8 +28,6 @@ class Compared(NamedTuple):
 
     entries: tuple[Entry, ...]
     gone: tuple[Entry, ...]
-    same: Baseline
-    """What has not changed."""
 
 
 @record()
@@ -44,16 +42,11 @@ class Seen:
 
     def recall(self, server: str, kind: EntryKind, items: Iterable[Json]) -> None:
         """Take what was seen in an earlier run."""
-        self.known[server, kind] = {key: entry.view.raw for key, entry in keyed(salvage(server, kind, items))}
+        self.begin(server, kind, salvage(server, kind, items))
 
     def begin(self, server: str, kind: EntryKind, entries: Iterable[Entry]) -> None:
         """A listing is read for the first time: all of it counts as seen."""
         self.known[server, kind] = {key: entry.view.raw for key, entry in keyed(entries)}
-
-    def settle(self, server: str, kind: EntryKind, compared: Compared) -> None:
-        """Hold the newer of equal definitions, so that none is held twice."""
-        baseline = self.known.get((server, kind), {})
-        baseline.update((key, raw) for key, raw in compared.same.items() if key in baseline)
 
     def take(self, server: str, kind: EntryKind, entries: Iterable[Entry], name: str | None) -> None:
         """The person has seen the entries with that name as they are now, all with None."""
@@ -83,18 +76,16 @@ def compare(
 ) -> Compared:
     """Mark entries that differ from what was seen, and give back those that are not there any more."""
     marked: list[Entry] = []
-    same: Baseline = {}
     here: set[Key] = set()
     for key, entry in keyed(entries):
         here.add(key)
         change = change_of(baseline.get(key), entry.view.raw)
         if change is not None and change.before is not None and _only_redacted(change.before, entry.view.raw, redact):
             change = None
-        if change is None:
-            same[key] = entry.view.raw
         marked.append(entry if change is None else entry._replace(change=change))
     gone = [raw for key, raw in baseline.items() if key not in here]
-    return Compared(tuple(marked), tuple(_gone(server, kind, raw) for raw in gone), same)
+    found = zip(salvage(server, kind, gone), gone, strict=True)
+    return Compared(tuple(marked), tuple(entry._replace(change=Change("gone", (), raw)) for entry, raw in found))
 
 
 def keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
@@ -108,19 +99,12 @@ def keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
     return found
 
 
-def _gone(server: str, kind: EntryKind, raw: dict[str, Json]) -> Entry:
-    entry = salvage(server, kind, (raw,))[0]
-    return entry._replace(change=Change("gone", (), raw))
-
-
 def _only_redacted(before: dict[str, Json], now: dict[str, Json], redact: Callable[[bytes], bytes]) -> bool:
     old = dumps(before)
     return "‹redacted›".encode() in old and redact(dumps(now)) == old
 
 
 _UNREAD: SkillState = "unread"
-_LARGE = 1_000
-"""Skills and files of one list that are looked at without leaving the loop."""
 
 
 class Skills(NamedTuple):
@@ -135,21 +119,8 @@ async def fetch_skills(server: str, ask: Ask, limits: Limits) -> Skills:
     """Ask for all pages of `skills/list`, but for none of the files (extension, Listing Skills, Lazy Retrieval)."""
     found = await fetch_all("skills/list", "skills", ask, limits)
     error = found.error or (f"The list of skills was {found.capped}." if found.capped else "")
-    return Skills(tuple(await _read(server, found.items)), error)
-
-
-async def _read(server: str, items: list[Json]) -> list[Skill]:
-    """Entries of a list; one that says much is read in a thread."""
-
-    def work() -> list[Skill]:
-        return [read_entry(server, item) for item in items]
-
-    files = sum(len(item.get("resources") or ()) for item in items if isinstance(item, dict) and _listing(item))
-    return await asyncio.to_thread(work) if len(items) + files > _LARGE else work()
-
-
-def _listing(item: dict[str, Json]) -> bool:
-    return isinstance(item.get("resources"), list)
+    skills = await asyncio.to_thread(lambda: [read_entry(server, item) for item in found.items])
+    return Skills(tuple(skills), error)
 
 
 class Shelf:
@@ -217,8 +188,6 @@ class Catalog:
         self.seen = Seen()
         self.skills = Shelf()
         self._listings: dict[str, dict[EntryKind, Listing]] = {}
-        self._named: dict[tuple[str, EntryKind], tuple[Listing, dict[Ref, list[Entry]]]] = {}
-        """The entries of listings by their name, made when the first of them is looked for."""
 
     def put(self, listing: Listing) -> None:
         """Replace a listing."""
@@ -238,8 +207,6 @@ class Catalog:
         """Drop all listings of a server."""
         self.seen.forget(server)
         self.skills.forget(server)
-        for kind in KINDS:
-            self._named.pop((server, kind), None)
         if self._listings.pop(server, None) is not None:
             for kind in KINDS:
                 self.changed.emit((server, kind))
@@ -295,16 +262,7 @@ class Catalog:
 
     def find(self, ref: Ref) -> tuple[Entry, ...]:
         """The entries with this name: none, one, or the duplicates of a careless server."""
-        listing = self._listings.get(ref.server, {}).get(ref.kind)
-        if listing is None:
-            return ()
-        known = self._named.get((ref.server, ref.kind))
-        if known is None or known[0] is not listing:
-            found: dict[Ref, list[Entry]] = {}
-            for entry in listing.entries:
-                found.setdefault(entry.ref, []).append(entry)
-            known = self._named[ref.server, ref.kind] = (listing, found)
-        return tuple(known[1].get(ref, ()))
+        return tuple(entry for entry in self.listing(ref.server, ref.kind).entries if entry.ref == ref)
 
     def missing(self, ref: Ref) -> UsageError:
         """A server does not list this: the nearest that it lists."""

@@ -12,11 +12,9 @@ from mcp_studio.catalog.listing import (
     KINDS,
     METHODS,
     Ask,
-    Entry,
     EntryKind,
     Fetched,
     Listing,
-    ListingState,
     fetch,
     salvage,
 )
@@ -37,8 +35,6 @@ _SLOWEST = 8.0
 """Seconds between readings for a server whose lists never stop changing."""
 _QUIET = 10.0
 """Seconds without a change after which the next one is read soon again."""
-_LARGE = 500
-"""Longer lists are sorted in a thread."""
 _AGAIN = 5.0
 """Seconds after which a list that is not fresh any more is read again when somebody looks at it."""
 _CHANGES: dict[str, tuple[EntryKind, ...]] = {
@@ -46,8 +42,6 @@ _CHANGES: dict[str, tuple[EntryKind, ...]] = {
     "notifications/resources/list_changed": ("resource", "template"),
     "notifications/prompts/list_changed": ("prompt",),
 }
-
-Keep = Callable[[ServerConfig, Memory], None]
 
 
 @record()
@@ -57,28 +51,33 @@ class _Watch:
     dirty: set[EntryKind]
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     done: asyncio.Event = field(default_factory=asyncio.Event)
+    """All lists were read once, or the connection ended."""
 
 
 class Refresher:
-    """Keeps the catalog up to date; `keep` is given each server's new memory."""
+    """Reads lists into the catalog.
 
-    def __init__(self, catalog: Catalog, limits: Limits, keep: Keep) -> None:
+    Args:
+        keep: told what to remember of a server.
+    """
+
+    def __init__(self, catalog: Catalog, limits: Limits, keep: Callable[[ServerConfig, Memory], None]) -> None:
         self._catalog = catalog
         self._limits = limits
         self._keep = keep
         self._watches: dict[str, _Watch] = {}
-        self._kept: dict[str, tuple[ServerConfig, Memory]] = {}
-        catalog.looked.connect(self._keep_seen)
+        self._memories: dict[str, tuple[ServerConfig, Memory]] = {}
+        catalog.looked.connect(self._remember_seen)
 
     def show_remembered(self, config: ServerConfig, memory: Memory) -> None:
         """Put into the catalog what the server offered last time, marked as remembered."""
         server, seen = config.name, self._catalog.seen
-        self._kept[server] = config, memory
+        self._memories[server] = config, memory
         for kind, items in memory.listings.items():
             entries, gone = salvage(server, kind, items, remembered=True), ()
             if kind in memory.seen:
                 seen.recall(server, kind, memory.seen[kind])
-                entries, gone, _ = compare(server, kind, entries, seen.known[server, kind], seen.redact)
+                entries, gone = compare(server, kind, entries, seen.known[server, kind], seen.redact)
             else:
                 seen.begin(server, kind, entries)
             self._catalog.put(Listing(server, kind, entries, "remembered", gone=gone))
@@ -111,21 +110,18 @@ class Refresher:
     def forget(self, server: str) -> None:
         """A server is gone."""
         self._watches.pop(server, None)
-        self._kept.pop(server, None)
+        self._memories.pop(server, None)
 
     def discovered(self, config: ServerConfig) -> None:
         """It speaks the modern era, but said so too late: that is what the next start tries first."""
-        known, memory = self._kept.get(config.name, (config, Memory()))
-        self._kept[config.name] = known, replace(memory, era="modern")
-        self._keep(*self._kept[config.name])
+        known, memory = self._memories.get(config.name, (config, Memory()))
+        self._memories[config.name] = known, replace(memory, era="modern")
+        self._keep(*self._memories[config.name])
 
     async def serve(self, config: ServerConfig, connection: Connection, status: Status) -> None:
         """Read all lists, then again whatever changes, until cancelled; several changes at once cost one reading."""
-        watch = self._watches[config.name]
+        watch, before = self._watches[config.name], self._memories.get(config.name, (config, Memory()))[1]
         pause, last = _DEBOUNCE, 0.0
-        _, before = self._kept.get(config.name, (config, Memory()))
-        # An era that was asked for says nothing of the one to try first when none is.
-        asked = config.era != "auto" or bool(config.protocol_version)
         spoken = status.spoken if config.kind == "http" and not config.transport else ""
         memory = Memory(before.era, dict(before.listings), spoken=spoken)
         try:
@@ -137,27 +133,27 @@ class Refresher:
                     if items is not None:
                         memory.listings[kind] = items
                 watch.done.set()
-                if not asked:
+                # An era that was asked for says nothing of the one to try first when none is.
+                if config.era == "auto" and not config.protocol_version:
                     memory.era = "modern" if status.modern or connection.core.discovered else "legacy"
-                self._kept[config.name] = config, replace(memory, listings=dict(memory.listings))
-                self._keep_seen(config.name)
+                self._memories[config.name] = config, replace(memory, listings=dict(memory.listings))
+                self._remember_seen(config.name)
                 await watch.changed.wait()
-                # Several changes at once cost one reading, and a server that never stops changing costs ever fewer.
+                # A server that never stops changing is read ever more seldom.
                 pause = min(pause * 2, _SLOWEST) if time.monotonic() - last < _QUIET else _DEBOUNCE
                 await asyncio.sleep(pause)
                 last = time.monotonic()
         finally:
             watch.done.set()
 
-    def _keep_seen(self, server: str) -> None:
+    def _remember_seen(self, server: str) -> None:
         """Have everything remembered, with what the person has seen of it."""
-        if server in self._kept:
-            config, memory = self._kept[server]
+        if server in self._memories:
+            config, memory = self._memories[server]
             catalog = self._catalog
             seen = {kind: catalog.seen.items(server, kind) for kind in KINDS if catalog.listing(server, kind).changes}
-            memory = replace(memory, seen=seen)
-            self._kept[server] = config, memory
-            self._keep(config, memory)
+            self._memories[server] = config, replace(memory, seen=seen)
+            self._keep(*self._memories[server])
 
     def _mark(self, server: str, kinds: tuple[EntryKind, ...]) -> None:
         if watch := self._watches.get(server):
@@ -168,64 +164,46 @@ class Refresher:
         self, kind: EntryKind, config: ServerConfig, connection: Connection, status: Status
     ) -> tuple[EntryKind, list[Json] | None]:
         """Read one list into the catalog; its raw items where it could be read."""
-        server, ask = config.name, asker(connection)
-        before = self._catalog.listing(server, kind)
-        if METHODS[kind][2] not in (status.capabilities or {}):
-            found = Fetched()
-        else:
+        server, ask, catalog = config.name, asker(connection), self._catalog
+        before, found = catalog.listing(server, kind), Fetched()
+        if METHODS[kind][2] in (status.capabilities or {}):
             if not before.entries:
-                self._catalog.put(Listing(server, kind, (), "loading", gone=before.gone))
+                catalog.put(Listing(server, kind, (), "loading", gone=before.gone))
             found = await fetch(kind, ask, self._limits)
         if found.error and not found.items and before.entries:
-            self._catalog.put(before._replace(error=found.error, state="failed"))
+            catalog.put(before._replace(error=found.error, state="failed"))
             return kind, None
-        entries = await _salvaged(server, kind, found.items, headers=status.modern and config.kind == "http")
-        compared = await self._compared(server, kind, entries, whole=not (found.error or found.capped))
+        headers = status.modern and config.kind == "http"
+        whole = not (found.error or found.capped)
+        baseline = catalog.seen.known.get((server, kind))
+        entries, gone = await asyncio.to_thread(
+            self._compared, server, kind, found.items, None if baseline is None else Baseline(baseline), headers
+        )
+        if baseline is None and whole:
+            catalog.seen.begin(server, kind, entries)
         error = found.error
         if kind == "resource":
-            compared = compared._replace(entries=await self._with_skills(server, ask, status, compared.entries))
-            error = error or self._catalog.skills.of(server).error
-        self._catalog.put(
+            if offered(status.capabilities):  # skills are listed here, and read when somebody wants one
+                catalog.skills.put(server, await fetch_skills(server, ask, self._limits))
+            entries = catalog.skills.with_skills(server, entries)
+            error = error or catalog.skills.of(server).error
+        catalog.put(
             Listing(
-                server, kind, compared.entries, _state(found), error, found.capped, time.monotonic(),
-                found.hint if status.modern else None, compared.gone,
+                server, kind, entries, "failed" if found.error and not found.items else "fresh", error, found.capped,
+                time.monotonic(), found.hint if status.modern else None,
+                gone if whole else (),  # a list of which only a part could be read misses nothing
             )
         )  # fmt: skip
         return kind, None if found.error else found.items
 
-    async def _with_skills(
-        self, server: str, ask: Ask, status: Status, entries: tuple[Entry, ...]
-    ) -> tuple[Entry, ...]:
-        """Resources with the skills among them; skills are listed here, and read when somebody wants one."""
-        shelf = self._catalog.skills
-        if offered(status.capabilities):
-            shelf.put(server, await fetch_skills(server, ask, self._limits))
-        return shelf.with_skills(server, entries)
-
-    async def _compared(self, server: str, kind: EntryKind, entries: tuple[Entry, ...], *, whole: bool) -> Compared:
-        """Entries with marks; a list of which only a part could be read misses nothing."""
-        seen = self._catalog.seen
-        baseline = seen.known.get((server, kind))
+    def _compared(
+        self, server: str, kind: EntryKind, items: list[Json], baseline: Baseline | None, headers: bool
+    ) -> Compared:
+        """Entries with marks; for a thread."""
+        entries = salvage(server, kind, items, headers=headers)
         if baseline is None:
-            if whole:
-                seen.begin(server, kind, entries)
-            return Compared(entries, (), {})
-        if len(entries) + len(baseline) <= _LARGE:
-            found = compare(server, kind, entries, baseline, seen.redact)
-        else:
-            found = await asyncio.to_thread(compare, server, kind, entries, Baseline(baseline), seen.redact)
-        seen.settle(server, kind, found)
-        return found if whole else found._replace(gone=())
-
-
-async def _salvaged(server: str, kind: EntryKind, items: list[Json], *, headers: bool) -> tuple[Entry, ...]:
-    if len(items) <= _LARGE:
-        return salvage(server, kind, items, headers=headers)
-    return await asyncio.to_thread(salvage, server, kind, items, headers=headers)
-
-
-def _state(found: Fetched) -> ListingState:
-    return "failed" if found.error and not found.items else "fresh"
+            return Compared(entries, ())
+        return compare(server, kind, entries, baseline, self._catalog.seen.redact)
 
 
 def asker(connection: Connection, under: int = 0) -> Ask:

@@ -100,7 +100,7 @@ def _end(task: asyncio.Task[int], ended: list[int], code: int) -> None:
 
 def _told(code: int, studio: Studio, out: Output) -> int:
     """Say what is lost with us; a renewed token leaves behind one that may be used up."""
-    for words in () if studio.signing.unused else studio.accounts.unkept:
+    for words in studio.accounts.unkept:
         out.warn(f"{words} It ends with this command: sign in again, once tokens can be kept.")
     return code
 

@@ -33,8 +33,7 @@ from mcp_studio.schema.place import has, pointer, put, remove
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.rules import message_result
-from mcp_studio.session.urls import judge
-from mcp_studio.urls import open_page
+from mcp_studio.urls import judge, open_page
 
 _HELP = "Enter takes what is in brackets, or leaves it out. :decline says no to the server, :cancel gives up."
 _DEEPEST = 6

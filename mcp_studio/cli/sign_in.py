@@ -21,7 +21,7 @@ from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
-from mcp_studio.session.signer import command, wants
+from mcp_studio.session.sign_in import command, wants
 from mcp_studio.urls import NONE, is_there, open_page, ssh_line
 
 if TYPE_CHECKING:

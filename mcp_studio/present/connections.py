@@ -7,7 +7,7 @@ from typing import Literal
 
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.session.signer import adds
+from mcp_studio.session.sign_in import adds
 from mcp_studio.session.state import Status
 
 INSECURE = "insecure: accepts any certificate"

@@ -12,7 +12,7 @@ from mcp_studio.config.settings import to_table
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
-from mcp_studio.session.urls import judge
+from mcp_studio.urls import judge
 
 KINDS = {
     "elicitation": "form",

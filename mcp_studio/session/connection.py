@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
 from typing import Literal, NamedTuple, TypeVar
 
 from mcp_studio.config.model import Kind, Timeouts
@@ -15,9 +15,8 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import Answered, Outgoing, Progressed, Ready, Refused, RequestId
-from mcp_studio.protocol.message import Node, parse
+from mcp_studio.protocol.message import Node, Parsed, parse
 from mcp_studio.record import record
-from mcp_studio.session.raw import ByHand
 from mcp_studio.session.state import InFlight, Running, Spawn
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
@@ -92,6 +91,11 @@ class Deadline:
             self._paused_at = None
             self.extend()
 
+    def expire(self) -> None:
+        """It is over now."""
+        if not self.scope.expired():
+            self.scope.reschedule(self._now())
+
     @property
     def paused(self) -> bool:
         """A person is being asked."""
@@ -108,6 +112,50 @@ class Deadline:
 
 
 T = TypeVar("T")
+
+
+class ConnectClock:
+    """The time of connecting, which stands still while credentials are fetched: that has bounds of its own.
+
+    Args:
+        longest: seconds that all pauses together may take.
+    """
+
+    def __init__(self, longest: float) -> None:
+        self._longest = longest
+        self._deadlines: list[Deadline] = []
+        self._pauses = 0
+
+    def pause(self) -> None:
+        """It stands still from now on; pauses nest."""
+        self._pauses += 1
+        for deadline in self._deadlines:
+            deadline.pause()
+
+    def resume(self) -> None:
+        """It goes on."""
+        self._pauses -= 1
+        for deadline in self._deadlines:
+            deadline.resume()
+
+    def expire(self) -> None:
+        """Nobody wants to wait any longer."""
+        for deadline in self._deadlines:
+            deadline.expire()
+
+    async def within(self, seconds: float, work: Awaitable[T]) -> T:
+        """Wait for something at most so many seconds of this clock; raises TimeoutError."""
+        deadline = Deadline(seconds, seconds, seconds + self._longest)
+        async with deadline.scope:
+            for _ in range(self._pauses):
+                deadline.pause()
+            self._deadlines.append(deadline)
+            try:
+                return await work
+            finally:
+                self._deadlines.remove(deadline)
+
+
 OnProgress = Callable[[float, float | None, str], None]
 """Told progress, total and message of a request."""
 
@@ -146,11 +194,6 @@ class Waiter:
     on_progress: OnProgress | None
     shown: Running
     """As it stands among all running requests."""
-
-
-async def wait(future: asyncio.Future[T], seconds: float) -> None:
-    """Wait so long at most for a future, which stays as it is."""
-    await asyncio.wait((future,), timeout=seconds)
 
 
 def fail(future: asyncio.Future[T], error: StudioError) -> None:
@@ -217,21 +260,21 @@ class Waiting:
         """A person is being asked by this server: no deadline runs, also of requests that follow; pauses nest."""
         self._pauses += 1
         if self._pauses == 1:
-            for waiter in self._waiters.values():
-                waiter.deadline.pause()
-                waiter.shown.paused = True
-            for _, deadline in self._lasting.values():
-                deadline.pause()
+            self._set_paused(True)
 
     def resume(self) -> None:
         """The person has answered."""
         self._pauses -= 1
         if self._pauses == 0:
-            for waiter in self._waiters.values():
-                waiter.deadline.resume()
-                waiter.shown.paused = False
-            for _, deadline in self._lasting.values():
-                deadline.resume()
+            self._set_paused(False)
+
+    def _set_paused(self, paused: bool) -> None:
+        deadlines = [deadline for _, deadline in self._lasting.values()]
+        for waiter in self._waiters.values():
+            waiter.shown.paused = paused
+            deadlines.append(waiter.deadline)
+        for deadline in deadlines:
+            deadline.pause() if paused else deadline.resume()
 
     def answered(self, event: Answered | Refused, size: int) -> None:
         """An answer came; `size` is that of its frame."""
@@ -242,8 +285,8 @@ class Waiting:
         """Progress came: the idle limit starts anew."""
         waiter = self._waiters.get(event.id)
         if waiter is None:
-            if told := self._lasting.get(event.id):
-                told[0](event.progress, event.total, event.message)
+            if lasting := self._lasting.get(event.id):
+                lasting[0](event.progress, event.total, event.message)
             return
         waiter.deadline.extend()
         shown = waiter.shown
@@ -267,9 +310,6 @@ class Waiting:
             self._stop(identity)
 
 
-__all__ = ["Connection", "DeadlinePassed", "OnProgress", "Opening", "Reply"]
-
-
 class Connection:
     """Sends requests and settles them; implements `transport.base.Sink`.
 
@@ -291,7 +331,9 @@ class Connection:
         on_event: Callable[[ev.Event], None],
         spawn: Spawn,
         inflight: InFlight,
+        clock: ConnectClock,
     ) -> None:
+        self._clock = clock
         self._transport = transport
         self._tap = tap
         self._limits = limits
@@ -313,10 +355,9 @@ class Connection:
         """Told of each request that somebody has stopped waiting for."""
         self.on_dropped: Callable[[Outgoing, StudioError], None] = lambda out, error: None
         """Told of each request that the transport got no answer to."""
-        self.patience = wait
         self.core = core
-        self.by_hand = ByHand(transport, core, tap, limits, ended=self.ended, handle=on_event, spawn=spawn)
-        """Frames that a person writes."""
+        self.sift: Callable[[bytes, Parsed], Parsed] = lambda frame, parsed: parsed
+        """Takes out of a frame what is not for the protocol core: answers to what was written by hand."""
 
     async def open(self) -> Opening:
         """Start the transport and agree on era and version.
@@ -337,15 +378,6 @@ class Connection:
         self._transport.negotiated(ready.version)
         return Opening(opened, ready, (started - began) * 1000, (time.perf_counter() - started) * 1000)
 
-    async def open_alone(self) -> Opened:
-        """Start the transport and nothing else: what is sent is written by hand.
-
-        Raises:
-            StudioError: in words that a person understands.
-        """
-        self.by_hand.alone = True
-        return await self._transport.open(self)
-
     @property
     def spoken(self) -> Kind:
         """The transport in use; it holds once the connection is open."""
@@ -357,7 +389,8 @@ class Connection:
 
     async def _probe(self) -> None:
         """A server that stays silent on the probe is asked in the older way."""
-        await self.patience(self._ready, self._probe_time)
+        with suppress(TimeoutError):
+            await self._clock.within(self._probe_time, asyncio.wait((self._ready,)))
         if self.core.probing and not self._ready.done():
             self._tap.note(f"no answer to server/discover within {self._probe_time:g} s: trying initialize")
             self.core.fall_back()
@@ -442,6 +475,11 @@ class Connection:
         """Answer a request of the server with an error."""
         self._put(self.core.refuse(identity, code, message))
 
+    def ignore(self, identity: RequestId | None) -> None:
+        """A request of the server gets no answer from us: somebody gives it by hand."""
+        for event in self.core.ignore(identity):
+            self._on_event(event)
+
     # ------------------------------------------------------------------ told by the transport
 
     def frame(self, data: bytes, root: Node | None = None) -> None:
@@ -449,7 +487,7 @@ class Connection:
         self._tap.understood(parsed := parse(data, depth=self._limits.depth, root=root))
         if self.ended.done():
             return
-        parsed = self.by_hand.sift(data, parsed)
+        parsed = self.sift(data, parsed)
         self._frame_size = len(data)
         for event in self.core.receive(parsed):
             self._handle(event)

@@ -64,7 +64,7 @@ class InputRequest:
     sign_in: Callable[..., SignIn] | None = None
     """For a sign-in: begins it, or gives the one that is under way; takes `step_by_step`. Accepted when it is done."""
     url: str = ""
-    """The page that a server wants opened, as it came; see `session.urls.judge`."""
+    """The page that a server wants opened, as it came; see `mcp_studio.urls.judge`."""
     elicitation_id: str = ""
     """Under which the server tells that the page is done (2025-11-25)."""
     retries: bool = False

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import heapq
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ProtocolError, StudioError, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.events import Refused
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.session.connection import Connection
-from mcp_studio.session.state import Seat
 from mcp_studio.signal import Signal
+
+if TYPE_CHECKING:
+    from mcp_studio.session.supervisor import Supervisor
 
 LONGEST = 8_000
 """Characters kept of one message; the trace has the whole."""
@@ -82,7 +85,7 @@ class LogStore:
     def __init__(self, limits: Limits = DEFAULT, redact: Callable[[str], str] = str) -> None:
         self._limits = limits
         self._redact = redact
-        self._kept: dict[str, deque[LogMessage]] = {}
+        self._messages: dict[str, deque[LogMessage]] = {}
         self._dropped: dict[str, int] = {}
         self.revision = 0
         """Changes with every message; front ends poll it."""
@@ -92,28 +95,33 @@ class LogStore:
         """Every message, as it comes."""
 
     def add(
-        self, server: str, params: dict[str, Json], *, request: str = "", entry: int = 0, size: int = _SMALL + 1,
+        self, server: str, params: dict[str, Json], *, request: str = "", entry: int = 0, size: int = 0,
         plain: bool = False,
     ) -> LogMessage:  # fmt: skip
-        """Keep the parameters of one notification of `size` bytes; whatever is missing or wrong in them is empty.
+        """Keep the parameters of one notification; whatever is missing or wrong in them is empty.
 
-        With `plain` it is known already that there is no secret in them.
+        Args:
+            size: bytes of the notification, 0 where that is not known.
+            plain: it is known already that there is no secret in them.
         """
         self.total += 1
         self.revision += 1
+        redact: Callable[[str], str] = str if plain else self._redact
         data, level = params.get("data"), _text(params, "level")
-        raw = data if isinstance(data, str) else _whole(data) if size <= _SMALL else _beginning(data, LONGEST * 2)
-        text = (raw if plain else self._redact(raw[: LONGEST * 2]))[:LONGEST]
-        cut, logger = len(raw) > LONGEST, _text(params, "logger")
+        if isinstance(data, str):
+            raw = data
+        else:
+            raw = dumps(data).decode("utf-8", "replace") if 0 < size <= _SMALL else _beginning(data, LONGEST * 2)
+        text = redact(raw[: LONGEST * 2])[:LONGEST]
         message = LogMessage(
             self.total, time.time(), server, level if level in LOG_LEVELS else self._redact(level),
-            logger if plain else self._redact(logger),
-            text + "…" if cut else text, not isinstance(data, str), request, entry,
+            redact(_text(params, "logger")), text + "…" if len(raw) > LONGEST else text, not isinstance(data, str),
+            request, entry,
         )  # fmt: skip
-        kept = self._kept.setdefault(server, deque(maxlen=max(1, self._limits.logs)))
-        if len(kept) == kept.maxlen:
+        messages = self._messages.setdefault(server, deque(maxlen=max(1, self._limits.logs)))
+        if len(messages) == messages.maxlen:
             self._dropped[server] = self._dropped.get(server, 0) + 1
-        kept.append(message)
+        messages.append(message)
         self.added.emit(message)
         return message
 
@@ -128,13 +136,15 @@ class LogStore:
             words: all of them occur in a message, its logger, its level or its server's name, in any case.
         """
         wanted, rank = [word.casefold() for word in words], rank_of(least)
-        names = self._kept if servers is None else [name for name in servers if name in self._kept]
-        merged: Iterator[LogMessage] = heapq.merge(*(self._kept[name] for name in names), key=lambda one: one.number)
+        names = self._messages if servers is None else [name for name in servers if name in self._messages]
+        merged: Iterator[LogMessage] = heapq.merge(
+            *(self._messages[name] for name in names), key=lambda one: one.number
+        )
         return [one for one in merged if one.rank >= rank and (not wanted or _has(one, wanted))]
 
     def count(self, server: str) -> int:
         """How many messages of a server are kept."""
-        return len(self._kept.get(server, ()))
+        return len(self._messages.get(server, ()))
 
     def dropped(self, server: str) -> int:
         """How many messages of a server had to go."""
@@ -142,7 +152,7 @@ class LogStore:
 
     def forget(self, server: str) -> None:
         """A server is gone."""
-        self._kept.pop(server, None)
+        self._messages.pop(server, None)
         self._dropped.pop(server, None)
         self.revision += 1
 
@@ -154,42 +164,14 @@ def _has(message: LogMessage, words: list[str]) -> bool:
 
 def _beginning(value: Json, most: int) -> str:
     """The JSON text of a value, cut somewhere after `most` characters: a large one is never written whole."""
-    parts: list[str] = []
+    found: list[str] = []
     size = 0
-    inside: list[tuple[Iterator[tuple[str, Json]], str]] = [(iter((("", value),)), "")]
-    while inside and size <= most:
-        items, end = inside[-1]
-        lead, item = next(items, (end, inside))
-        if item is inside:
-            inside.pop()
-        elif isinstance(item, dict):
-            inside.append((_members(cast("dict[str, Json]", item), most), "}"))
-            lead += "{"
-        elif isinstance(item, list):
-            inside.append((_elements(cast("list[Json]", item)), "]"))
-            lead += "["
-        else:
-            lead += _scalar(item, most)
-        parts.append(lead)
-        size += len(lead)
-    return "".join(parts)
-
-
-def _members(value: dict[str, Json], most: int) -> Iterator[tuple[str, Json]]:
-    for number, (key, item) in enumerate(value.items()):
-        yield f"{',' if number else ''}{_scalar(key, most)}:", item
-
-
-def _elements(value: list[Json]) -> Iterator[tuple[str, Json]]:
-    return (("," if number else "", item) for number, item in enumerate(value))
-
-
-def _scalar(value: Json, most: int) -> str:
-    return _whole(value[:most] if isinstance(value, str) else value)
-
-
-def _whole(value: Json) -> str:
-    return dumps(value).decode("utf-8", "replace")
+    for part in json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).iterencode(value):
+        found.append(part)
+        size += len(part)
+        if size > most:
+            break
+    return "".join(found).encode("utf-8", "backslashreplace").decode()
 
 
 def _text(params: dict[str, Json], key: str) -> str:
@@ -207,23 +189,22 @@ class LogLevels:
         """The level that is asked for; empty where that is left to the server."""
         return self._chosen.get(config.name, config.log_level)
 
-    def begin(self, seat: Seat, connection: Connection) -> None:
-        """A connection is ready: requests of the stateless era carry the level from now on (2026-07-28)."""
-        if seat.status.modern:
-            connection.core.log_level = self.of(seat.config)
+    async def serve(self, supervisor: Supervisor, connection: Connection) -> None:
+        """Tell a server that has just connected, where it declares logging and a level is wanted.
 
-    async def serve(self, seat: Seat, connection: Connection) -> None:
-        """Tell a server of the handshake era (logging/setLevel) where it declares logging and a level is wanted."""
-        level = self.of(seat.config)
-        if not level or seat.status.modern or not _declares(seat):
-            return
-        try:
-            await _tell(connection, level)
-        except StudioError as error:
-            if not connection.ended.done():
-                seat.warn(f"declares logging, but does not take a level: {error.message}")
+        Every request of the stateless era carries the level; the handshake era has logging/setLevel.
+        """
+        level = self.of(supervisor.config)
+        if supervisor.status.modern:
+            connection.core.log_level = level
+        elif level and _declares(supervisor):
+            try:
+                await _tell(connection, level)
+            except StudioError as error:
+                if not connection.ended.done():
+                    supervisor.warn(f"declares logging, but does not take a level: {error.message}")
 
-    async def set(self, seat: Seat, level: str) -> str:
+    async def set(self, supervisor: Supervisor, level: str) -> str:
         """Ask for another level from now on, over reconnects too; what that means, in a sentence.
 
         Args:
@@ -235,14 +216,14 @@ class LogLevels:
         """
         if level and level not in LOG_LEVELS:
             raise UsageError(f"There is no log level {level!r}.", hint=f"Levels are {', '.join(LOG_LEVELS)}.")
-        self._chosen[seat.config.name] = level
-        connection, name = seat.connection, seat.config.name
+        self._chosen[supervisor.config.name] = level
+        connection, name = supervisor.connection, supervisor.config.name
         if connection is None:
             return f"{name} is asked for it when it is connected."
-        if seat.status.modern:
+        if supervisor.status.modern:
             connection.core.log_level = level
             return f"Every request to {name} asks for it." if level else f"No request to {name} asks for messages."
-        if not _declares(seat):
+        if not _declares(supervisor):
             return f"{name} does not declare logging; what it sends all the same is shown."
         if not level:
             return f"{name} keeps the level that it has until it is connected anew."
@@ -254,9 +235,8 @@ class LogLevels:
         self._chosen.pop(server, None)
 
 
-def _declares(seat: Seat) -> bool:
-    capabilities = seat.status.capabilities
-    return isinstance(capabilities, dict) and isinstance(capabilities.get("logging"), dict)
+def _declares(supervisor: Supervisor) -> bool:
+    return isinstance(mapping(supervisor.status.capabilities).get("logging"), dict)
 
 
 async def _tell(connection: Connection, level: str) -> None:

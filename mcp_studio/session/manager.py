@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
-from weakref import WeakSet
+from collections.abc import Callable
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind
@@ -16,74 +14,25 @@ from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
-from mcp_studio.session.connection import Connection
+from mcp_studio.session.connection import ConnectClock, Connection
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.logs import LogLevels, LogStore
+from mcp_studio.session.raw import ByHand
 from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.signer import Clock
-from mcp_studio.session.state import InFlight, Seat, Spawn, Status
+from mcp_studio.session.state import InFlight, Spawn, Status
 from mcp_studio.session.subscriptions import Subscriptions
-from mcp_studio.session.supervisor import Supervisor
+from mcp_studio.session.supervisor import LiveConnection, Supervisor
 from mcp_studio.signal import Signal
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
 
-
-class News:
-    """Subscriptions, log messages and their levels, of all servers.
-
-    Args:
-        redact: takes secrets out of a text.
-        on_missed: told a server whose lists may have changed while nobody listened.
-    """
-
-    def __init__(self, limits: Limits, redact: Callable[[str], str], on_missed: Callable[[str], None]) -> None:
-        self.subscriptions = Subscriptions(limits, on_missed)
-        self.logs = LogStore(limits, redact)
-        self.levels = LogLevels()
-
-    def begin(self, seat: Seat) -> None:
-        """A connection is ready."""
-        if (connection := seat.connection) is not None:
-            self.levels.begin(seat, connection)
-            self.subscriptions.begin(seat, connection)
-
-    async def serve(self, seat: Seat, beside: Coroutine[Any, Any, None]) -> None:
-        """Tell a connected server what is wanted of it, until cancelled; `beside` runs at the same time."""
-        async with asyncio.TaskGroup() as tasks:
-            if (connection := seat.connection) is not None:
-                tasks.create_task(self.levels.serve(seat, connection))
-                tasks.create_task(self.subscriptions.serve(seat))
-            tasks.create_task(beside)
-
-    def take(self, seat: Seat, method: str, params: dict[str, Json]) -> None:
-        """Take a notification."""
-        if method == "notifications/message":
-            entry = seat.tap.newest
-            request = seat.tap.carrier(entry) if seat.status.modern and entry is not None else ""
-            if entry is None:
-                self.logs.add(seat.config.name, params)
-            else:
-                self.logs.add(
-                    seat.config.name, params, request=request, entry=entry.number, size=entry.size, plain=seat.tap.plain
-                )
-        else:
-            self.subscriptions.on_notification(seat.config.name, method, params)
-
-    def forget(self, server: str) -> None:
-        """A server is gone."""
-        self.subscriptions.forget(server)
-        self.logs.forget(server)
-        self.levels.forget(server)
-
-
-MakeTransport = Callable[[ServerConfig, Limits, ServerTap, Clock | None, str], Transport]
+MakeTransport = Callable[[ServerConfig, Limits, ServerTap, ConnectClock | None, str], Transport]
 
 
 class ConnectionManager:
-    """Starts, stops and watches servers; implements `owner.Owner` for their supervisors.
+    """Starts, stops and watches servers.
 
     Args:
         spawn: starts a task in the studio's task group.
@@ -126,10 +75,11 @@ class ConnectionManager:
         self._memories = memories
         self._catalog = catalog
         self._refresher = Refresher(catalog, settings.limits, self._keep)
-        self.news = News(settings.limits, redactor.text, self._refresher.again)
+        self.subscriptions = Subscriptions(settings.limits, self._refresher.again)
+        self.logs = LogStore(settings.limits, redactor.text)
+        self.levels = LogLevels()
         self._supervisors: dict[str, Supervisor] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._ending: WeakSet[asyncio.Task[None]] = WeakSet()
         self._process_slots = asyncio.Semaphore(max(1, settings.start_processes))
         self._remote_slots = asyncio.Semaphore(max(1, settings.start_remote))
 
@@ -181,8 +131,7 @@ class ConnectionManager:
         supervisor = Supervisor(config, self)
         self._supervisors[config.name] = supervisor
         self._catalog.include(config.name)
-        memory = self._memories.recall(config)
-        self._refresher.show_remembered(config, memory)
+        self._refresher.show_remembered(config, self._memories.recall(config))
         self._tasks[config.name] = self._spawn(supervisor.run())
         self.changed.emit(config.name)
 
@@ -192,18 +141,17 @@ class ConnectionManager:
 
     async def _remove(self, supervisor: Supervisor, *, for_good: bool) -> None:
         name = supervisor.config.name
-        supervisor.stop()
+        supervisor.leave()
         if self._supervisors.get(name) is supervisor:
-            task = self._tasks[name]
-            self._end(task)
-            await asyncio.wait((task,))
-        supervisor.settled.set()
+            await asyncio.wait((self._tasks[name],))
         if self._supervisors.get(name) is not supervisor:
             return  # somebody else was quicker
         del self._supervisors[name], self._tasks[name]
         self._refresher.forget(name)
-        # Under another entry of its name the same is watched, and its messages stay; its level is that of the entry.
-        (self.news if for_good else self.news.levels).forget(name)
+        self.levels.forget(name)
+        if for_good:  # under another entry of its name the same is watched, and its messages stay
+            self.subscriptions.forget(name)
+            self.logs.forget(name)
         self._catalog.forget(name)
         self.changed.emit(name)
         if for_good:
@@ -254,9 +202,16 @@ class ConnectionManager:
 
     def connection(self, name: str) -> Connection:
         """The ready connection of a server; a `StudioError` says why there is none."""
+        return self._live(name).connection
+
+    def by_hand(self, name: str) -> ByHand:
+        """What sends frames that a person wrote over that connection (see `connection` for errors)."""
+        return self._live(name).by_hand
+
+    def _live(self, name: str) -> LiveConnection:
         supervisor = self.supervisor(name)
-        if supervisor.connection is not None:
-            return supervisor.connection
+        if supervisor.live is not None:
+            return supervisor.live
         status = supervisor.status
         if status.error is not None:
             raise status.error.with_traceback(None)  # or it would grow with everybody who asks
@@ -277,21 +232,16 @@ class ConnectionManager:
 
     async def close(self) -> None:
         """Close all servers at once, within `limits.close_all`."""
-        for name, supervisor in self._supervisors.items():
-            supervisor.stop()
-            self._end(self._tasks[name])
+        for supervisor in self._supervisors.values():
+            supervisor.leave()
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=self.limits.close_all)
         for supervisor in self._supervisors.values():
             supervisor.settled.set()
 
-    def _end(self, task: asyncio.Task[None]) -> None:
-        """Cancel a supervisor once: a second time would cut its closing short."""
-        if task not in self._ending:
-            self._ending.add(task)
-            task.cancel()
+    # ------------------------------------------------------------------ for supervisors
 
-    def transport(self, config: ServerConfig, tap: ServerTap, clock: Clock | None = None) -> Transport:
+    def transport(self, config: ServerConfig, tap: ServerTap, clock: ConnectClock | None = None) -> Transport:
         """Make the transport of a server."""
         return self._make_transport(config, self.limits, tap, clock, self._memories.recall(config).spoken)
 
@@ -302,7 +252,7 @@ class ConnectionManager:
         return ServerTap(self._trace, self._redactor, config.name, self.limits, ledger=ledger)
 
     def learn(self, secret: str) -> None:
-        """Tell the redactor a secret that was typed."""
+        """Take a secret that was typed out of everything that is recorded from now on."""
         self._redactor.learn(secret)
 
     def slots(self, config: ServerConfig) -> asyncio.Semaphore:
@@ -313,34 +263,36 @@ class ConnectionManager:
         """The era that worked last time."""
         return self._memories.recall(config).era
 
-    def on_ready(self, seat: Seat) -> None:
+    def on_ready(self, supervisor: Supervisor, connection: Connection) -> None:
         """From now on `listed` waits for the lists, at most until the connection ends."""
-        if seat.connection is not None:
-            self._refresher.begin(seat.config.name, seat.connection)
-            self.news.begin(seat)
+        self._refresher.begin(supervisor.config.name, connection)
 
-    def on_discovered(self, seat: Seat) -> None:
-        """The next start waits for the modern era."""
-        self._refresher.discovered(seat.config)
+    def on_discovered(self, supervisor: Supervisor) -> None:
+        """The server speaks the modern era, but said so too late: the next start waits for it."""
+        self._refresher.discovered(supervisor.config)
 
-    async def serve(self, seat: Seat) -> None:
-        """Read all lists, keep what was read, and go on listening for changes."""
-        connection = seat.connection
-        if connection is None:
-            return
-        await self.news.serve(seat, self._refresher.serve(seat.config, connection, seat.status))
+    async def serve(self, supervisor: Supervisor) -> None:
+        """Beside a ready connection: read all lists, say what is wanted, and go on listening for changes."""
+        if (connection := supervisor.connection) is not None:
+            config, status = supervisor.config, supervisor.status
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.levels.serve(supervisor, connection))
+                tasks.create_task(self.subscriptions.serve(config.name, connection, status.capabilities))
+                tasks.create_task(self._refresher.serve(config, connection, status))
 
-    def on_notification(self, seat: Seat, method: str, params: dict[str, Json]) -> None:
-        """Lists that changed are read again."""
+    def on_notification(self, supervisor: Supervisor, method: str, params: dict[str, Json]) -> None:
+        """Take a notification; a server may send any number."""
+        name, tap = supervisor.config.name, supervisor.tap
         if method == "notifications/elicitation/complete":
-            self.inbox.completed(seat.config.name, str(params.get("elicitationId", "")))
-        self._refresher.on_notification(seat.config.name, method)
-        self.news.take(seat, method, params)
-        self.notified.emit((seat.config.name, method, params))
-
-    def on_status(self, name: str) -> None:
-        """Tell the front end."""
-        self.changed.emit(name)
+            self.inbox.completed(name, str(params.get("elicitationId", "")))
+        elif method == "notifications/message":
+            entry = tap.newest
+            request = tap.carrier(entry) if supervisor.status.modern and entry is not None else ""
+            number, size = (entry.number, entry.size) if entry is not None else (0, 0)
+            self.logs.add(name, params, request=request, entry=number, size=size, plain=entry is not None and tap.plain)
+        self._refresher.on_notification(name, method)
+        self.subscriptions.on_notification(name, method, params)
+        self.notified.emit((name, method, params))
 
     def _keep(self, config: ServerConfig, memory: Memory) -> None:
         if file := self._memories.keep(config, memory):

@@ -9,28 +9,35 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import cast
 
-from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError, Unreachable
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.limits import MB, Limits
-from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Parsed, Request, Response, parse
-from mcp_studio.protocol.versions import META_VERSION, NAMED, era_of
-from mcp_studio.session import late
-from mcp_studio.session.state import Spawn
+from mcp_studio.protocol.versions import LATEST_MODERN, META_VERSION, NAMED, era_of
+from mcp_studio.session.connection import ConnectClock, Connection, limit_of
+from mcp_studio.session.state import InFlight, Spawn
 from mcp_studio.signal import Signal
 from mcp_studio.trace.message import ACKNOWLEDGED, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
-from mcp_studio.transport.base import Transport
+from mcp_studio.transport.base import Opened, Tasks, Transport
+from mcp_studio.transport.http_wire import modern_headers
 
+SILENCE = 2.0
+"""Seconds to wait for what comes back after a frame that nobody has to answer."""
+SETTLE = 0.2
+"""Seconds to go on collecting after the answer came."""
+_REMEMBERED = 1_000
+"""Frames whose answer may still come."""
 _MOST = 10_000
 """The newest entries of the trace among which it is looked for what came back."""
-_KEPT = 32 * MB
-"""Bytes of frames that are kept as they came; of later ones there is what the trace has."""
+_BYTES = 32 * MB
+"""Bytes of frames that are held as they came; of later ones there is what the trace has."""
 
 
 class RawExchange:
@@ -108,7 +115,7 @@ class RawExchange:
         """What an entry says, as it crossed the wire where that is still known; else as the trace has it."""
         return self._bodies.get(entry.number, entry.body)
 
-    # ------------------------------------------------------------------ told by the connection
+    # ------------------------------------------------------------------ told by `ByHand`
 
     def sent(self, entry: WireMessage) -> None:
         """It has left."""
@@ -117,12 +124,12 @@ class RawExchange:
 
     def came(self, frame: bytes) -> None:
         """A frame came in."""
-        if self._size + len(frame) <= _KEPT:
+        if self._size + len(frame) <= _BYTES:
             self._size += len(frame)
             self._bodies[self._tap.store.total] = frame
         self.changed.emit(self)
 
-    def answer(self, frame: bytes, identity: RequestId | None) -> None:
+    def answer(self, frame: bytes, identity: Json) -> None:
         """A frame came that answers it."""
         if self.ms is None:
             self.ms = (time.perf_counter() - self._began) * 1000
@@ -130,8 +137,9 @@ class RawExchange:
             self.answers.append(frame)
         if identity in self.waits_for:
             self.waits_for.remove(identity)
-        if not self.waits_for or identity is None:
-            self.answered.set()
+            if self.waits_for:
+                return
+        self.answered.set()
 
     def end(self) -> None:
         """Nothing more is collected."""
@@ -140,58 +148,28 @@ class RawExchange:
         self.changed.emit(self)
 
 
-def _odd_ids(frame: bytes, parsed: Parsed) -> list[Json]:
-    """Ids of a frame that no request may have, and an answer may repeat."""
-    if not any(isinstance(one, Malformed) for one in parsed.messages):
-        return []
-    guessed: list[Json] = [one.id for one in parsed.messages if isinstance(one, Malformed) and one.id is not None]
-    try:
-        value = loads(frame)
-    except (JsonProblem, LimitExceeded):
-        return guessed
-    items = cast("list[Json]", value) if isinstance(value, list) else [value]
-    found = [cast("dict[str, Json]", item)["id"] for item in items if isinstance(item, dict) and "id" in item]
-    return [*guessed, *(identity for identity in found if identity is not None)]
-
-
-SILENCE = 2.0
-"""Seconds to wait for what comes back after a frame that nobody has to answer."""
-SETTLE = 0.2
-"""Seconds to go on collecting after the answer came."""
-_REMEMBERED = 1_000
-"""Ids whose answer may still come."""
-
-
 class ByHand:
     """What one connection sends by hand.
 
     Args:
-        handle: told what sending something by hand changes for us.
         spawn: starts a task that ends with the connection.
+        alone: nothing else happens on the connection: no handshake, and nobody answers what the server asks.
     """
 
     def __init__(
-        self,
-        transport: Transport,
-        core: ClientCore,
-        tap: ServerTap,
-        limits: Limits,
-        *,
-        ended: asyncio.Future[StudioError | None],
-        handle: Callable[[ev.Event], None],
-        spawn: Spawn,
-    ) -> None:
+        self, connection: Connection, transport: Transport, tap: ServerTap, limits: Limits, spawn: Spawn,
+        *, alone: bool = False,
+    ) -> None:  # fmt: skip
+        self._connection = connection
         self._transport = transport
-        self._core = core
+        self._core = connection.core
         self._tap = tap
         self._limits = limits
-        self._ended = ended
-        self._handle = handle
         self._spawn = spawn
-        self._expected: dict[RequestId, deque[RawExchange]] = {}
+        self._alone = alone
+        self._unanswered: deque[RawExchange] = deque(maxlen=_REMEMBERED)
         self._running: list[RawExchange] = []
-        self.alone = False
-        """Nothing else happens on the connection: no handshake, and nobody answers what the server asks."""
+        connection.sift = self._sift
 
     @property
     def stamp(self) -> dict[str, Json]:
@@ -215,9 +193,8 @@ class ByHand:
         exchange.collides = any(identity in self._core.requests for identity in exchange.waits_for)
         for identity in exchange.waits_for:
             self._core.requests.avoid(identity)
-            self._expected.setdefault(identity, deque()).append(exchange)
-        while len(self._expected) > _REMEMBERED:
-            del self._expected[next(iter(self._expected))]
+        if exchange.waits_for:
+            self._unanswered.append(exchange)
         if wait is None:
             wait = self._limits.call_idle if exchange.wants_answer else SILENCE
         self._running.append(exchange)
@@ -231,25 +208,25 @@ class ByHand:
             self._tap.expect_by_hand(frame, exchange.parsed, exchange.sent)
             for message in exchange.parsed.messages:
                 if isinstance(message, (Response, Failure)):
-                    for event in self._core.ignore(message.id):
-                        self._handle(event)
+                    self._connection.ignore(message.id)
             await self._transport.send_raw(frame, headers=self._headers(frame), newlines=newlines)
             await self._collect(exchange, wait)
         except StudioError as error:
             exchange.error = self._tap.cleaned(error)
 
     def _over(self, exchange: RawExchange) -> None:
-        if self._ended.done() and exchange.error is None and not exchange.answered.is_set():
-            exchange.error = self._ended.result() or ConnectionLost("The connection was closed.")
+        ended = self._connection.ended
+        if ended.done() and exchange.error is None and not exchange.answered.is_set():
+            exchange.error = ended.result() or ConnectionLost("The connection was closed.")
         self._running.remove(exchange)
         exchange.end()
 
     async def _collect(self, exchange: RawExchange, wait: float) -> None:
-        answered = asyncio.ensure_future(exchange.answered.wait())
+        ended, answered = self._connection.ended, asyncio.ensure_future(exchange.answered.wait())
         try:
-            await asyncio.wait((answered, self._ended), timeout=wait, return_when=asyncio.FIRST_COMPLETED)
-            if answered.done() and not self._ended.done():
-                await asyncio.wait((self._ended,), timeout=SETTLE)
+            await asyncio.wait((answered, ended), timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            if answered.done():
+                await asyncio.wait((ended,), timeout=SETTLE)
         finally:
             answered.cancel()
 
@@ -263,58 +240,47 @@ class ByHand:
         if era_of(version) != "modern" and not self._core.modern:
             return ()
         target = str(params.get(NAMED.get(method, ""), ""))
-        return tuple(late.modern_headers(Outgoing(frame, "request", None, method, target, version, True)))
+        return tuple(modern_headers(Outgoing(frame, "request", None, method, target, version, True)))
 
     # ------------------------------------------------------------------ what comes back
 
-    def sift(self, frame: bytes, parsed: Parsed) -> Parsed:
+    def _sift(self, frame: bytes, parsed: Parsed) -> Parsed:
         """Take out what answers a frame of ours that was written by hand; the rest is for the protocol core."""
-        if not self._running and not self._expected and not self.alone:
+        if not self._running and not self._unanswered and not self._alone:
             return parsed
-        kept = [
+        rest = [
             message
             for index, message in enumerate(parsed.messages)
             if not self._takes(message, frame, index, parsed.batch)
         ]
         for exchange in self._running:
             exchange.came(frame)
-        if self.alone:
+        if self._alone:
             self._shake_hands(frame)
             return Parsed(())
-        if len(kept) == len(parsed.messages):
-            return parsed
-        return Parsed(tuple(kept), parsed.batch and bool(kept))
+        return parsed if len(rest) == len(parsed.messages) else Parsed(tuple(rest), parsed.batch and bool(rest))
 
     def _takes(self, message: Message, frame: bytes, index: int, batch: bool) -> bool:
         """Whether a message answers something that was written by hand, and not a request of ours."""
         if not isinstance(message, (Response, Failure, Malformed)):
             return False
-        if message.id is not None and not isinstance(message, Malformed):
-            if message.id in self._core.requests:
-                return False  # The same id is ours too: the first answer settles ours.
-            if queue := self._expected.get(message.id):
-                self._answer(queue, message.id, frame)
-                return True
-            identity: Json = message.id
-        elif not self._running:
-            return False
-        else:
-            found, identity = _raw_id(frame, index, batch)
+        if isinstance(message, Malformed) or message.id is None:
+            found, identity = _raw_id(frame, index, batch) if self._running else (False, None)
             if not found:
                 return False
-        for exchange in self._running:
-            if any(type(odd) is type(identity) and odd == identity for odd in exchange.odd):
-                exchange.answer(frame, None)
-                return True
-        return False
-
-    def _answer(self, queue: deque[RawExchange], identity: RequestId, frame: bytes) -> None:
+        elif message.id in self._core.requests:
+            return False  # The same id is ours too: the first answer settles ours.
+        else:
+            identity = message.id
+        waiting = [one for one in self._unanswered if _has(one.waits_for, identity)]
         # One that waited in vain has left its place for an answer that comes late.
-        exchange = next((one for one in queue if not one.done), queue[0])
-        queue.remove(exchange)
-        exchange.answer(frame, identity)
-        if not queue:
-            del self._expected[identity]
+        waiting = [one for one in waiting if not one.done] + waiting
+        for exchange in (waiting or [one for one in self._running if _has(one.odd, identity)])[:1]:
+            exchange.answer(frame, identity)
+            if exchange in self._unanswered and not exchange.waits_for:
+                self._unanswered.remove(exchange)
+            return True
+        return False
 
     def _shake_hands(self, frame: bytes) -> None:
         """A handshake that was made by hand settles the version for the transport's headers."""
@@ -323,11 +289,27 @@ class ByHand:
             self._transport.negotiated(version)
 
 
+def _has(ids: Sequence[Json], identity: Json) -> bool:
+    """By type too: `1`, `1.0` and `true` are different ids."""
+    return any(type(one) is type(identity) and one == identity for one in ids)
+
+
+def _odd_ids(frame: bytes, parsed: Parsed) -> list[Json]:
+    """Ids of a frame that no request may have, and an answer may repeat."""
+    if not any(isinstance(one, Malformed) for one in parsed.messages):
+        return []
+    value = _value(frame)
+    items = cast("list[Json]", value) if isinstance(value, list) else [value]
+    guessed = [one.id for one in parsed.messages if isinstance(one, Malformed)]
+    return [identity for identity in (*guessed, *(mapping(item).get("id") for item in items)) if identity is not None]
+
+
 def _raw_id(frame: bytes, index: int, batch: bool) -> tuple[bool, Json]:
     """Whether a message of a frame is an answer of any kind, and its id, whatever that is."""
     item = _value(frame)
     if batch and isinstance(item, list):
-        item = cast("list[Json]", item)[index] if index < len(cast("list[Json]", item)) else None
+        items = cast("list[Json]", item)
+        item = items[index] if index < len(items) else None
     known = mapping(item)
     return bool(known) and "method" not in known, known.get("id")
 
@@ -337,3 +319,60 @@ def _value(frame: bytes) -> Json:
         return loads(frame)
     except (JsonProblem, LimitExceeded):
         return None
+
+
+class Bare:
+    """A connection without a handshake: open it, `send`, close it; it ends by itself when the server does.
+
+    Questions of the server stay without an answer, unless one is written by hand.
+
+    Args:
+        info: our `Implementation` object, for stamps.
+    """
+
+    def __init__(self, config: ServerConfig, transport: Transport, tap: ServerTap, limits: Limits, info: Json) -> None:
+        self.config = config
+        self._limits = limits
+        self._transport = transport
+        self._tasks = Tasks(lambda _, error: self._connection.closed(error))
+        info = info if config.client_info is None else config.client_info
+        self._core = core = ClientCore(info, {} if config.capabilities is None else config.capabilities)
+        self._connection = Connection(
+            transport, core, tap, limits, config.timeouts, probe=0, on_event=lambda event: None,
+            spawn=self._tasks.spawn, inflight=InFlight(), clock=ConnectClock(0),
+        )  # fmt: skip
+        hand = ByHand(self._connection, transport, tap, limits, self._tasks.spawn, alone=True)
+        self.send, self.spare_id = hand.send, hand.spare_id
+
+    @property
+    def ended(self) -> asyncio.Future[StudioError | None]:
+        """Settled when it is over: why, or None when it was closed on purpose."""
+        return self._connection.ended
+
+    @property
+    def stamp(self) -> dict[str, Json]:
+        """What a request says in its `_meta` where the server's entry names the stateless era; else nothing."""
+        modern = LATEST_MODERN if self.config.era == "modern" else ""
+        return self._core.stamp(self.config.protocol_version or modern)
+
+    async def open(self) -> Opened:
+        """Start or reach the server.
+
+        Raises:
+            StudioError: why it did not work, in words.
+        """
+        longest = limit_of("connect", self._limits.connect, "limits.connect", self.config.timeouts)
+        try:
+            async with asyncio.timeout(longest.seconds):
+                return await self._transport.open(self._connection)
+        except TimeoutError:
+            raise Unreachable(f"No connection within {longest}.") from None
+
+    async def close(self) -> None:
+        """End it in a bounded time; any number of times."""
+        await self._tasks.end(self._limits.close)
+        try:
+            async with asyncio.timeout(self._limits.close + 1):
+                await self._connection.close()
+        except TimeoutError:
+            return

@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from mcp_studio.config.model import AnswerRule
+from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import defaults, errors, is_secret
 from mcp_studio.schema.form import build
-from mcp_studio.session import late
 from mcp_studio.session.inbox import OURS, Answer, InputRequest
 from mcp_studio.signal import Signal
 
@@ -73,7 +73,7 @@ def fits(rule: AnswerRule, request: InputRequest) -> bool:
         and fnmatchcase(request.server, rule.server)
         and fnmatchcase(_called(request), rule.tool)
         and fnmatchcase(request.message, rule.message)
-        and (not rule.schema or rule.schema == late.fingerprint(request.schema))
+        and (not rule.schema or rule.schema == fingerprint(request.schema))
     )
 
 
@@ -88,7 +88,7 @@ def rule_for(
     """
     content = answer.content
     if request.kind == "elicitation" and isinstance(content, dict):
-        secret = late.secrets(request.schema)
+        secret = secrets(request.schema)
         content = {
             name: value
             for name, value in content.items()
@@ -102,7 +102,7 @@ def rule_for(
         server=_literal(request.server),
         kind=request.kind if request.kind not in ("approval", "sign_in") else "any",
         tool=_literal(_called(request)) if tool and request.subject else "*",
-        schema=late.fingerprint(request.schema) if exact else "",
+        schema=fingerprint(request.schema) if exact else "",
         content=_shortest(content) if answer.action == "accept" and request.kind != "url" else None,
         source="answers.toml",
     )
@@ -136,7 +136,7 @@ def _content(rule: AnswerRule, request: InputRequest) -> tuple[Json, str]:
         if isinstance(rule.content, dict) and "content" in rule.content:
             return {"role": "assistant", "model": MODEL, **rule.content}, ""
         return None, "its content is neither text nor a result with content"
-    return late.filled(request.schema, rule.content)
+    return filled(request.schema, rule.content)
 
 
 def _literal(name: str) -> str:

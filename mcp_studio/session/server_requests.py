@@ -1,4 +1,8 @@
-"""Answering what a server asks: by a rule, by the configuration, or by a person through the inbox."""
+"""What a server asks for: answered by a rule, by the configuration, or by a person through the inbox.
+
+It asks in requests of its own up to 2025-11-25 (`Questions`), perhaps as tasks of ours (`ClientTasks`), and in results
+since 2026-07-28 (`drive`). The `Answerer` is behind all of them.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,13 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, mapping
-from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import Asked, RequestId
+from mcp_studio.errors import ConnectionLost, LimitExceeded, ProtocolError, StudioError
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.limits import MB, Limits
+from mcp_studio.protocol.events import Answered, Asked, Refused, RequestId
 from mcp_studio.protocol.tasks import CLIENT_TASKS, ENDED, TaskStatus, has, related_task
 from mcp_studio.protocol.versions import (
     EXTENSION_TASKS,
@@ -23,17 +27,38 @@ from mcp_studio.protocol.versions import (
     INVALID_REQUEST,
     META_TASK,
     METHOD_NOT_FOUND,
+    URL_ELICITATION_REQUIRED,
     USER_REJECTED,
     at_least,
 )
 from mcp_studio.record import record
-from mcp_studio.session import late
-from mcp_studio.session.connection import Connection
-from mcp_studio.session.inbox import Answer, Inbox, InputRequest
-from mcp_studio.session.rules import AnswerRules
+from mcp_studio.session.connection import Connection, Reply
+from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.rules import secrets
 from mcp_studio.session.state import Spawn
+from mcp_studio.trace.server_tap import ServerTap
 
+if TYPE_CHECKING:
+    from mcp_studio.session.manager import ConnectionManager
+    from mcp_studio.session.supervisor import Supervisor
+
+T = TypeVar("T")
+CANCELLED: dict[str, Json] = {"action": "cancel"}
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+_SPACING = 0.05
+"""Seconds between two answers that say no, so that a server which asks at once again cannot drive us."""
+_NOTE_AFTER = 1.0
+"""Seconds between two notes of how many requests got no answer."""
+_ROUND_PAUSE = 0.05
+_STATE = 8 * MB
+"""Characters of a `requestState` that are sent back; each round holds it several times."""
+_PAGES = 10
+"""Pages of one refusal that a person is asked about."""
+_TTL = 3_600.0
+"""Seconds for which the answer of a task of ours is kept where the server wishes nothing, and at most."""
+_POLL = 1_000
+"""Milliseconds between two questions about a task of ours that we wish."""
+_AS_TASKS = {"elicitation/create": ("elicitation", "create"), "sampling/createMessage": ("sampling", "createMessage")}
 
 
 def undeclared(capabilities: Json, method: str, params: dict[str, Json]) -> tuple[int, str] | None:
@@ -67,31 +92,11 @@ class Refusal(NamedTuple):
     declined: bool = False
 
 
-def related(answer: Json | Refusal, task: str) -> Json | Refusal:
-    """A result marked as belonging to a task, as everything that does must be; a refusal has no place for that."""
-    if isinstance(answer, Refusal) or not isinstance(answer, dict):
-        return answer
-    known = cast("dict[str, Json]", answer)
-    meta = known.get("_meta")
-    own: dict[str, Json] = {META_TASK: {"taskId": task}}
-    return {**known, "_meta": {**(mapping(meta)), **own}}
+class Declined(StudioError):
+    """What a call needs was declined, and the protocol has no answer that says so (2026-07-28, sampling)."""
 
 
-class Channel(NamedTuple):
-    """What answering needs besides the inbox.
-
-    Attributes:
-        rules: answer before anybody is asked.
-        note: puts a line into the trace.
-        learn: told every secret before it is sent, so that the trace never has it in clear.
-    """
-
-    rules: AnswerRules
-    note: Callable[[str], None]
-    learn: Callable[[str], None]
-
-
-def capabilities(config: ServerConfig, can_ask: bool, *, stateless: bool = False) -> dict[str, Json]:
+def _capabilities(config: ServerConfig, can_ask: bool, *, stateless: bool = False) -> dict[str, Json]:
     """The client capabilities to declare: what is really answered, or what the configuration says instead.
 
     Tasks are part of the core up to 2025-11-25 and an extension from then on, which needs nobody who answers.
@@ -111,29 +116,12 @@ def capabilities(config: ServerConfig, can_ask: bool, *, stateless: bool = False
 
 
 class Answerer:
-    """Answers the questions of one server.
+    """Answers the questions of one server."""
 
-    Args:
-        config: gives the server's configuration as it is now; its roots may change.
-        can_ask: whether anybody, a person or rules, can be asked at all.
-        subject: names the call that is most likely meant, for the dialog.
-    """
-
-    def __init__(
-        self,
-        config: Callable[[], ServerConfig],
-        inbox: Inbox,
-        limits: Limits,
-        can_ask: bool,
-        subject: Callable[[], str],
-        channel: Channel,
-    ) -> None:
-        self._config = config
-        self._inbox = inbox
-        self._limits = limits
-        self._can_ask = can_ask
-        self._subject = subject
-        self._channel = channel
+    def __init__(self, supervisor: Supervisor, manager: ConnectionManager) -> None:
+        self._supervisor = supervisor
+        self._manager = manager
+        self._can_ask = manager.can_ask
         self._sampled = 0
         self.scripts: list[Callable[[str, dict[str, Json]], Json | Refusal | None]] = []
         """Give the answers of calls that are replayed, before any rule or person; None where they have none."""
@@ -143,12 +131,12 @@ class Answerer:
     @property
     def capabilities(self) -> dict[str, Json]:
         """What we say that we can do."""
-        return capabilities(self._config(), self._can_ask)
+        return _capabilities(self._supervisor.config, self._can_ask)
 
     @property
     def stateless(self) -> dict[str, Json]:
         """The same for the stateless era."""
-        return capabilities(self._config(), self._can_ask, stateless=True)
+        return _capabilities(self._supervisor.config, self._can_ask, stateless=True)
 
     @property
     def opens_pages(self) -> bool:
@@ -164,49 +152,30 @@ class Answerer:
         if refused := undeclared(self.capabilities, method, params):
             return Refusal(*refused)
         for script in self.scripts:
-            if (given := script(method, params)) is not None:
-                self._channel.note(f"{method} answered as in the recording")
-                return given
+            if (scripted := script(method, params)) is not None:
+                self._note(f"{method} answered as in the recording")
+                return scripted
         if method == "roots/list":
-            return {"roots": [_root(uri, name) for uri, name in self._config().roots]}
+            roots = self._supervisor.config.roots
+            return {"roots": [{"uri": uri, "name": name} if name else {"uri": uri} for uri, name in roots]}
         if method == "sampling/createMessage" and self._can_ask:
             return await self._sample(params, subject)
         if method == "elicitation/create" and self._can_ask:
-            if params.get("mode", "form") == "url":
-                return await self._open_page(params, subject)
-            return await self._fill_form(params, subject)
+            if params.get("mode", "form") != "url":
+                return await self._fill_form(params, subject)
+            if not _text(params, "url"):
+                return Refusal(INVALID_PARAMS, "url must be a string")
+            return {"action": (await self.open_page(params, subject, retries=False)).action}
         return Refusal(METHOD_NOT_FOUND, f"This client does not offer {method}")
 
-    async def open_page(self, params: dict[str, Json], subject: str) -> Answer:
-        """Have a page opened that a call needs before it can be sent again (-32042, 2025-11-25)."""
-        return await self.put(self._page(params, subject, retries=True))
-
-    async def put(self, request: InputRequest) -> Answer:
-        """Put a question to the rules, then to the person; what is answered by itself stands in the trace."""
-        fit = self._channel.rules.match(request)
-        if fit is not None:
-            if fit.rule.wait:
-                await asyncio.sleep(fit.rule.wait)
-            if request.kind == "sampling":
-                self._sampled += 1
-            if request.kind == "sampling" and self._sampled > self._limits.sampling:
-                problem = f"more than {self._limits.sampling} sampling requests in one call (limits.sampling)"
-                request.quiet = True
-            else:
-                problem = fit.problem
-            if not problem and fit.rule.action != "ask":
-                self._channel.note(f"{_words(request)} answered by {fit.answer.by}: {fit.answer.action}")
-                self._channel.rules.answered.emit((request, fit.answer))
-                return fit.answer
-            if problem:
-                request.note = f"{fit.answer.by} fits but was not used: {problem}"
-                self._channel.note(f"{_words(request)}: {request.note}")
-        answer = await self._inbox.ask(request)
-        if answer.by:
-            self._channel.note(f"{_words(request)} answered by {answer.by}: {answer.action}")
-        return answer
-
-    # ------------------------------------------------------------------ the three kinds
+    async def open_page(self, params: dict[str, Json], subject: str, *, retries: bool = True) -> Answer:
+        """Have a page opened; with `retries` it is one that a call needs before it can be sent again (-32042)."""
+        return await self._put(
+            InputRequest(
+                "url", self._supervisor.config.name, _text(params, "message"), subject=self._subject(subject),
+                params=params, url=_text(params, "url"), elicitation_id=_text(params, "elicitationId"), retries=retries,
+            )
+        )  # fmt: skip
 
     async def _fill_form(self, params: dict[str, Json], subject: str) -> Json | Refusal:
         if params.get("mode", "form") != "form":
@@ -214,49 +183,65 @@ class Answerer:
         schema = params.get("requestedSchema")
         if not isinstance(schema, dict):
             return Refusal(INVALID_PARAMS, "requestedSchema must be an object")
-        request = InputRequest(
-            "elicitation", self._config().name, _text(params, "message"), schema=cast("Json", schema),
-            subject=subject or self._subject(), params=params,
+        answer = await self._put(
+            InputRequest(
+                "elicitation", self._supervisor.config.name, _text(params, "message"), schema=cast("Json", schema),
+                subject=self._subject(subject), params=params,
+            )
         )  # fmt: skip
-        given = await self.put(request)
-        if given.action != "accept":
-            return {"action": given.action}
-        content = given.content if given.content is not None else {}
-        self._learn(request.schema, content)
+        if answer.action != "accept":
+            return {"action": answer.action}
+        content = answer.content if answer.content is not None else {}
+        for name in secrets(cast("Json", schema)):  # they must never stand in the trace in clear
+            if isinstance(value := mapping(content).get(name), str):
+                self._manager.learn(value)
         return {"action": "accept", "content": content}
-
-    async def _open_page(self, params: dict[str, Json], subject: str) -> Json | Refusal:
-        if not _text(params, "url"):
-            return Refusal(INVALID_PARAMS, "url must be a string")
-        return {"action": (await self.put(self._page(params, subject, retries=False))).action}
 
     async def _sample(self, params: dict[str, Json], subject: str) -> Json | Refusal:
         if not isinstance(params.get("messages"), list):
             return Refusal(INVALID_PARAMS, "messages must be an array")
-        request = InputRequest(
-            "sampling", self._config().name, _last_words(params), subject=subject or self._subject(), params=params
+        answer = await self._put(
+            InputRequest(
+                "sampling", self._supervisor.config.name, _last_message(params), subject=self._subject(subject),
+                params=params,
+            )
         )  # fmt: skip
-        given = await self.put(request)
-        if given.action == "accept" and isinstance(given.content, dict):
-            return given.content
+        if answer.action == "accept" and isinstance(answer.content, dict):
+            return answer.content
         return Refusal(USER_REJECTED, "User rejected sampling request", declined=True)
 
-    def _page(self, params: dict[str, Json], subject: str, *, retries: bool) -> InputRequest:
-        return InputRequest(
-            "url", self._config().name, _text(params, "message"), subject=subject or self._subject(), params=params,
-            url=_text(params, "url"), elicitation_id=_text(params, "elicitationId"), retries=retries,
-        )  # fmt: skip
+    async def _put(self, request: InputRequest) -> Answer:
+        """Put a question to the rules, then to the person; what is answered by itself stands in the trace."""
+        what = "elicitation of a page" if request.kind == "url" else request.kind
+        fit = self._manager.rules.match(request)
+        if fit is not None:
+            if fit.rule.wait:
+                await asyncio.sleep(fit.rule.wait)
+            problem = fit.problem
+            if request.kind == "sampling":
+                self._sampled += 1
+                most = self._manager.limits.sampling
+                if self._sampled > most:
+                    problem = f"more than {most} sampling requests in one call (limits.sampling)"
+                    request.quiet = True
+            if not problem and fit.rule.action != "ask":
+                self._note(f"{what} answered by {fit.answer.by}: {fit.answer.action}")
+                self._manager.rules.answered.emit((request, fit.answer))
+                return fit.answer
+            if problem:
+                request.note = f"{fit.answer.by} fits but was not used: {problem}"
+                self._note(f"{what}: {request.note}")
+        answer = await self._manager.inbox.ask(request)
+        if answer.by:
+            self._note(f"{what} answered by {answer.by}: {answer.action}")
+        return answer
 
-    def _learn(self, schema: Json, content: Json) -> None:
-        if not isinstance(content, dict):
-            return
-        for name in late.secrets(schema):
-            if isinstance(value := content.get(name), str):
-                self._channel.learn(value)
+    def _subject(self, subject: str) -> str:
+        """The call that a question belongs to: the newest one, where it is not known."""
+        return subject or (self._supervisor.calls[-1] if self._supervisor.calls else "")
 
-
-def _root(uri: str, name: str) -> dict[str, Json]:
-    return {"uri": uri, "name": name} if name else {"uri": uri}
+    def _note(self, text: str) -> None:
+        self._supervisor.tap.note(text)
 
 
 def _text(params: dict[str, Json], key: str) -> str:
@@ -264,35 +249,22 @@ def _text(params: dict[str, Json], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _last_words(params: dict[str, Json]) -> str:
+def _last_message(params: dict[str, Json]) -> str:
     """What the last message of a sampling request says, for lists and rules."""
-    messages = cast("list[Json]", params["messages"])
-    last = messages[-1] if messages and isinstance(messages[-1], dict) else {}
-    content = cast("dict[str, Json]", last).get("content")
+    content = mapping((items_of(params["messages"]) or [None])[-1]).get("content")
     blocks = cast("list[Json]", content) if isinstance(content, list) else [content]
     return next((_text(cast("dict[str, Json]", block), "text") for block in blocks if isinstance(block, dict)), "")[
         :500
     ]
 
 
-def _words(request: InputRequest) -> str:
-    return {"elicitation": "elicitation", "url": "elicitation of a page", "sampling": "sampling"}.get(
-        request.kind, request.kind
-    )
-
-
-_CANCELLED: dict[str, Json] = {"action": "cancel"}
-_NO = ("decline", "cancel")
-_SPACING = 0.05
-"""Seconds between two answers that say no, so that a server which asks at once again cannot drive us."""
-_TELLING = 1.0
-"""Seconds between two notes of how many requests got no answer."""
+# ---------------------------------------------------------------------- requests of the server, up to 2025-11-25
 
 
 class _Question(NamedTuple):
     method: str
     calls: set[RequestId]
-    """The calls that were open when it came: it belongs to one of them. None once its answer waits to be sent."""
+    """The calls that were open when it came: it belongs to one of them. Empty once its answer waits to be sent."""
     task: asyncio.Task[None]
 
 
@@ -302,18 +274,15 @@ class Questions:
     Args:
         most: how many may be open at a time; more get no answer, and are counted.
         spawn: starts a task that ends with the connection.
-        note: puts a line into the trace.
     """
 
-    def __init__(
-        self, answerer: Answerer, connection: Connection, most: int, spawn: Spawn, note: Callable[[str], None]
-    ) -> None:
+    def __init__(self, answerer: Answerer, connection: Connection, most: int, spawn: Spawn, tap: ServerTap) -> None:
         self._answerer = answerer
         self._connection = connection
         self._most = most
         self._spawn = spawn
-        self._note = note
-        self._tasks: ClientTasks | None = None
+        self._note = tap.note
+        self._tasks = ClientTasks(connection, answerer, most, spawn)
         self._open: dict[RequestId, _Question] = {}
         self._dropped = 0
         self._next_no = 0.0
@@ -327,17 +296,21 @@ class Questions:
         self._connection.core.ignore(event.id)
         self._dropped += 1
         if self._dropped == 1:
-            self._spawn(asyncio.sleep(_TELLING)).add_done_callback(lambda _: self._tell())
+            self._spawn(asyncio.sleep(_NOTE_AFTER)).add_done_callback(lambda _: self._note_dropped())
 
-    def _tell(self) -> None:
+    def _note_dropped(self) -> None:
         more = f"{self._most:,} others were open already (limits.server_requests)"
         self._note(f"{self._dropped:,} requests of the server got no answer: {more}")
         self._dropped = 0
 
     def _begin(self, identity: RequestId, method: str, calls: set[RequestId], work: Coroutine[Any, Any, None]) -> None:
+        def forget(task: asyncio.Task[None]) -> None:
+            if (question := self._open.get(identity)) and question.task is task:
+                del self._open[identity]
+
         task = self._spawn(work)
         self._open[identity] = _Question(method, calls, task)
-        task.add_done_callback(lambda _: self._forget(identity, task))
+        task.add_done_callback(forget)
 
     def withdrawn(self, identity: RequestId) -> None:
         """The server no longer wants an answer."""
@@ -346,8 +319,7 @@ class Questions:
 
     def given_up(self, call: RequestId) -> None:
         """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
-        if self._tasks is not None:
-            self._tasks.given_up(call)
+        self._tasks.given_up(call)
         for identity, question in tuple(self._open.items()):
             if call not in question.calls:
                 continue
@@ -355,34 +327,26 @@ class Questions:
             if question.calls:
                 continue
             question.task.cancel()
-            no: Json | Refusal = _CANCELLED
+            no: Json | Refusal = CANCELLED
             if question.method != "elicitation/create":  # only elicitation has a result that says so
                 no = Refusal(USER_REJECTED, "The call that needed it was cancelled")
             self._begin(identity, question.method, set(), self._reply(identity, no))
 
-    def _forget(self, identity: RequestId, task: asyncio.Task[None]) -> None:
-        if (question := self._open.get(identity)) and question.task is task:
-            del self._open[identity]
-
     async def _answer(self, event: Asked) -> None:
-        def ask() -> Coroutine[Any, Any, Json | Refusal]:
-            return self._ask(event)
-
-        tasks = self._own_tasks()
         if event.unwanted:
             answer: Json | Refusal = Refusal(INVALID_REQUEST, event.unwanted)
-        elif tasks.takes(event.method, event.params):
-            answer = await tasks.answer(event.method, event.params, ask)
+        elif self._tasks.takes(event.method, event.params):
+            answer = await self._tasks.answer(event.method, event.params, lambda: self._ask(event))
         else:
-            answer = await ask()
+            answer = await self._ask(event)
         if identity := related_task(event.params):
-            answer = related(answer, identity)
+            answer = _related(answer, identity)
         if question := self._open.get(event.id):
             question.calls.clear()
         await self._reply(event.id, answer)
 
     async def _reply(self, identity: RequestId, answer: Json | Refusal) -> None:
-        if isinstance(answer, Refusal) or mapping(answer).get("action") in _NO:
+        if isinstance(answer, Refusal) or mapping(answer).get("action") in ("decline", "cancel"):
             now = asyncio.get_running_loop().time()
             turn = max(self._next_no, now)
             self._next_no = turn + _SPACING
@@ -391,12 +355,6 @@ class Questions:
             self._connection.refuse(identity, answer.code, answer.message)
         else:
             self._connection.respond(identity, answer)
-
-    def _own_tasks(self) -> ClientTasks:
-        if self._tasks is None:
-            answerer = self._answerer
-            self._tasks = late.client_tasks(self._connection, lambda: answerer.capabilities, self._most, self._spawn)
-        return self._tasks
 
     async def _ask(self, event: Asked) -> Json | Refusal:
         self._connection.waiting.pause()
@@ -409,18 +367,16 @@ class Questions:
             self._connection.waiting.resume()
 
 
-_TTL = 3_600.0
-"""Seconds for which an answer is kept where the server wishes nothing, and at most."""
-_POLL = 1_000
-"""Milliseconds between two questions that we wish."""
-_REQUESTS = {"elicitation/create": ("elicitation", "create"), "sampling/createMessage": ("sampling", "createMessage")}
-_WAITING = "Waiting for a person to answer."
-
-Ask = Callable[[], Awaitable[Json | Refusal]]
+def _related(answer: Json | Refusal, task: str) -> Json | Refusal:
+    """A result marked as belonging to a task, as everything that does must be; a refusal has no place for that."""
+    if isinstance(answer, Refusal) or not isinstance(answer, dict):
+        return answer
+    known = cast("dict[str, Json]", answer)
+    return {**known, "_meta": {**mapping(known.get("_meta")), META_TASK: {"taskId": task}}}
 
 
 @record(eq=False)
-class _Mine:
+class _ClientTask:
     """One question that became a task."""
 
     ttl: float
@@ -430,7 +386,7 @@ class _Mine:
     created: float = field(default_factory=time.time)
     updated: float = field(default_factory=time.time)
     status: TaskStatus = "working"
-    message: str = _WAITING
+    message: str = "Waiting for a person to answer."
     answer: Json | Refusal = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     doing: asyncio.Task[None] | None = None
@@ -445,20 +401,19 @@ class _Mine:
 
 
 class ClientTasks:
-    """The tasks of one connection; they end with it.
+    """Questions of one connection that became tasks of ours (2025-11-25); they end with it.
 
     Args:
-        declared: gives the capabilities that we have declared.
         most: tasks that are kept at a time; more are refused.
         spawn: starts a task that ends with the connection.
     """
 
-    def __init__(self, connection: Connection, declared: Callable[[], Json], most: int, spawn: Spawn) -> None:
+    def __init__(self, connection: Connection, answerer: Answerer, most: int, spawn: Spawn) -> None:
         self._connection = connection
-        self._declared = declared
+        self._answerer = answerer
         self._most = most
         self._spawn = spawn
-        self._mine: dict[str, _Mine] = {}
+        self._tasks: dict[str, _ClientTask] = {}
 
     def takes(self, method: str, params: dict[str, Json]) -> bool:
         """Whether it is for us: about a task, or a question that is to become one.
@@ -467,93 +422,207 @@ class ClientTasks:
         """
         if not at_least(self._connection.core.version, "2025-11-25"):
             return False
+        declared = self._answerer.capabilities
         if method in ("tasks/get", "tasks/result", "tasks/list", "tasks/cancel"):
-            return has(self._declared(), "tasks")
-        return isinstance(params.get("task"), dict) and has(
-            self._declared(), "tasks", "requests", *_REQUESTS.get(method, ("", ""))
-        )
+            return has(declared, "tasks")
+        path = _AS_TASKS.get(method, ("", ""))
+        return isinstance(params.get("task"), dict) and has(declared, "tasks", "requests", *path)
 
-    async def answer(self, method: str, params: dict[str, Json], ask: Ask) -> Json | Refusal:
+    async def answer(
+        self, method: str, params: dict[str, Json], ask: Callable[[], Awaitable[Json | Refusal]]
+    ) -> Json | Refusal:
         """The result to send back, or the refusal; `ask` puts the question."""
-        self._sweep()
-        if method in _REQUESTS:
+        now = time.time()
+        outlived = [one for one in self._tasks.values() if one.status in ENDED and now > one.created + one.ttl]
+        for task in outlived:
+            del self._tasks[task.id]
+        if method in _AS_TASKS:
             return self._create(params, ask)
         if method == "tasks/list":
-            return {"tasks": [cast("Json", mine.shape) for mine in self._mine.values()]}
-        mine = self._mine.get(str(params.get("taskId", "")))
-        if mine is None:
+            return {"tasks": [cast("Json", task.shape) for task in self._tasks.values()]}
+        task = self._tasks.get(str(params.get("taskId", "")))
+        if task is None:
             return Refusal(INVALID_PARAMS, "Failed to retrieve task: Task not found")
-        match method:
-            case "tasks/get":
-                return mine.shape
-            case "tasks/result":
-                await mine.ended.wait()
-                return _payload(mine)
-            case "tasks/cancel":
-                return self._cancel(mine)
-            case _:
-                return Refusal(METHOD_NOT_FOUND, "Method not found")
+        if method == "tasks/get":
+            return task.shape
+        if method == "tasks/cancel":
+            return self._cancel(task)
+        await task.ended.wait()
+        return _related(task.answer, task.id)
 
     def given_up(self, call: RequestId) -> None:
         """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
-        for mine in tuple(self._mine.values()):
-            if call in mine.calls and mine.status not in ENDED:
-                mine.calls.discard(call)
-                if not mine.calls:
-                    self._cancel(mine)
+        for task in tuple(self._tasks.values()):
+            if call in task.calls and task.status not in ENDED:
+                task.calls.discard(call)
+                if not task.calls:
+                    self._cancel(task)
 
-    def _create(self, params: dict[str, Json], ask: Ask) -> Json | Refusal:
-        if len(self._mine) >= self._most:
+    def _create(self, params: dict[str, Json], ask: Callable[[], Awaitable[Json | Refusal]]) -> Json | Refusal:
+        if len(self._tasks) >= self._most:
             return Refusal(INTERNAL_ERROR, f"Too many tasks ({self._most})")
-        wish = cast("dict[str, Json]", params["task"]).get("ttl")
-        ttl = _TTL
+        wish, ttl = mapping(params["task"]).get("ttl"), _TTL
         if isinstance(wish, (int, float)) and not isinstance(wish, bool) and wish > 0:
             ttl = min(wish, _TTL * 1000) / 1000
-        mine = _Mine(ttl, self._connection.waiting.calls)
-        self._mine[mine.id] = mine
-        mine.doing = self._spawn(self._do(mine, ask))
-        return {"task": mine.shape}
+        task = _ClientTask(ttl, self._connection.waiting.calls)
+        self._tasks[task.id] = task
+        task.doing = self._spawn(self._do(task, ask))
+        return {"task": task.shape}
 
-    async def _do(self, mine: _Mine, ask: Ask) -> None:
+    async def _do(self, task: _ClientTask, ask: Callable[[], Awaitable[Json | Refusal]]) -> None:
         try:
-            async with asyncio.timeout(mine.ttl):
-                answer = await ask()
+            async with asyncio.timeout(task.ttl):
+                task.answer = await ask()
         except TimeoutError:
-            self._end(mine, "failed", "Nobody answered within its time to live.")
-            mine.answer = Refusal(INTERNAL_ERROR, mine.message)
-            return
-        mine.answer = answer
-        if isinstance(answer, Refusal):
-            self._end(mine, "failed", answer.message)
+            task.answer = Refusal(INTERNAL_ERROR, "Nobody answered within its time to live.")
+        if isinstance(task.answer, Refusal):
+            self._end(task, "failed", task.answer.message)
         else:
-            self._end(mine, "completed", "Answered.")
+            self._end(task, "completed", "Answered.")
 
-    def _cancel(self, mine: _Mine) -> Json | Refusal:
-        if mine.status in ENDED:
-            return Refusal(INVALID_PARAMS, f"Cannot cancel task: already in terminal status '{mine.status}'")
-        mine.answer = Refusal(INTERNAL_ERROR, "The task was cancelled")
-        self._end(mine, "cancelled", "Cancelled.")
-        if mine.doing is not None:
-            mine.doing.cancel()
-        return mine.shape
+    def _cancel(self, task: _ClientTask) -> Json | Refusal:
+        if task.status in ENDED:
+            return Refusal(INVALID_PARAMS, f"Cannot cancel task: already in terminal status '{task.status}'")
+        task.answer = Refusal(INTERNAL_ERROR, "The task was cancelled")
+        self._end(task, "cancelled", "Cancelled.")
+        if task.doing is not None:
+            task.doing.cancel()
+        return task.shape
 
-    def _end(self, mine: _Mine, status: TaskStatus, message: str) -> None:
-        mine.status, mine.message, mine.updated = status, message, time.time()
-        mine.ended.set()
-        self._connection.notify("notifications/tasks/status", mine.shape)
-
-    def _sweep(self) -> None:
-        """Forget what has outlived its time."""
-        now = time.time()
-        for mine in tuple(self._mine.values()):
-            if mine.status in ENDED and now > mine.created + mine.ttl:
-                del self._mine[mine.id]
-
-
-def _payload(mine: _Mine) -> Json | Refusal:
-    """The answer that the question would have got, marked as belonging to the task."""
-    return related(mine.answer, mine.id)
+    def _end(self, task: _ClientTask, status: TaskStatus, message: str) -> None:
+        task.status, task.message, task.updated = status, message, time.time()
+        task.ended.set()
+        self._connection.notify("notifications/tasks/status", task.shape)
 
 
 def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# ---------------------------------------------------------------------- results that ask, refusals for want of a page
+
+
+async def drive(
+    params: dict[str, Json],
+    send: Callable[[dict[str, Json]], Awaitable[Reply]],
+    answerer: Answerer,
+    limits: Limits,
+    subject: str,
+    ended: asyncio.Future[StudioError | None],
+) -> Reply:
+    """Send a request until the server is satisfied.
+
+    Specification 2026-07-28, client/multi-round: a new id each time, `inputResponses` keyed as asked, `requestState`
+    as it came; a round with state alone is retried at once.
+
+    Args:
+        ended: set when the connection ends: then nobody is asked any longer.
+
+    Raises:
+        ConnectionLost: the connection ended while somebody was asked.
+        ProtocolError: it asked for something that was not offered, or for nothing at all.
+        LimitExceeded: it asked for more than `limits.rounds` rounds, or for too many things at once.
+    """
+    current = params
+    for round in range(limits.rounds + 1):
+        reply = await send(current)
+        needed = mapping(reply.event.result) if isinstance(reply.event, Answered) else {}
+        if needed.get("resultType") != "input_required":
+            return reply
+        if round < limits.rounds:  # nobody is asked for what is not sent any more
+            current = await _while_connected(_next_round(params, needed, answerer, limits, subject), ended)
+    raise LimitExceeded(f"The server asked for more than {limits.rounds} rounds of input.", limit="rounds")
+
+
+async def _next_round(
+    params: dict[str, Json], needed: dict[str, Json], answerer: Answerer, limits: Limits, subject: str
+) -> dict[str, Json]:
+    questions, state = mapping(needed.get("inputRequests")), needed.get("requestState")
+    if len(questions) > limits.server_requests:
+        text = f"The server asks for {len(questions):,} things at once (limits.server_requests)."
+        raise LimitExceeded(text, limit="server_requests")
+    if isinstance(state, str) and len(state) > _STATE:
+        raise ProtocolError(f"The server wants {len(state):,} characters of requestState sent back: too many.")
+    following = dict(params)
+    answers: dict[str, Json] = {}
+    for key, request in questions.items():
+        body = mapping(request)
+        method = str(body.get("method", ""))
+        answer = await answerer.answer(method, mapping(body.get("params")), subject)
+        if isinstance(answer, Refusal):
+            if answer.declined:
+                raise Declined(f"The call needs {method}, which was declined.")
+            raise ProtocolError(f"The server asked for {method or 'nothing'}: {answer.message}.")
+        answers[key] = answer
+    if answers:
+        following["inputResponses"] = answers
+    elif state is None:
+        raise ProtocolError("The server wants input but says neither which nor gives a state to go on with.")
+    else:
+        await asyncio.sleep(_ROUND_PAUSE)
+    if state is not None:
+        following["requestState"] = state
+    return following
+
+
+async def with_pages(
+    send: Callable[[], Awaitable[Reply]],
+    connection: Connection,
+    answerer: Answerer,
+    limits: Limits,
+    subject: str,
+    pause: Callable[[bool], None],
+) -> Reply:
+    """Send a request; as long as it is refused for want of pages, and a person opens them, send it again.
+
+    Args:
+        pause: told True before a person is asked, and False afterwards.
+    """
+    for _ in range(limits.url_retries):
+        reply = await send()
+        pages = _pages_of(reply)
+        if not pages or not answerer.opens_pages:
+            return reply
+        pause(True)
+        try:
+            if not await _while_connected(_opened(pages, answerer, subject), connection.ended):
+                return reply
+        except StudioError:
+            if connection.ended.done():
+                return reply
+            raise
+        finally:
+            pause(False)
+    return await send()
+
+
+def _pages_of(reply: Reply) -> list[dict[str, Json]]:
+    """The pages that a refusal asks for; empty where it is none of this kind."""
+    event = reply.event
+    if not isinstance(event, Refused) or event.code != URL_ELICITATION_REQUIRED:
+        return []
+    found = [mapping(item) for item in items_of(mapping(event.data).get("elicitations"))]
+    return [item for item in found if item.get("mode", "url") == "url" and isinstance(item.get("url"), str)][:_PAGES]
+
+
+async def _opened(pages: list[dict[str, Json]], answerer: Answerer, subject: str) -> bool:
+    for page in pages:
+        if (await answerer.open_page(page, subject)).action != "accept":
+            return False
+    return True
+
+
+async def _while_connected(asking: Coroutine[Any, Any, T], ended: asyncio.Future[StudioError | None]) -> T:
+    """Wait for answers as long as there is somebody to give them to.
+
+    Raises:
+        ConnectionLost: the connection ended first.
+    """
+    task = asyncio.ensure_future(asking)
+    try:
+        await asyncio.wait((task, ended), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ended.result() or ConnectionLost("The connection was closed.")
+        return task.result()
+    finally:
+        task.cancel()

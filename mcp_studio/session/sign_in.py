@@ -7,45 +7,111 @@ that is ready a request that is refused puts one question into the inbox, shared
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import re
+import shlex
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
+from mcp_studio.auth.accounts import Accounts
+from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import ServerConfig, Settings
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.session import late
+from mcp_studio.session.connection import ConnectClock, Connection
 from mcp_studio.session.inbox import Inbox, InputRequest
-from mcp_studio.session.signer import Clock, Signer, asked_for
 from mcp_studio.session.state import Spawn
-from mcp_studio.transport.base import Credentials, Transport
+from mcp_studio.transport.base import Credentials, HeaderList, Headers, Refused, Transport
 from mcp_studio.transport.make import make
+from mcp_studio.vault import keyring
 
 if TYPE_CHECKING:
     from mcp_studio.auth.access import SignInRequest
-    from mcp_studio.auth.accounts import Accounts
-    from mcp_studio.auth.model import Account
     from mcp_studio.auth.signin import SignIn
-    from mcp_studio.session.connection import Connection
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.session.supervisor import Supervisor
     from mcp_studio.trace.server_tap import ServerTap
 
+_SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
+"""Of a challenge (RFC 6750 3)."""
+_SAME = " wants you to sign in."
+"""End of the reason where a server has said nothing more."""
+_TOKENS = re.compile(r"\b(bearer|dpop)\b", re.IGNORECASE)
+"""The schemes for which signing in gets something; Basic and others want what a person has."""
 
-_PERSONAL = ("", "code")
-"""Kinds that need a person."""
+
+def command(config: ServerConfig, challenge: str = "") -> str:
+    """The command line that signs in to a server, with the scopes that a challenge says are missing."""
+    missing = _SCOPE.search(challenge[:4_096]) if "insufficient_scope" in challenge[:4_096] else None
+    scope = f" --scope {shlex.quote(missing[1])}" if missing else ""
+    if config.source.origin == "argument":
+        return f"mcp-studio auth login --url URL{scope}"
+    file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
+    return f"mcp-studio auth login {shlex.quote(config.name)}{file}{scope}"
 
 
-class _Asked:
-    """One question, and those who wait for its answer."""
+def add_hint(error: StudioError, config: ServerConfig) -> None:
+    """Have an error say what helps, such as the command that signs in; one that says more stays as it is."""
+    challenge = str(getattr(error, "challenge", ""))
+    if challenge and not _TOKENS.search(challenge[:4_096]):
+        return
+    if error.exit_code == 3 and (challenge or not error.hint) and config.signs_in:
+        error.hint = see_to(config) if config.auth.alone else f"Sign in: {command(config, challenge)}"
+        if isinstance(error, SignInNeeded):
+            error.by_login = not config.auth.alone
 
-    def __init__(self, question: InputRequest) -> None:
-        self.question = question
-        self.answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+def wants(server: str, reason: str, *, how: str = "") -> str:
+    """That a server wants a sign-in, and why; a reason that says the same of its address adds nothing. Foreign text."""
+    head = f"{server} wants you to sign in{how}"
+    return f"{head}: {reason}" if adds(reason) else f"{head}."
+
+
+def adds(reason: str) -> bool:
+    """Whether a reason says more than that a sign-in is wanted."""
+    return bool(reason) and not reason.endswith(_SAME)
+
+
+class ClockedCredentials:
+    """Credentials whose requests to other servers are not counted as time of connecting."""
+
+    def __init__(self, credentials: Credentials, clock: ConnectClock) -> None:
+        self._credentials = credentials
+        self._clock = clock
+
+    @property
+    def present(self) -> bool:
+        return self._credentials.present
+
+    async def lines(self, method: str, url: str) -> HeaderList:
+        with self._paused():
+            return await self._credentials.lines(method, url)
+
+    def seen(self, url: str, headers: Headers) -> None:
+        self._credentials.seen(url, headers)
+
+    async def refused(self, refused: Refused) -> bool:
+        with self._paused():
+            return await self._credentials.refused(refused)
+
+    @contextmanager
+    def _paused(self) -> Generator[None]:
+        self._clock.pause()
+        try:
+            yield
+        finally:
+            self._clock.resume()
+
+
+class _Question:
+    """One question in the inbox, and how many wait for its answer."""
+
+    def __init__(self, request: InputRequest) -> None:
+        self.request = request
+        self.answer: asyncio.Task[bool] | None = None
         self.waiters = 0
-        self.task: asyncio.Task[None] | None = None
 
 
 class Signing:
@@ -59,130 +125,93 @@ class Signing:
     def __init__(
         self, settings: Settings, paths: Paths, redactor: Redactor, inbox: Inbox, *, can_ask: bool, spawn: Spawn
     ) -> None:
-        self._settings = settings
-        self._paths = paths
-        self._index = paths.state / "sign-ins.json"
-        self._redactor = redactor
+        self.accounts = Accounts(settings, paths, settings.limits, redactor, passphrase=_passphrase)
+        """What is known of sign-ins, and all that can be done with them; studios may share it."""
         self._inbox = inbox
         self._can_ask = can_ask
         self._spawn = spawn
         self._manager: ConnectionManager | None = None
-        self._accounts: Accounts | None = None
-        self._other: Signing | None = None
         self._running: dict[str, tuple[SignIn, ServerConfig]] = {}
-        self._asked: dict[str, _Asked] = {}
-        self._declined: WeakValueDictionary[str, Connection] = WeakValueDictionary()
-
-    def share(self, other: Signing) -> None:
-        """Use the sign-ins of another studio: what is kept in its memory alone is good here too."""
-        self._other = other
+        self._questions: dict[str, _Question] = {}
+        self._declined: dict[str, Connection] = {}
 
     def attach(self, manager: ConnectionManager) -> None:
         """These are the servers. A sign-in ends with its server, and when that is another one from now on."""
         self._manager = manager
         manager.changed.connect(self._check)
-        manager.removed.connect(self._removed)
-
-    @property
-    def accounts(self) -> Accounts:
-        """What is known of sign-ins, and all that can be done with them."""
-        if self._other is not None:
-            return self._other.accounts
-        if self._accounts is None:
-            self._accounts = late.accounts(self._settings, self._paths, self._redactor)
-        return self._accounts
-
-    @property
-    def unused(self) -> bool:
-        """Whether nobody has had to do with sign-ins since the studio began."""
-        return self._other.unused if self._other is not None else self._accounts is None
+        manager.removed.connect(self.cancel)
 
     def running(self, server: str) -> SignIn | None:
         """The sign-in that is under way."""
         found = self._running.get(server)
         return found[0] if found is not None and not found[0].over else None
 
-    # ------------------------------------------------------------------ on the wire
-
     def transport(
-        self, config: ServerConfig, limits: Limits, tap: ServerTap, clock: Clock | None, spoken: str = ""
+        self, config: ServerConfig, limits: Limits, tap: ServerTap, clock: ConnectClock | None, spoken: str = ""
     ) -> Transport:
         """A transport, not opened yet, with the credentials for it; `spoken`: see `make`."""
-        if not config.signs_in:
-            return make(config, limits, tap, spoken=spoken)
+        credentials: Credentials | None = None
+        if config.signs_in:
+            credentials = self.accounts.access(config, tap, lambda request: self._ask(config, tap, request))
+        if credentials is not None and clock is not None:
+            credentials = ClockedCredentials(credentials, clock)
+        return make(config, limits, tap, credentials, spoken)
 
-        async def load() -> Credentials | None:
-            await asyncio.to_thread(late.import_accounts)
-            return self.accounts.access(config, tap, lambda request: self._ask(config, tap, request))
-
-        def pointless() -> bool:
-            """Nobody has ever signed in here, and the entry has no grant that needs nobody."""
-            return self.unused and config.auth.kind in _PERSONAL and not self._index.exists()
-
-        return make(config, limits, tap, Signer(load, pointless, clock), spoken)
+    # ------------------------------------------------------------------ a call needs it
 
     async def _ask(self, config: ServerConfig, tap: ServerTap, request: SignInRequest) -> bool:
         """Whether somebody has signed in; nobody is asked before the connection is ready."""
-        supervisor = self._supervisor(config.name)
+        name, supervisor = config.name, self._supervisor(config.name)
         connection = supervisor.connection if supervisor is not None and supervisor.tap is tap else None
         if not self._can_ask or supervisor is None or connection is None:
             return False
-        if not supervisor.calls and self._declined.get(config.name) is connection:
+        if not supervisor.calls and self._declined.get(name) is connection:
             return False  # nobody waits for it: streams and lists that are read again do not ask once more
         connection.waiting.pause()
         tap.person_asked()
+        question = self._questions.get(name) or self._put(config, supervisor, request)
+        assert question.answer is not None
+        question.waiters += 1
         try:
-            asked = self._asked.get(config.name) or self._put(config, supervisor, request)
-            if agreed := await self._join(config.name, asked):
-                self._declined.pop(config.name, None)
+            if agreed := await asyncio.shield(question.answer):
+                self._declined.pop(name, None)
             else:
-                self._declined[config.name] = connection
+                self._declined[name] = connection
             return agreed
         finally:
+            question.waiters -= 1
+            if not question.waiters:  # who leaves last takes the question back
+                self._forget(name, question)
+                question.answer.cancel()
             connection.waiting.resume()
 
-    def _put(self, config: ServerConfig, supervisor: Supervisor, request: SignInRequest) -> _Asked:
+    def _put(self, config: ServerConfig, supervisor: Supervisor, request: SignInRequest) -> _Question:
         def begin(step_by_step: bool = False) -> SignIn:
             return self._begin(config, lambda: request.sign_in(step_by_step=step_by_step))
 
-        asked = _Asked(
+        question = self._questions[config.name] = _Question(
             InputRequest(
                 "sign_in", config.name, request.reason, subject=supervisor.calls[-1] if supervisor.calls else "",
-                reasons=asked_for(request.scopes), sign_in=begin,
+                reasons=(f"It would ask for: {' '.join(request.scopes)}",) if request.scopes else (), sign_in=begin,
             )
         )  # fmt: skip
-        self._asked[config.name] = asked
         supervisor.tap.note(f"you are asked to sign in: {request.reason}")
-        asked.task = self._spawn(self._answer(config.name, asked))
-        return asked
+        question.answer = asyncio.get_running_loop().create_task(self._answer(config.name, question))
+        return question
 
-    async def _answer(self, name: str, asked: _Asked) -> None:
-        agreed = False
+    async def _answer(self, name: str, question: _Question) -> bool:
         try:
-            answer = await self._inbox.ask(asked.question)
-            agreed = answer.action == "accept"
-            under_way = self.running(name)
-            if answer.by and under_way is not None:  # nobody has answered, but somebody is at it
-                agreed = await _over(under_way)
+            answer = await self._inbox.ask(question.request)
+            running = self.running(name)
+            if answer.by and running is not None:  # nobody has answered, but somebody is at it
+                return await _over(running)
+            return answer.action == "accept"
         finally:
-            self._forget(name, asked)
-            if not asked.answer.done():
-                asked.answer.set_result(agreed)
+            self._forget(name, question)
 
-    async def _join(self, name: str, asked: _Asked) -> bool:
-        """Wait for an answer with others; who leaves last takes the question back."""
-        asked.waiters += 1
-        try:
-            return await asyncio.shield(asked.answer)
-        finally:
-            asked.waiters -= 1
-            if not asked.waiters and asked.task is not None:
-                self._forget(name, asked)  # who comes now is not answered by what ends
-                asked.task.cancel()
-
-    def _forget(self, name: str, asked: _Asked) -> None:
-        if self._asked.get(name) is asked:
-            del self._asked[name]
+    def _forget(self, name: str, question: _Question) -> None:
+        if self._questions.get(name) is question:
+            del self._questions[name]
 
     # ------------------------------------------------------------------ a person begins
 
@@ -193,17 +222,17 @@ class Signing:
             UsageError: there is no such server, or it is a program.
         """
         config = self.config(server)
-        if (asked := self._asked.get(server)) is not None and asked.question.sign_in is not None and not scopes:
-            return asked.question.sign_in(step_by_step)
+        question = self._questions.get(server)
+        if question is not None and question.request.sign_in is not None and not scopes:
+            return question.request.sign_in(step_by_step)
         supervisor = self._supervisor(server)
         challenge = str(getattr(supervisor.status.error, "challenge", "")) if supervisor is not None else ""
-
-        def made() -> SignIn:
-            return self.accounts.sign_in(
+        return self._begin(
+            config,
+            lambda: self.accounts.sign_in(
                 config, self.tap(server), scopes=scopes, challenge=challenge, step_by_step=step_by_step
-            )
-
-        return self._begin(config, made)
+            ),
+        )
 
     def config(self, server: str) -> ServerConfig:
         """The entry of a server that can be signed in to.
@@ -220,14 +249,14 @@ class Signing:
         return config
 
     def tap(self, server: str) -> ServerTap:
-        """Where the exchanges of signing in to a server are told."""
+        """Where the exchanges of signing in to a server are recorded."""
         assert self._manager is not None
         return self._manager.supervisor(server).tap
 
-    def _begin(self, config: ServerConfig, made: Callable[[], SignIn]) -> SignIn:
-        if (known := self.running(config.name)) is not None:
-            return known
-        sign_in = made()
+    def _begin(self, config: ServerConfig, make_sign_in: Callable[[], SignIn]) -> SignIn:
+        if (running := self.running(config.name)) is not None:
+            return running
+        sign_in = make_sign_in()
         self._running[config.name] = sign_in, config
         self._spawn(self._run(sign_in, config.name))
         return sign_in
@@ -241,34 +270,38 @@ class Signing:
         supervisor = self._supervisor(name)
         if supervisor is not None:
             supervisor.tap.note(f"sign-in {sign_in.state}{f': {sign_in.error.message}' if sign_in.error else ''}")
-        if sign_in.state == "done":
-            self._done(name, supervisor)
-
-    def _done(self, name: str, supervisor: Supervisor | None) -> None:
-        """Who waits goes on; a server that is not connected is."""
-        if (asked := self._asked.get(name)) is not None:
-            asked.question.answer("accept")
+        if sign_in.state != "done":
+            return
+        if (question := self._questions.get(name)) is not None:
+            question.request.answer("accept")
         if supervisor is not None and supervisor.connection is None and supervisor.status.state != "connecting":
             supervisor.start()
 
     # ------------------------------------------------------------------ ends
 
+    def cancel(self, server: str) -> None:
+        """End the sign-in that is under way; nothing of it is stored."""
+        if (found := self._running.get(server)) is not None:
+            found[0].cancel()
+
+    def end(self, server: str) -> None:
+        """What a server is used with has changed: a sign-in ends, and a connection is made anew."""
+        self.cancel(server)
+        supervisor = self._supervisor(server)
+        if supervisor is not None and supervisor.connection is not None:
+            supervisor.restart()
+
     def close(self) -> None:
-        """End what is under way; nothing of it is stored."""
-        for sign_in, _ in tuple(self._running.values()):
-            sign_in.cancel()
+        """End what is under way."""
+        for server in tuple(self._running):
+            self.cancel(server)
 
     async def settle(self, seconds: float) -> None:
         """Wait for tokens that are being renewed or kept: what is not kept when we end is lost."""
         ending = [asyncio.create_task(_over(sign_in)) for sign_in, _ in self._running.values()]
         if ending:
             await asyncio.wait(ending, timeout=seconds)
-        if self._accounts is not None:
-            await self._accounts.settle(seconds)
-
-    def _removed(self, name: str) -> None:
-        if (found := self._running.get(name)) is not None:
-            found[0].cancel()
+        await self.accounts.settle(seconds)
 
     def _check(self, name: str) -> None:
         """A server of the same name at another address, or with another client, is another one."""
@@ -286,6 +319,11 @@ def _identity(config: ServerConfig) -> tuple[object, ...]:
     return config.url, config.auth, config.tls
 
 
+def _passphrase(new: bool) -> str:
+    ask = keyring.passphrase()
+    return ask(new) if ask is not None else ""
+
+
 async def _over(sign_in: SignIn) -> bool:
     """Wait until a sign-in has come to its end; whether it did what it should."""
     over = asyncio.Event()
@@ -296,62 +334,3 @@ async def _over(sign_in: SignIn) -> bool:
     finally:
         disconnect()
     return sign_in.state == "done"
-
-
-class SignIns:
-    """The half of `Studio` that signs in and out; every method takes the name of a server at a URL.
-
-    Raises:
-        UsageError: there is no such server, or it is a program.
-    """
-
-    signing: Signing
-    manager: ConnectionManager
-
-    @property
-    def accounts(self) -> Accounts:
-        """What is known of sign-ins, of servers that are configured and of others."""
-        return self.signing.accounts
-
-    def sign_in(self, server: str, *, scopes: Sequence[str] = (), step_by_step: bool = False) -> SignIn:
-        """Sign in; it runs as a task of the studio, and once it is done the server is connected, or goes on.
-
-        There is one at a time: where one is under way, it is given.
-        """
-        return self.signing.sign_in(server, scopes=scopes, step_by_step=step_by_step)
-
-    async def account(self, server: str) -> Account | None:
-        """What is known of a server's sign-in; None where there is none.
-
-        Raises:
-            StudioError: what is kept cannot be read.
-        """
-        return await self.accounts.account(self.signing.config(server))
-
-    async def refresh_token(self, server: str) -> Account:
-        """Renew the token now.
-
-        Raises:
-            StudioError: why it cannot be; `SignInNeeded` where a person has to sign in.
-        """
-        return await self.accounts.refresh(self.signing.config(server), self.signing.tap(server))
-
-    async def sign_out(self, server: str) -> str:
-        """Revoke the tokens where that is offered and forget them in any case; what happened, in words.
-
-        A connection that used them ends, and is made anew without.
-        """
-        told = await self.accounts.sign_out(self.signing.config(server), self.signing.tap(server))
-        self._anew(server)
-        return told
-
-    async def forget_sign_in(self, server: str, *, client: bool = False) -> None:
-        """Forget the tokens without telling anybody; with `client` also who we are at the authorization server."""
-        await self.accounts.forget(self.signing.config(server), client=client)
-        self._anew(server)
-
-    def _anew(self, server: str) -> None:
-        if (sign_in := self.signing.running(server)) is not None:
-            sign_in.cancel()
-        if server in self.manager.names() and self.manager.supervisor(server).connection is not None:
-            self.manager.restart(server)

@@ -1,4 +1,4 @@
-"""What state a connection is in, as a frozen value."""
+"""What state a connection is in, as a frozen value, and which requests are running."""
 
 from __future__ import annotations
 
@@ -6,27 +6,20 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from mcp_studio.catalog.listing import EntryKind
-from mcp_studio.config.model import Kind, ServerConfig
+from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
-from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.versions import Hint
 from mcp_studio.record import record
-from mcp_studio.session.inbox import Inbox
-from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.signer import Clock
-from mcp_studio.trace.server_tap import ServerTap
-from mcp_studio.transport.base import Transport
-
-if TYPE_CHECKING:
-    from mcp_studio.session.connection import Connection
 
 ConnectionState = Literal["disabled", "idle", "connecting", "ready", "retrying", "needs_auth", "failed", "stopping"]
 """`disabled`: not started by itself; `idle`: waiting for its turn; `retrying`: ended by itself and starts again."""
+Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+"""Starts a task that ends with whoever gives this."""
 
 
 class Step(NamedTuple):
@@ -70,10 +63,6 @@ class Status(NamedTuple):
     warnings: tuple[str, ...] = ()
     """What the server does wrong, in plain words: prints to stdout, answers twice, wrong ids."""
 
-    def having(self, **changes: object) -> Status:
-        """A copy with some fields changed."""
-        return self._replace(**changes)
-
 
 class TestReport(NamedTuple):
     """How trying out a server went."""
@@ -85,104 +74,6 @@ class TestReport(NamedTuple):
     """What it offers, by kind."""
     ms: float
     """From starting it to its lists being read."""
-
-
-class Seat(Protocol):
-    """The place of one server: its configuration, its tap, its live connection."""
-
-    config: ServerConfig
-    tap: ServerTap
-    status: Status
-
-    @property
-    def connection(self) -> Connection | None:
-        """The ready connection, or None."""
-        ...
-
-    def warn(self, text: str) -> None:
-        """Note what the server does wrong; starts with a verb."""
-        ...
-
-    def dropped(self, out: Outgoing, error: StudioError) -> None:
-        """A request got no answer on the transport's level, while the connection goes on."""
-        ...
-
-
-class Owner(Protocol):
-    """What one server's supervisor needs from whoever runs them all."""
-
-    limits: Limits
-    inbox: Inbox
-    can_ask: bool
-    client_info: Json
-    traced: bool
-    """Requests say which trace they belong to."""
-    rules: AnswerRules
-    inflight: InFlight
-
-    def transport(self, config: ServerConfig, tap: ServerTap, clock: Clock | None = None) -> Transport:
-        """Make the transport of a server; the clock stands still while its credentials are fetched."""
-        ...
-
-    def tap(self, config: ServerConfig) -> ServerTap:
-        """Make the tap of a server."""
-        ...
-
-    def learn(self, secret: str) -> None:
-        """Have a secret taken out of everything that is recorded from now on."""
-        ...
-
-    def slots(self, config: ServerConfig) -> asyncio.Semaphore:
-        """The bound on how many may be connecting at a time."""
-        ...
-
-    def era_of(self, config: ServerConfig) -> str:
-        """The era that worked last time, or an empty string."""
-        ...
-
-    def on_ready(self, seat: Seat) -> None:
-        """A connection is ready; `serve` begins shortly."""
-        ...
-
-    def on_discovered(self, seat: Seat) -> None:
-        """A server speaks the modern era, but said so too late for this connection."""
-        ...
-
-    async def serve(self, seat: Seat) -> None:
-        """Runs beside a ready connection: lists what the server offers, listens for changes."""
-        ...
-
-    def on_notification(self, seat: Seat, method: str, params: dict[str, Json]) -> None:
-        """A notification came."""
-        ...
-
-    def on_status(self, name: str) -> None:
-        """A status changed."""
-        ...
-
-
-Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
-"""Starts a task that ends with whoever gives this."""
-
-
-class InFlight:
-    """All running requests, oldest first; readers poll it on a timer of theirs."""
-
-    def __init__(self) -> None:
-        self._running: dict[int, Running] = {}
-
-    @property
-    def running(self) -> tuple[Running, ...]:
-        """The running requests, oldest first."""
-        return tuple(self._running.values())
-
-    def add(self, one: Running) -> None:
-        """A request leaves."""
-        self._running[id(one)] = one
-
-    def remove(self, one: Running) -> None:
-        """It is answered, or nobody waits any more."""
-        self._running.pop(id(one), None)
 
 
 @record(eq=False)
@@ -207,3 +98,23 @@ class Running:
     """Monotonic time of the newest progress; 0 when there was none."""
     paused: bool = False
     """A person is being asked: its deadline stands still."""
+
+
+class InFlight:
+    """All running requests, oldest first; readers poll it on a timer of theirs."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, Running] = {}
+
+    @property
+    def running(self) -> tuple[Running, ...]:
+        """The running requests, oldest first."""
+        return tuple(self._running.values())
+
+    def add(self, one: Running) -> None:
+        """A request leaves."""
+        self._running[id(one)] = one
+
+    def remove(self, one: Running) -> None:
+        """It is answered, or nobody waits any more."""
+        self._running.pop(id(one), None)

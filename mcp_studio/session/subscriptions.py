@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import field
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, items_of
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused, RequestId
 from mcp_studio.protocol.versions import META_SUBSCRIPTION
 from mcp_studio.record import record
 from mcp_studio.session.connection import Connection, Deadline, DeadlinePassed
-from mcp_studio.session.state import Seat
 from mcp_studio.signal import Signal
 from mcp_studio.trace.message import ACKNOWLEDGED
 
@@ -23,6 +23,8 @@ Purpose = Literal["lists", "resources", "tasks"]
 """What a stream is for: each purpose has its own, so that one wish can change without a gap in the others."""
 StreamState = Literal["opening", "open", "waiting", "refused", "lost"]
 """`opening`: not acknowledged yet; `waiting`: ended, and is opened again; `refused`, `lost`: not tried any more."""
+State = Literal["wanted", "active", "refused", "lost"]
+"""`wanted`: not connected, or no answer yet; `refused`: the server said no; `lost`: given up after retries."""
 
 _FOREVER = 3e8
 """A subscription stream has no end of its own."""
@@ -30,38 +32,33 @@ _GRACE = 2.0
 """Seconds that a server has to acknowledge before we go on as if it had."""
 _HELD = 30.0
 """A stream that held this many seconds has its reconnects forgiven."""
+_TRIES = 3
+"""How often a subscription that got no answer is asked for."""
+_FILTERS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
+_PAUSE = 0.1
+"""Seconds between two signals: a flood of updates costs no more than ten a second."""
 
 
-class Stream(NamedTuple):
-    """What is known about listening for one purpose."""
+@record(eq=False)
+class Stream:
+    """What is known about listening for one purpose, from the request to its end."""
 
     purpose: Purpose
+    asked: dict[str, Json] = field(default_factory=dict[str, Json])
     state: StreamState = "opening"
     id: RequestId | None = None
-    asked: dict[str, Json] = {}  # noqa: RUF012 - never written to
     honoured: dict[str, Json] | None = None
     """What the server acknowledged; None while it has not."""
     detail: str = ""
     """Why it ended or was refused, in words."""
-
-
-@record(eq=False)
-class _Attempt:
-    """One stream from its request to its end."""
-
-    asked: dict[str, Json]
-    began: float = field(default_factory=time.monotonic)
-    id: RequestId | None = None
-    honoured: dict[str, Json] | None = None
-    acknowledged: asyncio.Event = field(default_factory=asyncio.Event)
-    task: asyncio.Task[None] | None = None
     refused: bool = False
-    why: str = ""
+    began: float = field(default_factory=time.monotonic)
+    task: asyncio.Task[None] | None = None
 
     @property
     def over(self) -> bool:
-        """The stream has ended."""
-        return self.task is not None and self.task.done()
+        """It has ended, or was never opened."""
+        return self.task is None or self.task.done()
 
     def end(self) -> None:
         """Nobody wants it any more: the server is told."""
@@ -72,9 +69,11 @@ class _Attempt:
 class Listening:
     """Keeps one stream open for what is wanted at the moment; `run` is its task.
 
+    When the wish changes, the stream before stays open until the next one stands, so that no update is missed.
+
     Args:
-        on_change: told whenever `stream` is another.
-        on_again: told when it listens again after an end: what changed in between was missed.
+        on_change: called whenever `stream` changes.
+        on_again: called when it listens again after an end: what changed in between was missed.
     """
 
     def __init__(
@@ -91,215 +90,169 @@ class Listening:
         self._on_change = on_change
         self._on_again = on_again
         self._wanted: dict[str, Json] = {}
-        self._wake = asyncio.Event()
-        self._attempts: list[_Attempt] = []
+        self._wish = 0
+        self._event = asyncio.Event()
+        self._older: list[Stream] = []
         self._failures = 0
         self.stream = Stream(purpose)
         self.settled = asyncio.Event()
         """Set while the stream is as wanted, or will not be."""
 
     def want(self, asked: dict[str, Json]) -> None:
-        """Listen for this from now on; nothing ends listening."""
+        """Listen for this from now on; an empty object ends it."""
         if asked != self._wanted or self.stream.state in ("refused", "lost"):
             self._wanted = asked
+            self._wish += 1
             self._failures = 0
             self.settled.clear()
-            self._wake.set()
+            self._event.set()
 
     def acknowledge(self, identity: str, honoured: dict[str, Json]) -> None:
         """Take an acknowledgement, where it is of a stream of ours; only the first one counts."""
-        attempt = self._find(identity)
-        if attempt is not None and attempt.honoured is None:
-            attempt.honoured, attempt.why = honoured, ""
-            attempt.acknowledged.set()
-            if attempt is self._attempts[-1]:
-                self._show("open")
+        for stream in self._find(identity):
+            if stream.honoured is None:
+                stream.honoured, stream.detail = honoured, ""
+                self._event.set()
+                self._show(stream, "open")
 
     def current(self, identity: str) -> bool:
-        """Whether it is the stream whose news count: while one replaces another, the older until the new one stands."""
-        known = reversed(self._attempts)
-        standing = next((one for one in known if one.acknowledged.is_set() and not one.over), None)
-        return str(standing.id) == identity if standing is not None else self._find(identity) is not None
+        """Whether it is the stream whose updates count: the older until the newer one stands."""
+        standing = [one for one in (*self._older, self.stream) if one.honoured is not None and not one.over]
+        return str(standing[-1].id) == identity if standing else bool(self._find(identity))
 
     async def run(self) -> None:
         """Listen until cancelled."""
         try:
             while True:
-                self._wake.clear()
+                wish = self._wish
                 if self._wanted:
-                    await self._listen(self._wanted)
+                    await self._listen(wish)
                 else:
                     self._end_all()
-                    self._show("opening")
+                    self.stream = Stream(self.stream.purpose)
+                    self._on_change()
                     self.settled.set()
-                    await self._wake.wait()
+                    await self._until_other(wish)
         finally:
             self._end_all()
 
-    async def _listen(self, wanted: dict[str, Json]) -> None:
+    async def _listen(self, wish: int) -> None:
         """Open a stream, put it in the place of the one before, and stay with it until it ends or is not wanted."""
         again = self._failures > 0
-        attempt = self._open(wanted)
-        await self._either(attempt, attempt.acknowledged.wait(), _GRACE)
-        if attempt.refused and any(not one.over for one in self._attempts if one is not attempt):
+        stream = await self._open()
+        if stream.refused and not all(one.over for one in self._older):
             self._end_all()  # perhaps it allows only one at a time
-            attempt = self._open(wanted)
-            await self._either(attempt, attempt.acknowledged.wait(), _GRACE)
-        for one in self._attempts[:-1]:
+            stream = await self._open()
+        for one in self._older:
             one.end()
-        if not attempt.over:
+        self._older = []
+        if not stream.over:
             if again:
                 self._on_again()
-            attempt.why = "" if attempt.honoured is not None else "the server has not acknowledged it"
-            self._show("open" if attempt.honoured is not None else "opening")
-            if not self._wake.is_set():  # else something else is wanted by now, and the server not told yet
+            if stream.honoured is None:
+                stream.detail = "the server has not acknowledged it"
+            self._show(stream, "opening" if stream.honoured is None else "open")
+            if self._wish == wish:
                 self.settled.set()
-            await self._either(attempt, self._wake.wait(), None)
-        if attempt.over and not self._wake.is_set():
-            await self._ended(attempt)
+            await self._until(lambda: stream.over or self._wish != wish)
+        if stream.over and self._wish == wish:
+            await self._ended(stream, wish)
 
-    async def _ended(self, attempt: _Attempt) -> None:
+    async def _ended(self, stream: Stream, wish: int) -> None:
         """Wait a little before it is opened again; for good where the server refuses, or it never holds."""
-        self._failures = 1 if time.monotonic() - attempt.began > _HELD else self._failures + 1
-        gone = self._connection.ended.done()
-        if attempt.refused or gone or self._failures > self._limits.reconnects:
-            self._show("refused" if attempt.refused else "lost")
+        self._failures = 1 if time.monotonic() - stream.began > _HELD else self._failures + 1
+        if stream.refused or self._connection.ended.done() or self._failures > self._limits.reconnects:
+            self._show(stream, "refused" if stream.refused else "lost")
             self.settled.set()
-            await self._wake.wait()
+            await self._until_other(wish)
             return
-        self._show("waiting")
+        self._show(stream, "waiting")
         # There is a stream for each of three purposes: together they are opened no more than ten times in four seconds.
         pause = min(self._limits.retry_min * 2 ** (self._failures + 1), self._limits.retry_max)
-        try:
-            async with asyncio.timeout(pause):
-                await self._wake.wait()
-        except TimeoutError:
-            return
+        await self._until_other(wish, pause)
 
-    def _open(self, wanted: dict[str, Json]) -> _Attempt:
-        attempt = _Attempt(wanted)
-        # The one before the newest may still have news under way.
-        self._attempts = [*self._attempts[-3:], attempt]
-        attempt.task = asyncio.get_running_loop().create_task(self._hold(attempt))
-        self._show("opening")
-        return attempt
+    async def _open(self) -> Stream:
+        """A new stream, acknowledged, over, or past the grace."""
+        if not self.stream.over:
+            self._older.append(self.stream)
+        stream = self.stream = Stream(self.stream.purpose, self._wanted)
+        stream.task = asyncio.get_running_loop().create_task(self._hold(stream))
+        stream.task.add_done_callback(lambda _: self._event.set())
+        self._on_change()
+        await self._until(lambda: stream.over or stream.honoured is not None, _GRACE)
+        return stream
 
-    async def _hold(self, attempt: _Attempt) -> None:
+    async def _hold(self, stream: Stream) -> None:
         def sent(identity: RequestId) -> None:
-            attempt.id = identity
+            stream.id = identity
 
+        params: dict[str, Json] = {"notifications": stream.asked}
+        forever = Deadline(_FOREVER, _FOREVER)
         try:
-            reply = await self._connection.request(
-                "subscriptions/listen",
-                {"notifications": attempt.asked},
-                deadline=Deadline(_FOREVER, _FOREVER),
-                on_id=sent,
-            )
+            reply = await self._connection.request("subscriptions/listen", params, deadline=forever, on_id=sent)
         except StudioError as error:
-            attempt.why = error.message
+            stream.detail = error.message
             return
-        if isinstance(reply.event, Refused):
-            attempt.refused = True
-            attempt.why = reply.event.said
-        else:
-            attempt.why = "The server ended the subscription."
+        stream.refused = isinstance(reply.event, Refused)
+        stream.detail = reply.event.said if isinstance(reply.event, Refused) else "The server ended the subscription."
 
-    async def _either(self, attempt: _Attempt, waiting: Coroutine[Any, Any, object], limit: float | None) -> None:
-        """Wait until the stream ends or something else happens, at most `limit` seconds."""
-        assert attempt.task is not None
-        other = asyncio.get_running_loop().create_task(waiting)
-        try:
-            await asyncio.wait((attempt.task, other), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            other.cancel()
+    async def _until_other(self, wish: int, limit: float | None = None) -> None:
+        await self._until(lambda: self._wish != wish, limit)
 
-    def _find(self, identity: str) -> _Attempt | None:
-        return next((one for one in self._attempts if one.id is not None and str(one.id) == identity), None)
+    async def _until(self, true: Callable[[], bool], limit: float | None = None) -> None:
+        """Wait until something is true, at most `limit` seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                while not true():
+                    self._event.clear()
+                    await self._event.wait()
+
+    def _find(self, identity: str) -> list[Stream]:
+        return [one for one in (*self._older, self.stream) if one.id is not None and str(one.id) == identity]
 
     def _end_all(self) -> None:
-        for attempt in self._attempts:
-            attempt.end()
+        for stream in (*self._older, self.stream):
+            stream.end()
 
-    def _show(self, state: StreamState) -> None:
-        newest = self._attempts[-1] if self._attempts else _Attempt({})
-        stream = Stream(self.stream.purpose, state, newest.id, self._wanted, newest.honoured, newest.why)
-        if stream != self.stream:
-            self.stream = stream
-            self._on_change()
+    def _show(self, stream: Stream, state: StreamState) -> None:
+        stream.state = state
+        self._on_change()
 
 
-Report = Callable[[str, Literal["wanted", "active", "refused", "lost"], str], None]
-"""Told a URI, the state of its subscription, and why."""
+class Listener(NamedTuple):
+    """Whom a link tells: the state of a URI and why, that a stream has changed, that lists may have changed unheard."""
 
-_TRIES = 3
-"""How often a subscription that got no answer is asked for."""
-_AT_ONCE = 8
-_FILTERS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
-
-
-class Ground(NamedTuple):
-    """What a link stands on."""
-
-    connection: Connection
-    capabilities: Json
-    limits: Limits
-    report: Report
+    report: Callable[[str, State, str], None]
     on_change: Callable[[], None]
-    """Told when a stream is another."""
     on_missed: Callable[[], None]
-    """Told when lists may have changed while nobody listened."""
 
 
-class Link:
-    """Tells one connected server what is wanted, and knows what it agreed to."""
-
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self._wanted: tuple[str, ...] = ()
-
-    def want(self, uris: Sequence[str]) -> None:
-        """Watch these resources from now on, and no others."""
-        self._wanted = tuple(uris)
-
-    def want_tasks(self, ids: Sequence[str]) -> None:
-        """Listen for these tasks; servers of the handshake era tell of theirs by themselves."""
-
-    def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
-        """Take an acknowledgement, which may belong to nothing that was asked here."""
-
-    def counts(self, stream: str) -> bool:
-        """Whether an update on this stream is to be counted."""
-        return True
-
-    def streams(self) -> tuple[Stream, ...]:
-        """The streams that were asked for, in the stateless era."""
-        return ()
-
-    async def settle(self) -> None:
-        """Wait until the server was told everything."""
-
-    async def run(self) -> None:
-        """Tell the server, until cancelled."""
-
-
-class LegacyLink(Link):
+class LegacyLink:
     """`resources/subscribe` and `resources/unsubscribe` (2024-11-05 to 2025-11-25, server/resources)."""
 
-    def __init__(self, ground: Ground) -> None:
-        super().__init__(ground)
-        self._connection = ground.connection
-        self._limits = ground.limits
-        self._offered = _declares(ground.capabilities, "resources", "subscribe")
-        self._told: set[str] = set()
-        """What the server was asked for, whatever it said."""
+    def __init__(self, connection: Connection, capabilities: Json, limits: Limits, listener: Listener) -> None:
+        self._connection = connection
+        self._limits = limits
+        self._report = listener.report
+        self._offered = _declares(capabilities, "resources", "subscribe")
+        self._wanted: tuple[str, ...] = ()
+        self._requested: set[str] = set()
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
+        self.streams: tuple[Stream, ...] = ()
 
-    def want(self, uris: Sequence[str]) -> None:
-        """Watch these resources from now on, and no others."""
-        super().want(uris)
+    def want(self, uris: Sequence[str], tasks: Sequence[str]) -> None:
+        """Watch these resources from now on; servers of this era tell of their tasks by themselves."""
+        self._wanted = tuple(uris)
         self._idle.clear()
         self._wake.set()
+
+    def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
+        """There is nothing to acknowledge in this era."""
+
+    def counts(self, stream: str) -> bool:
+        """Every update counts."""
+        return True
 
     async def settle(self) -> None:
         """Wait until the server was told everything."""
@@ -311,26 +264,26 @@ class LegacyLink(Link):
             self._wake.clear()
             wanted = set(self._wanted)
             if self._offered:
-                await self._all(self._unsubscribe, [uri for uri in self._told if uri not in wanted])
-                await self._all(self._subscribe, [uri for uri in self._wanted if uri not in self._told])
+                await self._all(self._unsubscribe, [uri for uri in self._requested if uri not in wanted])
+                await self._all(self._subscribe, [uri for uri in self._wanted if uri not in self._requested])
             else:
                 for uri in self._wanted:
-                    self._ground.report(uri, "refused", "the server does not offer it (resources.subscribe)")
+                    self._report(uri, "refused", "the server does not offer it (resources.subscribe)")
             if not self._wake.is_set():
                 self._idle.set()
                 await self._wake.wait()
 
     async def _all(self, act: Callable[[str], Coroutine[Any, Any, None]], uris: list[str]) -> None:
-        for start in range(0, len(uris), _AT_ONCE):
-            async with asyncio.TaskGroup() as tasks:
-                for uri in uris[start : start + _AT_ONCE]:
-                    tasks.create_task(act(uri))
+        async with asyncio.TaskGroup() as tasks:
+            for uri in uris:
+                tasks.create_task(act(uri))
 
     async def _subscribe(self, uri: str) -> None:
-        self._told.add(uri)
+        self._requested.add(uri)
         why = ""
         for attempt in range(_TRIES):
             if attempt:
+                self._report(uri, "wanted", why)
                 await asyncio.sleep(min(self._limits.retry_min * 2**attempt, self._limits.retry_max))
             try:
                 reply = await self._connection.request("resources/subscribe", {"uri": uri})
@@ -340,45 +293,39 @@ class LegacyLink(Link):
                 why = error.message
                 if isinstance(error, DeadlinePassed):
                     break  # it was waited for as long as it may take
-                self._ground.report(uri, "wanted", why)
                 continue
             if isinstance(reply.event, Refused):
-                self._ground.report(uri, "refused", reply.event.said)
+                self._report(uri, "refused", reply.event.said)
             else:
-                self._ground.report(uri, "active", "")
+                self._report(uri, "active", "")
             return
-        self._ground.report(uri, "lost", why)
+        self._report(uri, "lost", why)
 
     async def _unsubscribe(self, uri: str) -> None:
-        self._told.discard(uri)
-        try:
+        self._requested.discard(uri)
+        with suppress(StudioError):  # what still comes for it is not counted
             await self._connection.request("resources/unsubscribe", {"uri": uri})
-        except StudioError:
-            return  # what still comes for it is not counted
 
 
-class ModernLink(Link):
+class ModernLink:
     """`subscriptions/listen` (2026-07-28): one stream each for lists, resources and tasks."""
 
-    def __init__(self, ground: Ground) -> None:
-        super().__init__(ground)
-        connection, limits, on_change = ground.connection, ground.limits, ground.on_change
-        self._lists = Listening("lists", connection, limits, on_change=on_change, on_again=ground.on_missed)
+    def __init__(self, connection: Connection, capabilities: Json, limits: Limits, listener: Listener) -> None:
+        self._listener = listener
+        changed = listener.on_change
+        self._lists = Listening("lists", connection, limits, on_change=changed, on_again=listener.on_missed)
         self._resources = Listening("resources", connection, limits, on_change=self._judge, on_again=self._judge)
-        self._tasks = Listening("tasks", connection, limits, on_change=on_change, on_again=on_change)
+        self._tasks = Listening("tasks", connection, limits, on_change=changed, on_again=changed)
         self._all = (self._lists, self._resources, self._tasks)
-        declared = ground.capabilities
-        names = [name for capability, name in _FILTERS.items() if _declares(declared, capability, "listChanged")]
+        self._wanted: tuple[str, ...] = ()
+        names = [name for capability, name in _FILTERS.items() if _declares(capabilities, capability, "listChanged")]
         self._lists.want(dict.fromkeys(names, True))
 
-    def want(self, uris: Sequence[str]) -> None:
-        """Watch these resources from now on, and no others."""
-        super().want(uris)
+    def want(self, uris: Sequence[str], tasks: Sequence[str]) -> None:
+        """Watch these resources and tasks from now on, and no others."""
+        self._wanted = tuple(uris)
         self._resources.want({"resourceSubscriptions": list(uris)} if uris else {})
-
-    def want_tasks(self, ids: Sequence[str]) -> None:
-        """Listen for these tasks (extension tasks)."""
-        self._tasks.want({"taskIds": list(ids)} if ids else {})
+        self._tasks.want({"taskIds": list(tasks)} if tasks else {})
 
     def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
         """Take an acknowledgement, which may belong to nothing that was asked here."""
@@ -389,6 +336,7 @@ class ModernLink(Link):
         """Whether an update on this stream is to be counted: while one replaces another both carry it."""
         return self._resources.current(stream)
 
+    @property
     def streams(self) -> tuple[Stream, ...]:
         """All streams that were asked for."""
         return tuple(listening.stream for listening in self._all if listening.stream.asked)
@@ -406,32 +354,24 @@ class ModernLink(Link):
 
     def _judge(self) -> None:
         """Each resource has the state of the stream, and is refused where the server left it out."""
-        stream = self._resources.stream
-        agreed = stream.honoured.get("resourceSubscriptions") if stream.honoured is not None else None
-        honoured = items_of(agreed)
-        asked = cast("list[Json]", stream.asked.get("resourceSubscriptions") or [])
+        stream, report = self._resources.stream, self._listener.report
+        honoured = items_of(mapping(stream.honoured).get("resourceSubscriptions"))
+        asked = items_of(stream.asked.get("resourceSubscriptions"))
         for uri in self._wanted:
             if stream.state in ("refused", "lost"):
-                self._ground.report(uri, stream.state, stream.detail)
+                report(uri, stream.state, stream.detail)
             elif stream.state == "waiting" or (stream.state == "opening" and stream.detail):
-                self._ground.report(uri, "wanted", stream.detail)
+                report(uri, "wanted", stream.detail)
             elif stream.state == "open" and uri in asked and stream.honoured is not None:
-                agreed_to = uri in honoured
-                why = "" if agreed_to else "the server does not honour it"
-                self._ground.report(uri, "active" if agreed_to else "refused", why)
-        self._ground.on_change()
+                if uri in honoured:
+                    report(uri, "active", "")
+                else:
+                    report(uri, "refused", "the server does not honour it")
+        self._listener.on_change()
 
 
 def _declares(capabilities: Json, name: str, part: str) -> bool:
-    declared = capabilities.get(name) if isinstance(capabilities, dict) else None
-    return isinstance(declared, dict) and cast("dict[str, Json]", declared).get(part) is True
-
-
-State = Literal["wanted", "active", "refused", "lost"]
-"""`wanted`: not connected, or no answer yet; `refused`: the server said no; `lost`: given up after retries."""
-
-_PAUSE = 0.1
-"""Seconds between two signals: a flood of updates costs no more than ten a second."""
+    return mapping(mapping(capabilities).get(name)).get(part) is True
 
 
 @record(eq=False)
@@ -461,7 +401,7 @@ class _Place:
 
     wanted: dict[str, Subscription] = field(default_factory=dict[str, Subscription])
     tasks: tuple[str, ...] = ()
-    link: Link | None = None
+    link: LegacyLink | ModernLink | None = None
 
 
 class Subscriptions:
@@ -510,7 +450,7 @@ class Subscriptions:
         place = self._place(server)
         place.tasks = tuple(dict.fromkeys(ids))
         if place.link is not None:
-            place.link.want_tasks(place.tasks)
+            place.link.want(tuple(place.wanted), place.tasks)
 
     def read(self, server: str, uri: str) -> None:
         """A resource is being read: what came until now is known."""
@@ -535,46 +475,35 @@ class Subscriptions:
     def streams(self, server: str) -> tuple[Stream, ...]:
         """The `subscriptions/listen` streams of a server of the stateless era, each with what it honoured."""
         place = self._places.get(server)
-        return place.link.streams() if place is not None and place.link is not None else ()
+        return place.link.streams if place is not None and place.link is not None else ()
 
     async def settle(self, server: str, limit: float) -> None:
         """Wait until a connected server was told everything that is wanted, at most `limit` seconds."""
         place = self._places.get(server)
         if place is not None and place.link is not None:
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(limit):
                     await place.link.settle()
-            except TimeoutError:
-                return
 
     # ------------------------------------------------------------------ told by the manager
 
-    def begin(self, seat: Seat, connection: Connection) -> None:
-        """A server is ready: from now on its notices count."""
-        name, place = seat.config.name, self._place(seat.config.name)
-        make = ModernLink if seat.status.modern else LegacyLink
-        ground = Ground(
-            connection, seat.status.capabilities, self._limits,
-            report=lambda uri, state, detail: self._report(name, place, uri, state, detail),
-            on_change=lambda: self._tell(name), on_missed=lambda: self._on_missed(name),
-        )  # fmt: skip
-        place.link = make(ground)
-        place.link.want(tuple(place.wanted))
-        place.link.want_tasks(place.tasks)
-
-    async def serve(self, seat: Seat) -> None:
+    async def serve(self, server: str, connection: Connection, capabilities: Json) -> None:
         """Keep a connected server told of what is wanted, until cancelled."""
-        name, place = seat.config.name, self._place(seat.config.name)
-        link = place.link
-        if link is None:
-            return
+        place = self._place(server)
+        listener = Listener(
+            lambda uri, state, detail: self._report(server, place, uri, state, detail),
+            lambda: self._tell(server), lambda: self._on_missed(server),
+        )  # fmt: skip
+        make = ModernLink if connection.core.modern else LegacyLink
+        place.link = link = make(connection, capabilities, self._limits, listener)
+        link.want(tuple(place.wanted), place.tasks)
         try:
             await link.run()
         finally:
             if place.link is link:
                 place.link = None
                 for uri in tuple(place.wanted):
-                    self._report(name, place, uri, "wanted", "")
+                    self._report(server, place, uri, "wanted", "")
 
     def forget(self, server: str) -> None:
         """A server is gone for good."""
@@ -587,8 +516,7 @@ class Subscriptions:
         if place is None or place.link is None:
             return
         if method == ACKNOWLEDGED:
-            honoured = params.get("notifications")
-            place.link.acknowledge(_stream_of(params), honoured if isinstance(honoured, dict) else {})
+            place.link.acknowledge(_stream_of(params), mapping(params.get("notifications")))
         elif method == "notifications/resources/updated":
             uri = params.get("uri")
             if isinstance(uri, str):
@@ -618,7 +546,7 @@ class Subscriptions:
 
     def _wish_changed(self, server: str, place: _Place) -> None:
         if place.link is not None:
-            place.link.want(tuple(place.wanted))
+            place.link.want(tuple(place.wanted), place.tasks)
         self._tell(server)
 
     def _place(self, server: str) -> _Place:
@@ -639,8 +567,7 @@ class Subscriptions:
 
 def _stream_of(params: dict[str, Json]) -> str:
     """The id of the subscription that a notice belongs to, as text; empty where it says none."""
-    meta = params.get("_meta")
-    identity = meta.get(META_SUBSCRIPTION) if isinstance(meta, dict) else None
+    identity = mapping(params.get("_meta")).get(META_SUBSCRIPTION)
     return str(identity) if isinstance(identity, (int, str)) else ""
 
 

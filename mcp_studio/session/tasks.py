@@ -1,11 +1,11 @@
-"""Tasks of servers as frozen values, and the store that holds them."""
+"""Tasks of servers as frozen values, and the file that keeps those which have not ended."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -18,13 +18,10 @@ from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads
 from mcp_studio.paths import write_atomically
 from mcp_studio.protocol.tasks import ENDED, TaskKind, TaskState, TaskStatus
 from mcp_studio.record import record
-from mcp_studio.signal import Signal
 
 _STEPS = 60
 """Changes of one task that are kept."""
 _PROBLEMS = 20
-_BYTES = 128 * 1024 * 1024
-"""Results of finished tasks that are kept."""
 
 
 class Step(NamedTuple):
@@ -143,95 +140,6 @@ class Task:
         return replace(self, problems=tuple(found)[:_PROBLEMS]) if len(found) > len(self.problems) else self
 
 
-class TaskStore:
-    """Tasks by server and id, oldest first; `changed` is told each task that is new or another than before.
-
-    Args:
-        most: tasks of one server that are kept; beyond it finished ones go first, oldest first. The same is done where
-            the results of all tasks are larger than `_BYTES` together.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.changed: Signal[Task] = Signal()
-        self.removed: Signal[Task] = Signal()
-        self._most = most
-        self._tasks: dict[tuple[str, str], Task] = {}
-
-    def all(self, server: str = "") -> tuple[Task, ...]:
-        """All tasks, or those of one server, oldest first."""
-        return tuple(task for task in self._tasks.values() if not server or task.server == server)
-
-    def get(self, server: str, identity: str) -> Task | None:
-        """A task, or None."""
-        return self._tasks.get((server, identity))
-
-    def put(self, task: Task) -> None:
-        """Keep a task in the place of the one before."""
-        if self._tasks.get(task.key) == task:
-            return
-        fresh = task.key not in self._tasks
-        self._tasks[task.key] = task
-        if fresh:
-            self._trim(task)
-        if task.done and task.size:
-            self._lighten(task)
-        self.changed.emit(task)
-
-    def remove(self, server: str, identity: str) -> Task | None:
-        """Forget a task."""
-        task = self._tasks.pop((server, identity), None)
-        if task is not None:
-            self.removed.emit(task)
-        return task
-
-    def _lighten(self, newest: Task) -> None:
-        over = sum(task.size for task in self._tasks.values()) - _BYTES
-        for task in tuple(self._tasks.values()):
-            if over > 0 and task.done and task is not newest:
-                over -= task.size
-                self.remove(*task.key)
-
-    def _trim(self, newest: Task) -> None:
-        mine = [task for task in self._tasks.values() if task.server == newest.server and task is not newest]
-        over = len(mine) + 1 - self._most
-        if over > 0:
-            for task in sorted(mine, key=lambda task: not task.done)[:over]:
-                self.remove(*task.key)
-
-
-_MOST = 50
-_ID = 1_000
-_MEMBERS = 12
-_TEXT = 1_000
-
-
-class Early:
-    """The newest notice of each of a few unknown tasks. Large ones are not kept: the task is asked for instead."""
-
-    def __init__(self) -> None:
-        self._heard: OrderedDict[tuple[str, str], dict[str, Json] | None] = OrderedDict()
-
-    def hear(self, server: str, identity: str, params: dict[str, Json]) -> None:
-        """A server tells of a task that nobody knows."""
-        self._heard[server, identity[:_ID]] = params if _small(params) else None
-        while len(self._heard) > _MOST:
-            self._heard.popitem(last=False)
-
-    def take(self, key: tuple[str, str]) -> tuple[bool, dict[str, Json] | None]:
-        """Whether anything was told of a task that is known now, and what, where it was kept."""
-        return key in self._heard, self._heard.pop(key, None)
-
-
-def _small(params: dict[str, Json]) -> bool:
-    """Whether a notice holds nothing but a few short texts and numbers."""
-    if len(params) > _MEMBERS:
-        return False
-    return all(
-        len(value) < _TEXT if isinstance(value, str) else not isinstance(value, (dict, list))
-        for value in params.values()
-    )
-
-
 _FORMAT = 1
 _MOST_ON_DISK = 1_000
 _LARGEST = 8 * 1024 * 1024
@@ -239,12 +147,15 @@ _OLDEST = 30 * 86_400.0
 """Seconds after which a task without a time to live is forgotten."""
 _ENDLESS = 1e12
 """Seconds; a number in a file may have more digits than a float takes."""
+_SAVING = 0.5
+"""Seconds after a change: a task that has ended by then is never written."""
+_CLOSING = 1.0
 
 Address = tuple[str, str]
 """Server, as its configuration says where it is, and task id."""
 
 
-class Kept(NamedTuple):
+class StoredTask(NamedTuple):
     """One task of the file: where its server is, and what is known of it."""
 
     address: str
@@ -252,13 +163,17 @@ class Kept(NamedTuple):
 
     @property
     def key(self) -> Address:
-        """What it is found by."""
         return self.address, str(self.raw.get("id", ""))
 
+    @property
+    def fresh(self) -> bool:
+        age = time.time() - (_number(self.raw.get("started")) or 0.0)
+        return age < (_number(self.raw.get("ttl")) or _OLDEST)
+
     def task(self, server: str) -> Task | None:
-        """It as a task of a configured server, None where the entry makes no sense."""
+        """It as a task of a configured server; None where the entry makes no sense."""
         raw = self.raw
-        identity, kind, name, ttl = raw.get("id"), raw.get("kind"), raw.get("name"), raw.get("ttl")
+        identity, kind, name = raw.get("id"), raw.get("kind"), raw.get("name")
         if not isinstance(identity, str) or not identity or kind not in ("core", "extension"):
             return None
         what: EntryKind = "tool"
@@ -266,7 +181,8 @@ class Kept(NamedTuple):
             what = one if one == raw.get("what") else what
         return Task(
             server, identity, "core" if kind == "core" else "extension",
-            message=str(raw.get("message") or ""), ttl=_number(ttl), started=_number(raw.get("started")) or 0.0,
+            message=str(raw.get("message") or ""), ttl=_number(raw.get("ttl")),
+            started=_number(raw.get("started")) or 0.0,
             ref=Ref(what, server, name) if isinstance(name, str) else None, arguments=raw.get("arguments"),
             method=str(raw.get("method") or "tools/call"),
         )  # fmt: skip
@@ -278,7 +194,7 @@ def address_of(config: ServerConfig) -> str:
 
 
 class TaskFile:
-    """The file. A disk that refuses costs what would have been kept and nothing else.
+    """The file. Several studios share it, and a disk that refuses costs what would have been kept and nothing else.
 
     Args:
         redact: takes secrets out of a text; arguments are written without them.
@@ -287,9 +203,59 @@ class TaskFile:
     def __init__(self, file: Path, redact: Callable[[bytes], bytes] = bytes) -> None:
         self._file = file
         self._redact = redact
+        self._open: dict[Address, StoredTask] = {}
+        self._written: set[Address] = set()
+        """Ours that the file has, as far as we know."""
+        self._earlier: set[Address] = set()
+        self._dirty = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._writing: asyncio.Task[None] | None = None
 
-    def read(self) -> list[Kept]:
-        """What is kept; nothing of a file that is unreadable, too large, or of a newer format."""
+    def read(self) -> list[StoredTask]:
+        """What earlier runs have kept; nothing of a file that is unreadable, too large, or of a newer format."""
+        found = self._read()
+        self._earlier = {stored.key for stored in found}
+        return found
+
+    def keep(self, task: Task, config: ServerConfig) -> None:
+        """A task is new or has changed."""
+        key = (address_of(config), task.id)
+        if task.done:
+            self.drop(task, config)
+        elif key not in self._open:
+            self._open[key] = self._record(task, key[0])
+            if key in self._earlier:
+                self._written.add(key)
+            self._save_soon()
+
+    def drop(self, task: Task, config: ServerConfig) -> None:
+        """A task is done, or nobody wants to know of it any more."""
+        if self._open.pop((address_of(config), task.id), None) is not None:
+            self._save_soon()
+
+    async def close(self) -> None:
+        """Write what has not been written yet, if the disk takes it soon."""
+        self._closing.set()
+        if self._writing is not None:
+            await asyncio.wait((self._writing,), timeout=_CLOSING)
+
+    def _save_soon(self) -> None:
+        self._dirty.set()
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.get_running_loop().create_task(self._save())
+
+    async def _save(self) -> None:
+        while self._dirty.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SAVING):
+                    await self._closing.wait()
+            self._dirty.clear()
+            mine, over = dict(self._open), self._written - self._open.keys()
+            if over or not mine.keys() <= self._written:  # else all of it came and went between two writings
+                self._written = set(mine)
+                await asyncio.to_thread(self._write, mine, over)
+
+    def _read(self) -> list[StoredTask]:
         try:
             if self._file.stat().st_size > _LARGEST:
                 return []
@@ -297,120 +263,33 @@ class TaskFile:
         except (OSError, JsonProblem, StudioError):
             return []
         found = value.get("tasks") if isinstance(value, dict) and value.get("version") == _FORMAT else None
-        items = items_of(found)
-        return [_kept(cast("dict[str, Json]", item)) for item in items if isinstance(item, dict)]
+        items = [cast("dict[str, Json]", item) for item in items_of(found) if isinstance(item, dict)]
+        return [StoredTask(str(item.get("address", "")), item) for item in items]
 
-    def record(self, task: Task, config: ServerConfig) -> Kept:
-        """A task as it is written."""
+    def _write(self, mine: Mapping[Address, StoredTask], over: set[Address]) -> None:
+        """Write ours and what others have written, but for those that we know to be over."""
+        others = [one for one in self._read() if one.key not in over and one.key not in mine and one.fresh]
+        tasks = [one.raw for one in (*others, *mine.values())][-_MOST_ON_DISK:]
+        try:
+            write_atomically(self._file, dumps({"version": _FORMAT, "tasks": tasks}))
+        except OSError:
+            return
+
+    def _record(self, task: Task, address: str) -> StoredTask:
         try:
             arguments = loads(self._redact(dumps(task.arguments)))
         except (JsonProblem, ValueError, TypeError, RecursionError):
             arguments = None
         message = self._redact(task.message.encode("utf-8", "replace")).decode("utf-8", "replace")
         raw: dict[str, Json] = {
-            "server": task.server, "address": address_of(config), "id": task.id, "kind": task.kind,
+            "server": task.server, "address": address, "id": task.id, "kind": task.kind,
             "method": task.method, "what": task.ref.kind if task.ref else "tool",
             "name": task.ref.name if task.ref else None, "arguments": arguments, "ttl": task.ttl,
             "started": task.started, "message": message[:200],
         }  # fmt: skip
-        return _kept(raw)
-
-    def write(self, mine: Mapping[Address, Kept], known: Iterable[Address]) -> None:
-        """Write ours and what others have written, but for those that we know to be over; may run in a thread."""
-        over = {*known}
-        others = [kept for kept in self.read() if kept.key not in over and kept.key not in mine and _fresh(kept)]
-        tasks = [kept.raw for kept in (*others, *mine.values())][-_MOST_ON_DISK:]
-        try:
-            write_atomically(self._file, dumps({"version": _FORMAT, "tasks": tasks}))
-        except OSError:
-            return
-
-
-def _kept(raw: dict[str, Json]) -> Kept:
-    return Kept(str(raw.get("address", "")), raw)
-
-
-def _fresh(kept: Kept) -> bool:
-    age = time.time() - (_number(kept.raw.get("started")) or 0.0)
-    return age < (_number(kept.raw.get("ttl")) or _OLDEST)
+        return StoredTask(address, raw)
 
 
 def _number(value: Json) -> float | None:
     usable = isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
     return float(min(value, _ENDLESS)) if usable else None
-
-
-_SAVING = 0.5
-"""Seconds after a change: a task that is done by then never gets there."""
-_PATIENCE = 1.0
-
-
-class TaskKeeper:
-    """Keeps what is not done, and takes out what is."""
-
-    def __init__(self, file: TaskFile) -> None:
-        self._file = file
-        self._kept: dict[Address, Kept] = {}
-        self._earlier: set[Address] = set()
-        """What an earlier run has kept: it is taken up when its server is ready, unless it is over by then."""
-        self._written: set[Address] = set()
-        """What the file has, as far as we know."""
-        self._over: set[Address] = set()
-        """What has to be taken out of the file, or must not be taken up again; bounded by what was in the file."""
-        self._timer: asyncio.TimerHandle | None = None
-        self._saving: asyncio.Task[None] | None = None
-
-    def read(self) -> list[Kept]:
-        """What earlier runs have kept."""
-        found = self._file.read()
-        self._earlier = {kept.key for kept in found}
-        self._written |= self._earlier
-        return found
-
-    def is_over(self, key: Address) -> bool:
-        """Whether it is done, as far as this run knows."""
-        return key in self._over
-
-    def keep(self, task: Task, config: ServerConfig) -> None:
-        """A task is new or another than before."""
-        key = (address_of(config), task.id)
-        if task.done:
-            self.drop(task, config)
-        elif key not in self._kept:
-            self._over.discard(key)
-            self._kept[key] = self._file.record(task, config)
-            self._save_soon()
-
-    def drop(self, task: Task, config: ServerConfig) -> None:
-        """A task is done, or nobody wants to know of it any more."""
-        key = (address_of(config), task.id)
-        self._kept.pop(key, None)
-        if key in self._written and key not in self._over:
-            self._over.add(key)
-            self._save_soon()
-
-    async def close(self) -> None:
-        """Write what has not been written yet, if the disk takes it soon."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._save()
-        if self._saving is not None:
-            await asyncio.wait((self._saving,), timeout=_PATIENCE)
-
-    def _save_soon(self) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_SAVING, self._save)
-
-    def _save(self) -> None:
-        self._timer = None
-        if self._kept.keys() <= self._written and not self._over & self._written:
-            return  # all of it came and went between two writings
-        mine, over = dict(self._kept), set(self._over)
-        self._written = (self._written - over) | mine.keys()
-        self._over &= self._earlier
-        self._saving = asyncio.get_running_loop().create_task(self._write(mine, over, self._saving))
-
-    async def _write(self, mine: dict[Address, Kept], over: set[Address], before: asyncio.Task[None] | None) -> None:
-        if before is not None:
-            await asyncio.wait((before,))
-        await asyncio.to_thread(self._file.write, mine, over)

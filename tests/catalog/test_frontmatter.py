@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.catalog.skills import Plain, YamlProblem, differences, parse
+from mcp_studio.catalog.skills import YamlProblem, differences, parse
 
 J = {"i": "j"}
 
@@ -52,10 +52,7 @@ def test_line_ends_and_a_byte_order_mark_do_not_matter() -> None:
         ("a: &x b\nc: *x", "anchor"),
         ("a: *x", "alias"),
         ("a: !!python/object:os.system x", "tag"),
-        ("a: b\n<<: {c: d}", "merges"),
-        ("a: b\na: c", "second time"),
-        ("a: {b: c, b: d}", "second time"),
-        ("? {a: c}\n: b", "complex key"),
+        ("? {a: c}\n: b", "unhashable key"),
         ("a: b\n\tc: d", "line 3"),
         ('a: "b', "line 3"),
         ("a: [b, c", "line 3"),
@@ -130,7 +127,6 @@ def test_quoted_texts_come_back(values: dict[str, str]) -> None:
         ("a: 1.10", {"a": "1.10"}, True),
         ("a: 1.10", {"a": 1.1}, True),
         ("a: 0x10", {"a": 16}, True),
-        ('a: "1"', {"a": 1}, False),
         ("a: yes", {"a": True}, True),
         ("a: yes", {"a": "yes"}, True),
         ("a: true", {"a": False}, False),
@@ -151,5 +147,5 @@ def test_fields_are_compared_by_what_they_mean(written: str, listed: Any, same: 
 
 
 def test_differences_name_the_field() -> None:
-    assert differences({"a": {"b": Plain("c")}}, {"a": {"b": "d"}}) == ["a.b differs: 'c' in the file, 'd' listed"]
+    assert differences({"a": {"b": "c"}}, {"a": {"b": "d"}}) == ["a.b differs: 'c' in the file, 'd' listed"]
     assert differences({"a": []}, {}) == ["a is in the file, but not in the entry"]

@@ -102,7 +102,7 @@ def test_the_id_of_an_open_request_may_be_used_and_the_first_answer_is_ours() ->
 def test_our_own_requests_keep_away_from_an_id_that_was_used_by_hand() -> None:
     async def go() -> None:
         async with opened(stdio(RAW)) as studio:
-            used = studio.manager.connection("s").by_hand.spare_id() + 1
+            used = studio.manager.by_hand("s").spare_id() + 1
             params = {"name": "wait", "arguments": {"seconds": 0.4}}
             exchange = studio.send_raw("s", frame(id=used, method="tools/call", params=params))
             outcomes = await asyncio.gather(*(call(studio, "echo", text=str(number)) for number in range(4)))
@@ -228,7 +228,7 @@ def test_an_answer_by_hand_takes_the_question_away() -> None:
 def test_modern_requests_are_sent_as_they_are_with_or_without_stamps() -> None:
     async def go() -> None:
         async with opened(stdio(MODERN)) as studio:
-            stamp = studio.manager.connection("s").by_hand.stamp
+            stamp = studio.manager.by_hand("s").stamp
             good = await exchanged(studio, frame(id=91, method="tools/list", params={"_meta": stamp}))
             assert "tools" in answers(good)[0]["result"]
             bare = await exchanged(studio, frame(id=92, method="tools/list"))
@@ -241,7 +241,7 @@ def test_modern_requests_are_sent_as_they_are_with_or_without_stamps() -> None:
 def test_over_http_status_and_answers_come_back(era: str) -> None:
     async def go(url: str) -> None:
         async with opened(http(url, era=era)) as studio:
-            stamp = studio.manager.connection("s").by_hand.stamp
+            stamp = studio.manager.by_hand("s").stamp
             params = {"_meta": stamp} if stamp else {}
             good = await exchanged(studio, frame(id="h", method="tools/list", params=params), wait=5)
             assert answers(good)[0]["id"] == "h"

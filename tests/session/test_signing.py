@@ -13,7 +13,7 @@ from mcp_studio.config.model import Auth, Config, ServerConfig, Settings, Source
 from mcp_studio.errors import UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
-from mcp_studio.session import late, supervisor
+from mcp_studio.session import supervisor
 from mcp_studio.studio import Studio
 from mcp_studio.transport.base import Refused
 from tests.session.signing_stand_ins import CHALLENGE, Protected, put_in_place
@@ -294,8 +294,6 @@ def test_signing_out_ends_the_connection_that_used_the_token(monkeypatch: pytest
 
 def test_trying_a_server_out_uses_the_sign_in_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     accounts = put_in_place(monkeypatch)
-    made: list[object] = []
-    monkeypatch.setattr(late, "accounts", lambda *_: made.append(accounts) or accounts)
 
     async def go() -> None:
         async with Protected(TOKEN) as server, opened(http(server.url)) as studio:
@@ -303,21 +301,7 @@ def test_trying_a_server_out_uses_the_sign_in_that_there_is(monkeypatch: pytest.
             accounts.sign_ins[0].finish()
             await wait_until(lambda: studio.manager.status("s").state == "ready")
             report = await studio.test(http(server.url, "t"))
-            assert report.status.state == "ready" and report.counts["tool"] == 6 and len(made) == 1
-
-    run(go())
-
-
-def test_an_open_server_at_a_url_needs_nothing_of_signing_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object) -> None:
-        raise AssertionError("somebody asked for credentials")
-
-    monkeypatch.setattr(late, "accounts", never)
-    monkeypatch.setattr(late, "import_accounts", never)
-
-    async def go() -> None:
-        async with Protected() as server, opened(http(server.url)) as studio:
-            assert isinstance(await studio.call_tool(ECHO, {"text": "x"}, approved=True).wait(), Succeeded)
+            assert report.status.state == "ready" and report.counts["tool"] == 6
 
     run(go())
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,10 +16,12 @@ from mcp_studio.call.call import Call, Cancelled, InBackground, Lost, Rejected, 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ProtocolError, UsageError
+from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.tasks import TaskState, read_state
 from mcp_studio.redact import Redactor
 from mcp_studio.session import task_manager
-from mcp_studio.session.tasks import Task, TaskFile, TaskStore
+from mcp_studio.session.tasks import Task, TaskFile
+from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from tests.studio_support import PATIENT, opened, stdio, text
 from tests.support import python_server, run, wait_until
@@ -220,7 +223,8 @@ def test_a_notice_that_comes_late_is_known_to_be_old() -> None:
 
 
 def test_more_than_the_limit_are_not_kept_and_finished_ones_go_first() -> None:
-    store = TaskStore(3)
+    manager: Any = SimpleNamespace(changed=Signal(), notified=Signal(), names=lambda: ())
+    store = task_manager.Tasks(manager, replace(DEFAULT, tasks=3), TaskFile(Path()), lambda work: None)  # type: ignore[arg-type,return-value]
     for number in range(3):
         store.put(Task("s", str(number), "core", status="cancelled" if number == 1 else "working"))
     store.put(Task("s", "new", "core"))
@@ -292,20 +296,13 @@ def test_progress_and_status_reach_the_call(era: tuple[str, ...]) -> None:
     check(main)
 
 
-def test_news_of_a_core_task_are_taken_without_asking() -> None:
+@BOTH
+def test_news_of_a_task_are_taken_without_asking(era: tuple[str, ...]) -> None:
     async def main() -> None:
-        async with served() as studio:
+        async with served(*era) as studio:
             assert text(await start(studio, "pushed").wait()) == "pushed is done"
-            assert "tasks/get" not in [message.method for message in studio.trace]
-
-    check(main)
-
-
-def test_news_of_an_extension_task_come_with_its_result() -> None:
-    async def main() -> None:
-        async with served("--modern") as studio:
-            assert text(await start(studio, "pushed").wait()) == "pushed is done"
-            assert "tasks/get" not in [message.method for message in studio.trace]
+            asked = [one for one in studio.trace if one.method == "tasks/get" and one.direction == "out"]
+            assert len(asked) <= 1, "once at most: where the notice overtook the answer"
 
     check(main)
 
@@ -543,7 +540,11 @@ def test_what_a_task_says_is_kept_on_the_disk_without_secrets(tmp_path: Path) ->
     redactor.learn("known-to-be-secret")
     file = TaskFile(tmp_path / "tasks.json", redactor.bytes)
     task = Task("s", "t1", "core", message="took known-to-be-secret", arguments={"a": "known-to-be-secret"})
-    kept = file.record(task, stdio(["x"]))
-    file.write({kept.key: kept}, ())
+
+    async def main() -> None:
+        file.keep(replace(task, ref=Ref("tool", "s", "t")), stdio(["x"]))
+        await file.close()
+
+    run(main())
     assert b"known-to-be" not in (tmp_path / "tasks.json").read_bytes()
     assert [one.raw["id"] for one in file.read()] == ["t1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.session.urls import judge
+from mcp_studio.urls import judge
 
 
 @pytest.mark.parametrize(

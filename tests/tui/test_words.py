@@ -13,7 +13,7 @@ from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.errors import ConnectionLost, Unreachable
 from mcp_studio.present import connections, outcomes, units
 from mcp_studio.redact import Redactor
-from mcp_studio.session.signer import add_hint
+from mcp_studio.session.sign_in import add_hint
 from mcp_studio.session.state import Status
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.http_errors import HttpSignIn

@@ -14,8 +14,7 @@ from mcp_studio.cli.plan import Plan
 from mcp_studio.errors import LimitExceeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, pretty
 from mcp_studio.protocol.events import NONE, request
-from mcp_studio.session.bare import Bare
-from mcp_studio.session.raw import ByHand, RawExchange
+from mcp_studio.session.raw import Bare, ByHand, RawExchange
 from mcp_studio.studio import Studio
 
 Frames = Callable[[ByHand | Bare], Iterator[bytes]]
@@ -67,7 +66,7 @@ def _composed(method: str, options: Options) -> Frames:
 async def _send(studio: Studio, plan: Plan, options: Options, out: Output, frames: Frames) -> int:
     if plan.connects:
         await connected(studio, plan.server, out)
-        sender: ByHand | Bare = studio.manager.connection(plan.server).by_hand
+        sender: ByHand | Bare = studio.manager.by_hand(plan.server)
     else:
         sender = await studio.open_raw(plan.config.servers[plan.server])
     wait, newlines = options.duration("--wait"), options.flag("--newlines")

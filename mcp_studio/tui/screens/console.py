@@ -14,8 +14,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
-from mcp_studio.session.bare import Bare
-from mcp_studio.session.raw import ByHand, RawExchange
+from mcp_studio.session.raw import Bare, ByHand, RawExchange
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui import by_hand
 from mcp_studio.tui.form.area import AreaEditor
@@ -88,7 +87,7 @@ class Console(Dialog[None], scope="console"):
         if self._bare is not None:
             return self._bare
         try:
-            return self._studio.manager.connection(self._server).by_hand
+            return self._studio.manager.by_hand(self._server)
         except StudioError:
             return None
 

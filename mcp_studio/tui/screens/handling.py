@@ -9,9 +9,8 @@ from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ResourceView, held_page, reach_lines, reach_of
 from mcp_studio.safetext import safe
-from mcp_studio.session.urls import judge
 from mcp_studio.tui import late
-from mcp_studio.urls import open_page
+from mcp_studio.urls import judge, open_page
 
 if TYPE_CHECKING:
     from mcp_studio.tui.blocks import Block

@@ -10,13 +10,12 @@ from textual.widgets import Static
 
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer
-from mcp_studio.session.urls import Page as Address
-from mcp_studio.session.urls import judge
 from mcp_studio.tui.actions import spell
 from mcp_studio.tui.address_text import host_parts
 from mcp_studio.tui.screens.asked import AskedDialog
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.urls import open_page
+from mcp_studio.urls import Page as Address
+from mcp_studio.urls import judge, open_page
 
 _LONGEST = 10_000
 _LABEL = len("network  ")
