@@ -52,7 +52,6 @@ class Regexes:
     def __init__(self) -> None:
         self._rows: dict[Ref, _Row] = {}
         self._sorted: list[_Row] | None = None
-        self._closed = False
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take up documents."""
@@ -79,8 +78,6 @@ class Regexes:
         found: list[tuple[float, _Row, Span]] = []
         try:
             for row in rows:
-                if self._closed:
-                    break
                 if span := pattern.find(row.own, until):
                     found.append((_of_name(row, span), row, span))
                 elif span := _in_a_line(pattern, row.rest, until):
@@ -92,10 +89,6 @@ class Regexes:
             Scored(row.document.ref, score, _reasons(row, score, span)) for score, row, span in found[: query.limit]
         ]
         return Answer(hits, len(found), _note(rows))
-
-    def close(self) -> None:
-        """End the search that is going on; from any thread."""
-        self._closed = True
 
     def _pool(self, scope: Scope) -> list[_Row]:
         if self._sorted is None:

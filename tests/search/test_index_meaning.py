@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.search import methods
+from mcp_studio.search import engine
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.index import SearchIndex
 from mcp_studio.search.method import Document
-from mcp_studio.search.semantic import Semantic
 from tests.search.index_kit import Make, document, names
 from tests.search.meaning_kit import DOCUMENTS, many, stand_in
 from tests.support import run, wait_until
@@ -73,7 +72,7 @@ def test_asked_once_only_what_is_kept_serves_and_nothing_else_is_begun(
     assert named.note == "" and "store.delete_document" in names(named), "the model is loaded though all is known"
     before = letters.loaded
     with monkeypatch.context() as patch:
-        patch.setattr(methods, "_RECALLED", 4)
+        patch.setattr(engine, "_RECALLED", 4)
         assert "hybrid" not in made().ask_now(QUESTION, once=True).method, "there is too much to be read for it"
     assert "hybrid" not in made(5).ask_now(QUESTION, once=True).method, "the meaning of half of it is not known"
     assert letters.loaded == before
@@ -90,7 +89,6 @@ def test_the_words_of_the_hybrid_are_complete_when_it_answers(indexes: Make, mon
         add(own, documents)
 
     monkeypatch.setattr(Bm25, "add", slowly)
-    monkeypatch.setattr(Semantic, "wait", lambda *_: True)  # its own part is quick
     found = index.ask_now("number 199", method="hybrid", once=True)
     assert found.pending == 0 and sum(given) == 200 and names(found)[0] == "many.tool_199"
 

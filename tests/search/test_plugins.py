@@ -143,7 +143,7 @@ def test_a_method_that_takes_too_long_is_not_waited_for(
     manners: None, indexes: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serving, "_FOREIGN", 0.05)
-    monkeypatch.setattr(serving, "_PATIENCE", 0.05)
+    monkeypatch.setattr(serving, "_FOREIGN_FIRST", 0.05)
 
     async def work() -> None:
         index = filled(indexes)
@@ -152,7 +152,6 @@ def test_a_method_that_takes_too_long_is_not_waited_for(
                 await index.ask("read", method="slow")
         with pytest.raises(MethodFailed, match="'slowlygiven' of manners did not answer"):
             await index.ask("read", method="slowlygiven")
-        monkeypatch.setattr(serving, "_PATIENCE", 30.0)
         assert names(await index.ask("read")) == ["s.read"], "others answer meanwhile"
         module = sys.modules["manners"]
         module.Slow.end.set()
@@ -164,17 +163,17 @@ def test_a_method_that_takes_too_long_is_not_waited_for(
 def test_closing_does_not_wait_for_a_method_that_hangs(
     manners: None, monkeypatch: pytest.MonkeyPatch, indexes: Make
 ) -> None:
-    monkeypatch.setattr(serving, "_FOREIGN", 0.05)
-    monkeypatch.setattr("mcp_studio.search.index._CLOSE", 0.05)
+    monkeypatch.setattr(serving, "_FOREIGN_FIRST", 0.05)
+    monkeypatch.setattr(serving, "_CLOSE", 0.05)
     index = filled(indexes)
     with pytest.raises(MethodFailed):
         index.ask_now("read", method="slow")
     index.close()
     for thread in (thread for thread in threading.enumerate() if thread.name.startswith("search")):
-        if thread.name != "search slow questions":
+        if thread.name != "search slow":
             thread.join(10)
     (left,) = (thread for thread in threading.enumerate() if thread.name.startswith("search"))
-    assert left.name == "search slow questions" and left.daemon
+    assert left.name == "search slow" and left.daemon
     sys.modules["manners"].Slow.end.set()
     left.join(10)
 

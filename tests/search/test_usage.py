@@ -141,7 +141,7 @@ def test_an_empty_question_shows_what_was_used_last_then_most_then_the_rest(
     index.put("second", "tool", [document("second", "b"), document("second", "a")])
     assert names(index.ask_now(""))[:4] == ["second.b", "second.a", "first.t0", "first.t1"]
     assert names(index.ask_now(" "))[-1] == "second.p"
-    monkeypatch.setattr("mcp_studio.search.index.RECENT", 2)
+    monkeypatch.setattr("mcp_studio.search.engine._RECENT", 2)
     clock = iter(range(10**9, 2 * 10**9))
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))
     for name in ("t5", "t5", "t5", "t6", "t7", "gone", "t8"):
