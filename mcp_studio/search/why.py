@@ -18,7 +18,7 @@ LONGEST_STRETCH = 120
 """Characters of a stretch, without the marks that say that there is more."""
 _LONGEST_FOLDED = 4_000
 _WEIGHTS = {"name": 4.0, "title": 3.0, "description": 1.0, "uri": 0.95, "server": 0.95, "tag": 0.95, "parameter": 0.9}
-_STRETCHED = ("description", "uri", "parameter")
+STRETCHED = ("description", "uri", "parameter")
 """Fields of which what stands round a piece is shown."""
 _SPACE = re.compile(r"\s+")
 Span = tuple[int, int]
@@ -92,7 +92,7 @@ def _is_synonym(word: str, source: str) -> bool:
 
 def _reason(field: str, text: str, pieces: list[_Piece]) -> Reason:
     shown = ""
-    if field in _STRETCHED:
+    if field in STRETCHED:
         first = max(pieces, key=lambda piece: len(_within_stretch(piece, pieces)))
         pieces = _within_stretch(first, pieces)
         shown = stretch(text, first.start, first.end)
@@ -138,7 +138,7 @@ def _literal(document: Document, texts: Fields, word: str) -> Iterator[tuple[str
     rest = [one for one in _texts(texts) if one[0] not in ("name", "description")]
     for field, text in (*rest, ("description", texts.description)):
         if place := spot(text, fold(word)):
-            yield field, stretch(text, *place) if field in _STRETCHED else text, (text[slice(*place)],)
+            yield field, stretch(text, *place) if field in STRETCHED else text, (text[slice(*place)],)
             return
 
 
