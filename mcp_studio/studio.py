@@ -252,7 +252,7 @@ class Studio(SignIns):
         typing: bool = False,
         once: bool = False,
     ) -> Found:
-        """Find tools, resources, templates and prompts of all servers, or of some; see `search.index.Asking`.
+        """Find tools, resources, templates and prompts of all servers, or of some; see `SearchIndex.ask`.
 
         Raises:
             SearchProblem: it cannot be asked in this way.
@@ -267,7 +267,6 @@ class Studio(SignIns):
     async def _close_search(self) -> None:
         if "index" in self.__dict__:
             await asyncio.to_thread(self.index.close)
-        self.usage.close()
         await asyncio.to_thread(self.usage.write)
 
     # ------------------------------------------------------------------ by hand

@@ -67,13 +67,13 @@ def search(
     query = query._replace(limit=max(_POOL, limit))  # how many are shown must not change their order
     names = ask("substring", query) if "." in text or "__" in text else None
     if names is not None and names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
-        return _cut(Served(names, "substring"), limit)  # an address in full
+        return Served(names._replace(hits=names.hits[:limit]), "substring")  # an address in full
     words = _by_words(query, ask, several(query.text) and meaning())
     if len(asked) > _MOST_WORDS and len(words.answer.hits) >= _ENOUGH:
         names = Answer((), 0)
     elif names is None:
         names = ask("substring", query)
-    return _cut(_merged(asked, words, names, strength), limit)
+    return _merged(asked, words, names, strength, limit)
 
 
 def several(text: str) -> bool:
@@ -129,7 +129,7 @@ def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
     return Served(found._replace(note=f"{note} {found.note}".strip()), "bm25")
 
 
-def _merged(asked: list[str], words: Served, names: Answer, strength: Callable[[Ref], float]) -> Served:
+def _merged(asked: list[str], words: Served, names: Answer, strength: Callable[[Ref], float], limit: int) -> Served:
     found = words.answer
     by_word = sum(hit.reasons != BY_MEANING for hit in found.hits)
     base = 0.0 if by_word else 1.0  # a name that is nearly right goes before what only means something alike
@@ -151,7 +151,7 @@ def _merged(asked: list[str], words: Served, names: Answer, strength: Callable[[
         total = found.total + len(of_names)
     notes = filter(None, (found.note, names.note if of_names and not by_word else ""))
     served = "+".join(name for name, part in (("substring", of_names), (words.method, found.hits)) if part)
-    return Served(Answer(hits, max(total, len(hits)), " ".join(notes)), served or words.method)
+    return Served(Answer(hits[:limit], max(total, len(hits)), " ".join(notes)), served or words.method)
 
 
 def _shares(hits: Iterable[Scored]) -> list[tuple[Scored, float]]:
@@ -159,7 +159,3 @@ def _shares(hits: Iterable[Scored]) -> list[tuple[Scored, float]]:
     listed = list(hits)
     best = max((hit.score for hit in listed), default=0.0)
     return [(hit, max(0.0, hit.score / best) if best > 0 else 0.0) for hit in listed]
-
-
-def _cut(served: Served, limit: int) -> Served:
-    return served._replace(answer=served.answer._replace(hits=served.answer.hits[:limit]))

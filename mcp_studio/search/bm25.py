@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import islice, takewhile
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search.fields import Fields, fields
-from mcp_studio.search.method import EVERYWHERE, Answer, Document, Query, Scope, Scored
+from mcp_studio.search.method import EVERYWHERE, LONGEST, Answer, Document, Query, Scope, Scored
 from mcp_studio.search.question import Term, deeds_of, deeds_wanted, read
-from mcp_studio.search.slots import Flags, Scores, Slots
 from mcp_studio.search.tokens import JIEBA_MISSING, Segment, dictionary, stem, words
+
+if TYPE_CHECKING:
+    from rank_bm25 import BM25Okapi
 
 NAME_SHARE = 0.3
 """What a name adds that the question covers wholly; the best words alone are 1."""
@@ -33,18 +35,78 @@ SATURATION = 0.9
 """How slowly more of the same word adds less."""
 
 
-class _Field(NamedTuple):
-    weight: float
-    usual: int
-    """Words of an ordinary text of this field."""
-    length_matters: float
+Flags = NDArray[np.bool_]
+Scores = NDArray[np.float64]
 
 
+class Slots:
+    """Documents by number. A number is never used again: the index makes a method anew when most of it is gone."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Ref, int] = {}
+        self._refs: list[Ref | None] = []
+        self._within: tuple[Scope, Flags] | None = None
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def size(self) -> int:
+        """Every number is below it."""
+        return len(self._refs)
+
+    def at(self, ref: Ref) -> int | None:
+        """The number of a document, None when it is not there."""
+        return self._numbers.get(ref)
+
+    def add(self, ref: Ref) -> int:
+        """The number of a new document; the one that had its name before is gone."""
+        self.remove((ref,))
+        slot = self._numbers[ref] = len(self._refs)
+        self._refs.append(ref)
+        self._within = None
+        return slot
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Forget documents; those that are not there do not matter."""
+        for ref in refs:
+            if (slot := self._numbers.pop(ref, None)) is not None:
+                self._refs[slot] = None
+        self._within = None
+
+    def within(self, scope: Scope = EVERYWHERE) -> Flags:
+        """For each number whether its document is there and in the scope."""
+        if self._within is None or self._within[0] != scope:
+            inside = [ref is not None and (scope is EVERYWHERE or scope.has(ref)) for ref in self._refs]
+            self._within = scope, np.array(inside, np.bool_)
+        return self._within[1]
+
+    def best(self, scores: Scores, limit: int) -> tuple[list[tuple[Ref, float]], int]:
+        """The documents with the largest scores above 0, equal ones by server, name and kind; and how many there are.
+
+        `scores` has one number for each number given out, 0 for documents that are gone.
+        """
+        hits = np.flatnonzero(scores > 0)
+        total = len(hits)
+        limit = max(0, min(limit, total))
+        if not limit:
+            return [], total
+        found = scores[hits]
+        least = np.partition(found, total - limit)[total - limit]
+        ranked = [
+            (-score, ref.server, ref.name, ref.kind)
+            for slot, score in zip(hits[found >= least].tolist(), found[found >= least].tolist(), strict=True)
+            if (ref := self._refs[slot]) is not None
+        ]
+        return [(Ref(kind, server, name), -score) for score, server, name, kind in nsmallest(limit, ranked)], total
+
+
+# Weight, words of an ordinary text, and how much its length matters, of:
 # name and title, server and tags, address, first sentence, rest of the description,
 # names of parameters, their descriptions, their values
 _FIELDS = (
-    _Field(3.0, 4, 0.3), _Field(3.0, 2, 0.0), _Field(1.0, 8, 0.5), _Field(1.5, 14, 0.4),
-    _Field(0.6, 35, 0.6), _Field(0.7, 8, 0.5), _Field(0.5, 60, 0.4), _Field(0.15, 8, 0.5),
+    (3.0, 4, 0.3), (3.0, 2, 0.0), (1.0, 8, 0.5), (1.5, 14, 0.4),
+    (0.6, 35, 0.6), (0.7, 8, 0.5), (0.5, 60, 0.4), (0.15, 8, 0.5),
 )  # fmt: skip
 
 
@@ -68,29 +130,30 @@ class InvertedIndex:
     """Documents by their words."""
 
     def __init__(self) -> None:
-        self._slots = Slots()
+        self.slots = Slots()
         self._postings: dict[str, tuple[array[int], array[float]]] = {}
+        self._forms: defaultdict[str, list[str]] = defaultdict(list)
+        """The words of a stem, but for the one that is it: most words are their own."""
         self._sorted: list[str] | None = None
         self._frequencies: dict[str, int] = {}
         self._name_ids: dict[str, int] = {}
         self._name_words, self._name_slots = array("I"), array("I")
         """One row for each word of each name."""
-        self._name_weights: tuple[Scores, Scores] | None = None
         self._deeds = array("B")
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self.slots)
 
-    def add(self, documents: Iterable[Weighted]) -> list[str]:
-        """Take documents; one that is there is replaced. Returns the words that were not known before."""
-        fresh: list[str] = []
+    def add(self, documents: Iterable[Weighted]) -> None:
+        """Take documents; one that is there is replaced."""
         for document in documents:
-            slot = self._slots.add(document.ref)
+            slot = self.slots.add(document.ref)
             self._deeds.append(document.deeds)
             for word, weight in document.words.items():
                 if word not in self._postings:
                     self._postings[word] = array("I"), array("f")
-                    fresh.append(word)
+                    if (form := stem(word)) != word:
+                        self._forms[form].append(word)
                 slots, weights = self._postings[word]
                 slots.append(slot)
                 weights.append(weight)
@@ -98,15 +161,14 @@ class InvertedIndex:
                 self._name_words.append(self._name_ids.setdefault(word, len(self._name_ids)))
                 self._name_slots.append(slot)
         self._changed()
-        return fresh
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents; those that are not there do not matter."""
-        self._slots.remove(refs)
+        self.slots.remove(refs)
         self._changed()
 
     def _changed(self) -> None:
-        self._sorted = self._name_weights = None
+        self._sorted = None
         self._frequencies.clear()
 
     def frequency(self, word: str) -> int:
@@ -115,14 +177,20 @@ class InvertedIndex:
             if (postings := self._postings.get(word)) is None:
                 return 0
             count = len(postings[0])
-            if len(self._slots) < self._slots.size:
-                count = int(np.count_nonzero(self._slots.within()[np.frombuffer(postings[0], np.uint32)]))
+            if len(self.slots) < self.slots.size:
+                count = int(np.count_nonzero(self.slots.within()[np.frombuffer(postings[0], np.uint32)]))
             self._frequencies[word] = count
         return count
 
     def idf(self, word: str) -> float:
         """What the word is worth: the rarer, the more."""
         return float(idf(self.frequency(word), len(self)))
+
+    def forms(self, word: str) -> list[str]:
+        """The known words of the same stem."""
+        form = stem(word)
+        own = (form,) if stem(form) == form else ()
+        return [one for one in (*own, *self._forms.get(form, ())) if self.frequency(one)]
 
     def beginning(self, prefix: str, most: int) -> list[str]:
         """The words that begin so, those of the most documents first, then by the alphabet."""
@@ -137,27 +205,25 @@ class InvertedIndex:
 
         A term has words with weights; the one that gives a document the most counts.
         """
-        total = np.zeros(self._slots.size)
+        total = np.zeros(self.slots.size)
         for term in terms:
-            best = np.zeros(self._slots.size)
+            best = np.zeros(self.slots.size)
             for word, weight in term.items():
                 if postings := self._postings.get(word):
                     slots = np.frombuffer(postings[0], np.uint32)
                     worth = np.frombuffer(postings[1], np.float32) * (weight * self.idf(word))
                     best[slots] = np.maximum(best[slots], worth)
             total += best
-        total[~self._slots.within(scope)] = 0
+        total[~self.slots.within(scope)] = 0
         return total
 
     def name_coverage(self, asked: Mapping[str, float]) -> Scores:
         """For each slot the share of its name, 0 to 1, that the words cover; rare words are a larger share."""
         rows, slots = np.frombuffer(self._name_words, np.uint32), np.frombuffer(self._name_slots, np.uint32)
-        size, ids = self._slots.size, len(self._name_ids)
-        if self._name_weights is None:
-            alive = self._slots.within()[slots]
-            weights = idf(np.bincount(rows[alive], minlength=ids).astype(np.float64), len(self))
-            self._name_weights = weights, np.bincount(slots, weights[rows], size).astype(np.float64)
-        weights, whole = self._name_weights
+        size, ids = self.slots.size, len(self._name_ids)
+        alive = self.slots.within()[slots]
+        weights = idf(np.bincount(rows[alive], minlength=ids).astype(np.float64), len(self))
+        whole = np.bincount(slots, weights[rows], size)
         wanted = np.zeros(ids)
         for word, much in asked.items():
             if (at := self._name_ids.get(word)) is not None:
@@ -170,10 +236,6 @@ class InvertedIndex:
         does = np.frombuffer(self._deeds, np.uint8)
         return (does != 0) & (does & deeds == 0)
 
-    def best(self, scores: Scores, limit: int) -> tuple[list[tuple[Ref, float]], int]:
-        """The documents with the largest scores above 0, and how many there are; see `Slots.best`."""
-        return self._slots.best(scores, limit)
-
 
 class Bm25:
     """A `Method`: BM25 over fields, with a bonus for names that the question covers."""
@@ -182,14 +244,10 @@ class Bm25:
         self._segment = dictionary() if cjk == "jieba" else None
         self._missing = JIEBA_MISSING if cjk == "jieba" and self._segment is None else ""
         self._index = InvertedIndex()
-        self._forms: defaultdict[str, list[str]] = defaultdict(list)
-        """The words of a stem, but for the one that is it: most words are their own."""
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take documents."""
-        for word in self._index.add(self._weighted(document) for document in documents):
-            if (form := stem(word)) != word:
-                self._forms[form].append(word)
+        self._index.add(map(self._weighted, documents))
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents."""
@@ -197,7 +255,7 @@ class Bm25:
 
     def search(self, query: Query) -> Answer:
         """Answer a question; the total counts the documents with any of its words but those of looking."""
-        question = read(query.text, self, query.typing, self._segment)
+        question = read(query.text, self._index, query.typing, self._segment)
         index, scope = self._index, query.scope
         scores = index.scores(self._weights(term for term in question.terms if term.telling), scope)
         found = scores > 0
@@ -214,27 +272,13 @@ class Bm25:
         total += NAME_SHARE * index.name_coverage(_in_names(question.terms))
         if deeds := deeds_wanted(query.text):
             total *= 1 - OTHER_DEED * index.other_deeds(deeds)
-        hits, count = index.best(total * found, query.limit)
+        hits, count = index.slots.best(total * found, query.limit)
         return Answer([Scored(ref, score) for ref, score in hits], count, note)
 
     def sources(self, query: Query) -> dict[str, str]:
         """The words that make a document a hit, each with the question's own text for it."""
-        terms = read(query.text, self, query.typing, self._segment).terms
+        terms = read(query.text, self._index, query.typing, self._segment).terms
         return {word: term.source for term in reversed(terms) for word in term.words}
-
-    def frequency(self, word: str) -> int:
-        """How many documents have a word."""
-        return self._index.frequency(word)
-
-    def forms(self, word: str) -> Iterable[str]:
-        """The known words of the same stem."""
-        form = stem(word)
-        own = (form,) if stem(form) == form else ()
-        return [one for one in (*own, *self._forms.get(form, ())) if self._index.frequency(one)]
-
-    def beginning(self, prefix: str, most: int) -> list[str]:
-        """The known words that begin so."""
-        return self._index.beginning(prefix, most)
 
     def _best_sentence(self, sentences: Iterable[list[Term]], scope: Scope, best: float) -> Scores:
         """For each slot how well it answers the sentence that it answers best, 0 to 1."""
@@ -285,10 +329,66 @@ def word_weights(texts: Fields, segment: Segment | None = None) -> dict[str, flo
         " ".join(one.description for one in texts.parameters),
         " ".join(value for one in texts.parameters for value in one.values),
     )
-    for text, field in zip(by_field, _FIELDS, strict=True):
+    for text, (weight, usual, matters) in zip(by_field, _FIELDS, strict=True):
         if text:
             own = words(text, segment)
-            each = field.weight / (1 - field.length_matters + field.length_matters * len(own) / field.usual)
+            each = weight / (1 - matters + matters * len(own) / usual)
             for word in own:
                 found[word] = found.get(word, 0.0) + each
     return found
+
+
+MOST_WORDS = 40
+"""Words of a question that are looked up; each costs a walk over all documents."""
+_MOST_BEGINNINGS = 30
+LEAST_IDF = 0.01
+"""What a word is worth at least: rank_bm25 gives 0 or less for one that half of the documents have."""
+
+
+class Okapi:
+    """A `Method`: plain Okapi BM25 by the package rank_bm25 over names and descriptions in one bag, to compare with.
+
+    It knows neither fields nor stems, and is made anew when documents changed.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[Ref, list[str]] = {}
+        self._made: tuple[BM25Okapi, Slots] | None = None
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Take documents; one that is there is replaced."""
+        for document in documents:
+            texts = fields(document)
+            self._texts[document.ref] = words(f"{texts.name} {texts.description}")
+        self._made = None
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Forget documents; those that are not there do not matter."""
+        for ref in refs:
+            self._texts.pop(ref, None)
+        self._made = None
+
+    def search(self, query: Query) -> Answer:
+        """The documents that have any of the words."""
+        if not any(self._texts.values()):
+            return Answer((), 0)
+        okapi, slots = self._made = self._made or self._make()
+        asked = words(query.text[:LONGEST])
+        known = [word for word in asked if word in okapi.idf]
+        if query.typing and asked and asked[-1] not in okapi.idf:
+            known += sorted(word for word in okapi.idf if word.startswith(asked[-1]))[:_MOST_BEGINNINGS]
+        cut = len(known) > MOST_WORDS or len(query.text) > LONGEST
+        note = "Only the first words of the question were looked at." if cut else ""
+        scores = np.array(okapi.get_scores(known[:MOST_WORDS])) * slots.within(query.scope)
+        hits, total = slots.best(scores, query.limit)
+        return Answer([Scored(ref, score) for ref, score in hits], total, note)
+
+    def _make(self) -> tuple[BM25Okapi, Slots]:
+        from rank_bm25 import BM25Okapi
+
+        refs, slots = sorted(self._texts), Slots()  # sorted: the average idf has the same last bit every time
+        okapi = BM25Okapi([self._texts[ref] for ref in refs])
+        okapi.idf = {word: max(idf, LEAST_IDF) for word, idf in okapi.idf.items()}
+        for ref in refs:
+            slots.add(ref)
+        return okapi, slots

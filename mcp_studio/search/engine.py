@@ -16,7 +16,6 @@ from mcp_studio.config.model import Cjk
 from mcp_studio.search import auto
 from mcp_studio.search.method import (
     BY_LETTERS,
-    EVERYWHERE,
     LONGEST,
     Answer,
     Document,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from mcp_studio.search.semantic import Semantic
 
 Group = tuple[str, EntryKind]
+Servers = Callable[[], Iterable[str]]
 MEANT = ("semantic", "hybrid")
 """The methods that need meaning."""
 _NEEDED = {auto.NAME: auto.LEXICAL, "hybrid": ("bm25", "semantic")}
@@ -59,13 +59,9 @@ _TYPING = 0.1
 """Seconds for which a question that is being typed waits for everything to be taken up."""
 _MEANT_WITHIN = 5.0
 """Seconds for which a question that asks for meaning by name waits until that of all is known, unless asked `once`."""
-_RECALLED = 5_000
-"""Documents whose vectors are looked up for a single question, at 0.08 ms each."""
 _RECALLED_WITHIN = 1.0
 _HYBRID_POOL = 200
 """So many of the best by words are mixed with meaning."""
-_SAMPLE = 32
-"""Documents whose vectors are looked for to know whether those of all are in the file."""
 
 
 class Listed(NamedTuple):
@@ -73,15 +69,6 @@ class Listed(NamedTuple):
 
     things: Sequence[Entry] | Sequence[Document]
     tags: tuple[str, ...] = ()
-
-
-class Settings(NamedTuple):
-    """How an index was asked to work; see `SearchIndex`."""
-
-    cache: Path | None
-    cjk: Cjk
-    semantic: bool
-    servers: Callable[[], Iterable[str]]
 
 
 class Feed:
@@ -163,17 +150,20 @@ class Engine:
 
     Args:
         offers: the methods that can be asked for.
+        semantic: mix in meaning where nobody chose a method.
+        servers: their order where nothing else orders entries.
         told: called when something was taken up.
     """
 
-    def __init__(self, offers: Mapping[str, Offer], settings: Settings, usage: Usage, told: Callable[[], None]) -> None:
+    def __init__(
+        self, offers: Mapping[str, Offer], usage: Usage, semantic: bool, servers: Servers, told: Callable[[], None]
+    ) -> None:
         self.inbox: dict[Group, Listed] = {}
         """What servers list now; put here by any thread."""
-        self.meaning_problem: str | None = None
-        """Why nothing can be compared by meaning, empty where it can be; None where nobody looked."""
         self.feeds: dict[str, Feed] = {}
         self._offers = offers
-        self._settings = settings
+        self._semantic = semantic
+        self._servers = servers
         self._usage = usage
         self._told = told
         self._told_at = 0.0
@@ -208,13 +198,11 @@ class Engine:
         now: dict[Ref, tuple[Document, Entry | None]] = {}
         for one in listed.things:
             if one.ref.name and one.ref not in now:
-                found = (
-                    (one, None) if isinstance(one, Document) else (Document(one.ref, one.view.raw, listed.tags), one)
-                )
-                now[one.ref] = found
+                entry = None if isinstance(one, Document) else one
+                now[one.ref] = Document(one.ref, entry.view.raw, listed.tags) if entry else one, entry
         changes: dict[Ref, Document | None] = {ref: None for ref in before if ref not in now}
         for ref, (document, _) in now.items():
-            if ref not in before or not _same(before[ref][0], document):
+            if ref not in before or before[ref][0] != document:
                 changes[ref] = document
         self._groups[group] = now
         for name, feed in tuple(self.feeds.items()) if changes else ():
@@ -228,9 +216,6 @@ class Engine:
 
     def _get(self, ref: Ref) -> tuple[Document, Entry | None] | None:
         return self._groups.get((ref.server, ref.kind), {}).get(ref)
-
-    def _count(self, scope: Scope = EVERYWHERE) -> int:
-        return sum(len(group) for (server, kind), group in self._groups.items() if scope.has(Ref(kind, server, "")))
 
     def _feed(self, name: str) -> Feed:
         """A method, made by the next steps if it was not yet."""
@@ -249,46 +234,35 @@ class Engine:
     @property
     def progress(self) -> tuple[int, int]:
         """Of how many documents the meaning is known, and how many there are."""
-        feed, meaning = self.feeds.get("semantic"), self.meaning
-        if feed is None or meaning is None:
-            return 0, 0
-        done, everything = meaning.progress
-        return done, everything + feed.pending
+        return self.meaning.progress if self.meaning is not None else (0, 0)
 
-    def why_no_meaning(self) -> str:
-        """Why nothing can be compared by meaning, and what to do about it; empty where it can be. Any thread."""
-        if self.meaning_problem is None:
-            self.meaning_problem = available()[1]
-        return self.meaning_problem
+    def why_not(self, name: str) -> str:
+        """Why a method cannot be used, and what to do about it; empty where it can be, as far as is known."""
+        feed = self.feeds.get(name)
+        if feed is not None and feed.problem is not None:
+            return str(feed.problem)
+        return available()[1] if name in MEANT else ""
 
     def _serves(self) -> bool:
         """Whether meaning is known well enough; where it is not, the model is loaded and more becomes known."""
-        if not self._settings.semantic or (meaning := self.meaning) is None:
+        if not self._semantic or (meaning := self.meaning) is None:
             return False
         done, everything = self.progress
         return meaning.ready_model() is not None and done >= _ENOUGH * everything > 0
 
     def _recall(self) -> None:
-        """Read what the file has of meaning, where that is nearly everything; else nothing is begun."""
-        cache = self._settings.cache
-        count = self._count()
-        if not self._settings.semantic or cache is None or count > _RECALLED or self.why_no_meaning():
-            return
-        trial = cast("Semantic", made(self._offers["semantic"]))
-        trial.add(list(islice(self._documents(), 0, None, max(1, -(-count // _SAMPLE)))))
-        trial.step()
-        known, looked_for = trial.progress
-        trial.close()
-        if known < _ENOUGH * looked_for:
-            return
+        """Read what the file has of meaning, as long as that is nearly everything; nothing is computed."""
         end, feed = time.monotonic() + _RECALLED_WITHIN, self._feed("semantic")
         while feed.step() and time.monotonic() < end:
             pass
-        if (meaning := self.meaning) is not None:
-            with suppress(SearchProblem):  # who asks is told
+        with suppress(SearchProblem):  # it says itself what is wrong with it
+            meaning = self.meaning
+            while meaning and meaning.look_up() and meaning.share >= _ENOUGH and time.monotonic() < end:
+                pass
+            if meaning and meaning.share >= _ENOUGH:
                 meaning.model()
-            while not meaning.looked_up and time.monotonic() < end:
-                meaning.step()
+                return
+        self.feeds.pop("semantic").close()  # or the next steps would compute vectors
 
     # -------------------------------------------------------------- answers
 
@@ -315,10 +289,11 @@ class Engine:
             SearchProblem: it cannot be asked so, or nothing serves.
         """
         began = time.perf_counter()
-        of, uses = self._count(query.scope), self._usage.all()
+        of = sum(len(group) for (server, kind), group in self._groups.items() if query.scope.has(Ref(kind, server, "")))
+        uses = self._usage.all()
         if not query.text.strip():
             hits = self._used(query, uses)
-            return Found(query, hits, of, of, _ms(began), "used")
+            return Found(query, hits, of, of, 1000 * (time.perf_counter() - began), "used")
         feeds = [self._feed(name) for name in _NEEDED.get(method, (method,))]
         if method == auto.NAME:
             served = self._auto(query, feeds, uses, once)
@@ -326,12 +301,14 @@ class Engine:
             served = auto.Served(self._ask(method, query), method)
         answer, sources = served.answer, self._sources(query, method)
         shown = (self._hit(one, uses, query, sources if at < _REASONED else None) for at, one in enumerate(answer.hits))
-        hits = tuple(sorted((hit for hit in shown if hit is not None), key=_connected_first))
+        # Among equal ones what can be run comes before what is only remembered.
+        known = (hit for hit in shown if hit is not None)
+        hits = tuple(sorted(known, key=lambda hit: (-hit.score, hit.entry is not None and hit.entry.remembered)))
         notes = [f"Only the first {LONGEST:,} characters were looked at."] if cut else []
         notes.append(self._once(answer.note, JIEBA_MISSING))
         pending = max(feed.pending for feed in feeds)
         note = " ".join(filter(None, notes))
-        return Found(query, hits, answer.total, of, _ms(began), served.method, note, pending)
+        return Found(query, hits, answer.total, of, 1000 * (time.perf_counter() - began), served.method, note, pending)
 
     def _once(self, text: str, note: str) -> str:
         """A text without a note that was shown before."""
@@ -345,11 +322,10 @@ class Engine:
         if all(feed.problem is not None for feed in feeds):
             raise feeds[-1].problem or SearchProblem("No search method serves.")
         several = auto.several(query.text)
-        if once and several:
+        if once and several and self._semantic and not available()[1]:
             self._recall()
-        if not once and self._settings.semantic and not any(feed.pending for feed in feeds):  # words come first
-            if not self.why_no_meaning():
-                self._feed("semantic")
+        if not once and self._semantic and not available()[1] and not any(feed.pending for feed in feeds):
+            self._feed("semantic")  # what words need came first
 
         def ask(name: str, asked: Query) -> Answer:
             if name != "hybrid" and self._feed(name).problem is not None:
@@ -363,8 +339,8 @@ class Engine:
         now = time.time()
         served = auto.search(query, ask, self._serves, lambda ref: uses[ref].strength(now) if ref in uses else 0.0)
         answer = served.answer
-        if several and self._settings.semantic and (query.typing or answer.total < _FEW) and self.why_no_meaning():
-            lacks = f"Only words were compared. {self.why_no_meaning()}."
+        if several and self._semantic and (query.typing or answer.total < _FEW) and available()[1]:
+            lacks = f"Only words were compared. {available()[1]}."
             answer = answer._replace(note=f"{self._once(lacks, lacks)} {answer.note}".strip())
         return served._replace(answer=answer)
 
@@ -378,7 +354,7 @@ class Engine:
         feed = self._feed(name)
         answer = feed.ask(query)
         if feed.offer.package:
-            return checked(feed.offer, answer, query, lambda ref: self._get(ref) is not None)
+            return guarded(feed.offer, "its answer was read", lambda: checked(feed.offer, answer, query, self._get))
         return answer
 
     def _sources(self, query: Query, method: str) -> dict[str, str]:
@@ -417,7 +393,7 @@ class Engine:
 
     def _ordered(self, scope: Scope) -> Iterator[Ref]:
         """Those in a scope: tools first, servers in their order and then by name, entries as they were listed."""
-        place = {name: number for number, name in enumerate(self._settings.servers())}
+        place = {name: number for number, name in enumerate(self._servers())}
         groups = [group for group in self._groups if scope.has(Ref(group[1], group[0], ""))]
         groups.sort(key=lambda group: (KINDS.index(group[1]), place.get(group[0], len(place)), group[0]))
         return (ref for group in groups for ref in self._groups[group])
@@ -428,36 +404,20 @@ class Engine:
             feed.close()
 
 
-def _same(one: Document, other: Document) -> bool:
-    try:
-        return one.tags == other.tags and (one.raw is other.raw or one.raw == other.raw)
-    except RecursionError:  # nested too deeply to tell
-        return False
-
-
-def _connected_first(hit: Hit) -> tuple[float, bool]:
-    """Among equal ones what can be run comes before what is only remembered."""
-    return -hit.score, hit.entry is not None and hit.entry.remembered
-
-
-def _ms(began: float) -> float:
-    return (time.perf_counter() - began) * 1000
-
-
 OWN = (
     ("substring", "words anywhere, and names nearly right", "mcp_studio.search.names:Substring"),
     ("regex", "a regular expression", "mcp_studio.search.regex:Regexes"),
     ("bm25", "words, by how much they tell (BM25 over fields)", "mcp_studio.search.bm25:Bm25"),
-    ("okapi", "words, plain BM25 (rank_bm25)", "mcp_studio.search.okapi:Okapi"),
+    ("okapi", "words, plain BM25 (rank_bm25)", "mcp_studio.search.bm25:Okapi"),
     ("semantic", "meaning", "mcp_studio.search.semantic:Semantic"),
     ("hybrid", "words and meaning", ""),
 )
 """Our methods: name, a few words for a person, class. Numpy and the like are imported when one is first asked."""
 
 
-def own_offers(settings: Settings) -> dict[str, Offer]:
+def own_offers(cache: Path | None, cjk: Cjk) -> dict[str, Offer]:
     """The methods of the studio itself."""
-    arguments = {"bm25": (settings.cjk,), "okapi": (settings.cjk,), "semantic": (settings.cache,)}
+    arguments = {"bm25": (cjk,), "semantic": (cache,)}
 
     def make(name: str, place: str) -> Method:
         module, _, kind = place.partition(":")

@@ -100,8 +100,6 @@ def parameters(schema: Json) -> tuple[Parameter, ...]:
             if seen + len(below) >= MOST_NODES:
                 return tuple(found)
         level = [part for part in below if part]
-        if not level:
-            break
     return tuple(found)
 
 

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
+from mcp_studio.catalog.listing import KINDS
 from mcp_studio.config.model import Cjk
+from mcp_studio.errors import StudioError
+from mcp_studio.safetext import safe
 from mcp_studio.search import auto
-from mcp_studio.search.engine import MEANT, Engine, Group, Listed, Settings, own_offers
-from mcp_studio.search.method import EVERYWHERE, LONGEST, Document, Found, MethodInfo, Query, Scope, SearchProblem
+from mcp_studio.search.engine import Engine, Group, Listed, Servers, own_offers
+from mcp_studio.search.method import EVERYWHERE, LONGEST, Found, MethodInfo, Query, Scope, SearchProblem
 from mcp_studio.search.plugins import MethodFailed, Offer, entry_points
 from mcp_studio.search.usage import Usage
-from mcp_studio.search.worker import Worker
 from mcp_studio.signal import Signal
 
+log = logging.getLogger(__name__)
+T = TypeVar("T")
 AUTO = MethodInfo(auto.NAME, "names, then words, then meaning")
 _MOST = 1_000
 """Hits that one answer may have."""
@@ -30,20 +36,102 @@ _FOREIGN, _FOREIGN_FIRST = 5.0, 30.0
 _CLOSE = 1.0
 
 
-class Asking(TypedDict, total=False):
-    """How a question is asked."""
+CLOSED = "The search has been closed."
+_PAUSE = 0.0005
+"""Seconds between two steps, in which other threads have their turn."""
 
-    method: str
-    """Without it, `auto`."""
-    scope: Scope
-    limit: int
-    """The most hits that are wanted; 50 where nothing is said, 1,000 at most."""
-    typing: bool
-    """The last word may go on, and what can be said at once is better than what is complete."""
-    once: bool
-    """Nobody will ask again. Meaning asked for by name is waited for, however long that takes, with `vectors` telling
-    how far it is; without a method it serves only where it is in the file from before, and nothing is begun that nobody
-    would wait for."""
+
+class SearchFailed(SearchProblem):
+    """Something of the studio's own went wrong while it searched."""
+
+    exit_code = 1
+
+
+class Worker:
+    """A thread that does small steps, and answers questions between them as soon as they are ready.
+
+    It is a daemon: what hangs in foreign code holds up neither the closing of a studio nor the end of the program.
+
+    Args:
+        step: does something that takes a few milliseconds; False where there is nothing to do.
+        end: called in the thread at its end.
+    """
+
+    def __init__(self, name: str, step: Callable[[], bool], end: Callable[[], None]) -> None:
+        self._step = step
+        self._end = end
+        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._busy = False
+        """There is a step among the jobs."""
+        self._waiting: set[Future[Any]] = set()
+        self._closed = False
+        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def ask(self, work: Callable[[], T], ready: Callable[[], bool] = lambda: True) -> Future[T]:
+        """Have a question answered; cancel the future to give it up. The first one starts the thread.
+
+        Args:
+            ready: whether it can be answered now; not asked where there is no step left to do. In the thread.
+        """
+        future: Future[T] = Future()
+        if self._closed:
+            future.set_exception(SearchProblem(CLOSED))
+            return future
+        self._waiting.add(future)
+        future.add_done_callback(self._waiting.discard)
+        self.wake()
+        self._jobs.put(partial(self._answer, future, work, ready, True))
+        if self.thread.ident is None:
+            self.thread.start()
+        return future
+
+    def wake(self) -> None:
+        """There are steps to do."""
+        if not self._busy:
+            self._busy = True
+            self._jobs.put(self._do_step)
+
+    def stop(self) -> None:
+        """Answer no more questions; those that wait end with a problem."""
+        self._closed = True
+        self._jobs.put(lambda: None)
+
+    def _run(self) -> None:
+        while not self._closed:
+            self._jobs.get()()
+        for future in tuple(self._waiting):
+            if future.set_running_or_notify_cancel():
+                future.set_exception(SearchProblem(CLOSED))
+        self._end()
+
+    def _do_step(self) -> None:
+        self._busy = False
+        try:
+            more = self._step()
+        except Exception:  # boundary: who waits for what it does would wait in vain
+            log.exception("%s failed", self.thread.name)
+            return
+        if more:
+            self.wake()
+            time.sleep(_PAUSE)
+
+    def _answer(self, future: Future[Any], work: Callable[[], Any], ready: Callable[[], bool], first: bool) -> None:
+        if not future.cancelled() and not ready() and (self._busy or first):
+            self.wake()  # it may have wanted something that makes steps
+            self._jobs.put(partial(self._answer, future, work, ready, False))
+            return
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(work())
+        except StudioError as problem:
+            future.set_exception(problem.with_traceback(None))
+        except BaseException as problem:  # boundary: who asked gets a sentence, the log all of it
+            log.exception("searching failed")
+            said = safe(f"{type(problem).__name__}: {problem}", 200)
+            failed = SearchFailed(f"Searching failed inside the studio: {said}.", hint="The log has more.")
+            future.set_exception(failed)
+        self.wake()  # it may have left something to do
 
 
 class SearchIndex:
@@ -67,7 +155,7 @@ class SearchIndex:
         catalog: Catalog | None = None,
         *,
         tags: Callable[[str], tuple[str, ...]] = lambda _: (),
-        servers: Callable[[], Iterable[str]] = lambda: (),
+        servers: Servers = lambda: (),
         usage: Usage | None = None,
         cache: Path | None = None,
         semantic: bool = True,
@@ -77,9 +165,8 @@ class SearchIndex:
         """It has taken up something: an answer that is shown may be another now."""
         self._catalog = catalog
         self._tags = tags
-        self._usage = usage or Usage(None)
-        self._settings = Settings(cache, cjk, semantic, servers)
-        self._offers = own_offers(self._settings)
+        self._offers = own_offers(cache, cjk)
+        self._engine = partial(Engine, usage=usage or Usage(None), semantic=semantic, servers=servers, told=self._emit)
         self._has_plugins = self._closed = False
         self._lists: dict[Group, Listed] = {}
         self._own = self._start("search", self._offers)
@@ -97,38 +184,25 @@ class SearchIndex:
                         self._follow((server, kind))
 
     def _start(self, name: str, offers: dict[str, Offer]) -> tuple[Engine, Worker]:
-        engine = Engine(offers, self._settings, self._usage, self._emit)
+        engine = self._engine(offers)
         engine.inbox.update(self._lists)
         return engine, Worker(name, engine.step, engine.close)
 
     # -------------------------------------------------------------- what there is
 
-    def put(self, server: str, kind: EntryKind, documents: Sequence[Document]) -> None:
-        """Take all documents of one kind of a server, in place of those before; returns at once."""
-        own = [one for one in documents if (one.ref.server, one.ref.kind) == (server, kind)]
-        self._put((server, kind), Listed(own))
-
-    def forget(self, server: str) -> None:
-        """Forget a server; returns at once."""
-        for kind in KINDS:
-            self._put((server, kind), Listed(()))
-
     def _follow(self, group: Group) -> None:
         if self._catalog is not None:
             entries = self._catalog.listing(*group).entries
-            self._put(group, Listed(entries, self._tags(group[0]) if entries else ()))
+            self.put(group, Listed(entries, self._tags(group[0]) if entries else ()))
 
-    def _put(self, group: Group, listed: Listed) -> None:
+    def put(self, group: Group, listed: Listed) -> None:
+        """Take everything that a server lists of one kind, in place of what it listed before; returns at once."""
         self._lists[group] = listed
         if not listed.things:
             del self._lists[group]
         for engine, worker in (self._own, *self._foreign.values()):
             engine.inbox[group] = listed
             worker.wake()
-
-    def used(self, ref: Ref) -> None:
-        """A person has opened it; what a studio runs is counted by itself."""
-        self._usage.opened(ref)
 
     # -------------------------------------------------------------- questions
 
@@ -142,15 +216,11 @@ class SearchIndex:
         if not self._has_plugins:
             self._offers |= entry_points((AUTO.name, *self._offers))
             self._has_plugins = True
-        self._own[0].why_no_meaning()
         return self.methods
 
     def _info(self, offer: Offer) -> MethodInfo:
         engine, _ = self._foreign.get(offer.name, self._own)
-        feed = engine.feeds.get(offer.name)
-        why_not = str(feed.problem) if feed is not None and feed.problem is not None else ""
-        if offer.name in MEANT:
-            why_not = why_not or engine.meaning_problem or ""
+        why_not = engine.why_not(offer.name)
         return MethodInfo(offer.name, offer.title, not why_not, why_not, offer.package)
 
     @property
@@ -158,51 +228,42 @@ class SearchIndex:
         """Of how many entries the meaning is known, and how many there are; (0, 0) before somebody asks for it."""
         return self._own[0].progress
 
-    async def ask(self, text: str, **how: Unpack[Asking]) -> Found:
+    async def ask(
+        self,
+        text: str,
+        *,
+        method: str = AUTO.name,
+        scope: Scope = EVERYWHERE,
+        limit: int = 50,
+        typing: bool = False,
+        once: bool = False,
+    ) -> Found:
         """Answer a question; an empty one is answered with what was used last and most. Cancel it to give it up.
+
+        Args:
+            limit: the most hits that are wanted, 1,000 at most.
+            typing: the last word may go on, and what can be said at once is better than what is complete.
+            once: nobody will ask again. Meaning asked for by name is waited for, however long that takes, with
+                `vectors` telling how far it is; with `auto` it serves only where it is in the file from before, and
+                nothing is begun that nobody would wait for.
 
         Raises:
             SearchProblem: it cannot be asked in this way.
         """
-        if how.get("method", AUTO.name) not in (AUTO.name, *self._offers):
+        if method not in (AUTO.name, *self._offers):
             await asyncio.to_thread(self.all_methods)
-        future, seconds = self._submit(text, **how)
+        query = Query(text[:LONGEST], max(1, min(limit, _MOST)), scope, typing)
+        engine, worker = self._of(method)
+        seconds = None
+        if method in self._foreign:
+            seconds = _FOREIGN if method in engine.feeds and not engine.feeds[method].pending else _FOREIGN_FIRST
+        work = partial(engine.answer, query, method, once, len(text) > LONGEST)
+        future = worker.ask(work, engine.ready(query, method, once))
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
         except TimeoutError:
-            raise self._too_slow(how.get("method", ""), seconds) from None
-
-    def ask_now(self, text: str, **how: Unpack[Asking]) -> Found:
-        """The same, blocking.
-
-        Raises:
-            SearchProblem: it cannot be asked in this way.
-        """
-        if how.get("method", AUTO.name) not in (AUTO.name, *self._offers):
-            self.all_methods()
-        future, seconds = self._submit(text, **how)
-        try:
-            return future.result(seconds)
-        except TimeoutError:
-            future.cancel()
-            raise self._too_slow(how.get("method", ""), seconds) from None
-
-    def _too_slow(self, method: str, seconds: float | None) -> MethodFailed:
-        return MethodFailed(f"{self._offers[method].label} did not answer within {seconds:g} seconds.")
-
-    def _submit(
-        self, text: str, method: str = AUTO.name, scope: Scope = EVERYWHERE, limit: int = 50, typing: bool = False,
-        once: bool = False,
-    ) -> tuple[Future[Found], float | None]:  # fmt: skip
-        """Hand a question to the thread of its method; how long it may take."""
-        query = Query(text[:LONGEST], max(1, min(limit, _MOST)), scope, typing)
-        engine, worker = self._of(method)
-        feed = engine.feeds.get(method)
-        work = partial(engine.answer, query, method, once, len(text) > LONGEST)
-        future = worker.ask(work, engine.ready(query, method, once))
-        if method not in self._foreign:
-            return future, None
-        return future, _FOREIGN if feed is not None and not feed.pending else _FOREIGN_FIRST
+            label = self._offers[method].label
+            raise MethodFailed(f"{label} did not answer within {seconds:g} seconds.") from None
 
     def _of(self, method: str) -> tuple[Engine, Worker]:
         offer = self._offers.get(method)
@@ -226,7 +287,8 @@ class SearchIndex:
             worker.stop()
         end = time.monotonic() + _CLOSE
         for worker in workers:
-            worker.join(max(0.0, end - time.monotonic()))
+            if worker.thread.is_alive():
+                worker.thread.join(max(0.0, end - time.monotonic()))
 
     def _emit(self) -> None:
         """From a thread: something was taken up."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import logging
 import os
-import sys
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +29,7 @@ _MOST_TOKENS = 128
 """What the model was made for."""
 
 
+@cache
 def available() -> tuple[bool, str]:
     """Whether searching by meaning is installed, and if not, what to do. Imports and loads nothing."""
     from importlib.util import find_spec
@@ -108,31 +106,18 @@ class Model:
             self._session: Any = onnxruntime.InferenceSession(
                 str(_file(*_MODEL)), options, providers=["CPUExecutionProvider"]
             )
-            if self._embed("test", _MOST_TOKENS).shape != (SIZE,):
+            if self.embed("test").shape != (SIZE,):
                 raise ValueError("it gives vectors of another size")
         except Exception as problem:  # boundary: both packages raise bare exceptions of their own for anything
             log.warning("the model of the search by meaning cannot be loaded", exc_info=problem)
             raise SearchProblem(_broken(_sentence(problem))) from None
-        if sys.platform == "linux":
-            with suppress(OSError, AttributeError):
-                ctypes.CDLL(None).malloc_trim(0)  # loading leaves 65 MB behind
 
     def embed(self, text: str, most: int = _MOST_TOKENS) -> Vector:
         """The vector of a text, of length 1: always the same for the same text.
 
         Args:
             most: tokens that are read, the marks of begin and end included.
-
-        Raises:
-            SearchProblem: what is installed does not work.
         """
-        try:
-            return self._embed(text, most)
-        except Exception as problem:  # boundary, as above
-            log.warning("the model of the search by meaning failed", exc_info=problem)
-            raise SearchProblem(_broken(_sentence(problem))) from None
-
-    def _embed(self, text: str, most: int) -> Vector:
         import numpy as np
 
         # The tokenizer refuses a lone half of a character pair, as JSON may have it.

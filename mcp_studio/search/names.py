@@ -7,7 +7,6 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Entry, Ref
@@ -32,8 +31,6 @@ WHOLE, _BEGINS_BY_PART, _BEGINS, _PART, _FORM, _PART_BEGINS, _INITIALS, _INITIAL
     24, 22, 20, 17, 10, 15, 13, 12, 9,
 )  # fmt: skip
 _SERVER, TITLED, _ELSEWHERE = 8, 6, 3
-_IN_ORDER = 2
-"""What a name is worth more in which the words stand as they were typed."""
 
 _NAME, _END, _DIVIDER, _LETTERS, _LAST = "\x1f", "\x1e", "\x1d", "\x1c", "\x1b"
 """Divide a row's head; no folded text has them."""
@@ -165,29 +162,26 @@ class Matcher:
     """Finds rows by what is typed."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = rows
+        self.rows = rows
         self._texts = ["\n".join((own.head, own.title, own.rest)) for own in rows]
 
     def find(self, text: str) -> Matches:
         """The rows in which every word stands, be it in another form."""
         words = words_of(text)
         if not words:
-            return Matches(range(len(self._rows)), [0] * len(self._rows), True)
-        totals = dict.fromkeys(range(len(self._rows)), 0)
+            return Matches(range(len(self.rows)), [0] * len(self.rows), True)
+        totals = dict.fromkeys(range(len(self.rows)), 0)
         least = dict.fromkeys(totals, WHOLE)
         for word in words:
             grades = self._with(totals, word)
             totals = {place: totals[place] + grade for place, grade in grades.items()}
             least = {place: min(least[place], grade) for place, grade in grades.items()}
-        orders = _orders(words)
-        for place in totals if orders else ():
-            totals[place] += sum(more for piece, more in orders if piece in self._rows[place].head)
         places = sorted(totals, key=lambda place: self._order(place, totals[place]))
         return Matches(places, [totals[place] for place in places], max(least.values(), default=0) >= TITLED)
 
     def _with(self, places: Iterable[int], text: str) -> dict[int, int]:
         """The grades of those rows that have a word."""
-        rows, texts, word = self._rows, self._texts, _Word(text)
+        rows, texts, word = self.rows, self._texts, _Word(text)
         likely = {place for piece in word.pieces for place in places if piece in texts[place]}
         found = {place: grade for place in likely if (grade := word.grade(rows[place]))}
         for server, name in addresses(text):
@@ -200,16 +194,7 @@ class Matcher:
         return found
 
     def _order(self, place: int, grade: int) -> tuple[int, int, int]:
-        return -grade, self._rows[place].length if grade >= INSIDE else 0, place
-
-
-def _orders(words: Sequence[str]) -> list[tuple[str, int]]:
-    """What a name has in which the words stand as they were typed, and what each of that is worth more."""
-    parts = [part for word in words for part in name_parts(word)]
-    if len(words) < 2 or not parts:
-        return []
-    order = "".join(_DIVIDER + part for part in parts)
-    return [(order, _IN_ORDER), (_END + order, _IN_ORDER), (_END + order + _LETTERS, WHOLE)]
+        return -grade, self.rows[place].length if grade >= INSIDE else 0, place
 
 
 class NameFilter:
@@ -285,16 +270,20 @@ class Substring:
         _, refs, matcher, similar = self._made
         found = matcher.find(query.text)
         hits = [
-            Scored(refs[place], _score(grade, self._rows[refs[place]]), BY_LETTERS)
+            Scored(refs[place], grade + (1 / (1 + matcher.rows[place].length) if grade >= INSIDE else 0), BY_LETTERS)
             for place, grade in zip(found.places[: query.limit], found.grades, strict=False)
         ]
-        total, words = len(found.places), query.text[:LONGEST].split()
-        note = f"Only the first {MOST_WORDS} words count." if len(words) > MOST_WORDS else ""
+        total = len(found.places)
+        note = f"Only the first {MOST_WORDS} words count." if len(query.text.split()) > MOST_WORDS else ""
         if total < min(ENOUGH, len(refs)):
-            like = _similar_hits(similar, words_of(query.text), refs, set(found.places))
-            if like and not total:
+            like = similar.find(words_of(query.text))
+            places = sorted(like.keys() - set(found.places), key=lambda place: (-like[place][0], place))
+            for place in places[: query.limit - total]:
+                score, parts = like[place]
+                hits.append(Scored(refs[place], score, (BY_LETTERS[0]._replace(words=parts, text=SIMILAR),)))
+            if places and not total:
                 note = f"Nothing has what was typed; these names are similar. {note}".rstrip()
-            hits, total = [*hits, *like][: query.limit], total + len(like)
+            total += len(places)
         return Answer(hits, total, note)
 
     def _addressed(self, text: str, scope: Scope) -> list[Ref]:
@@ -303,24 +292,8 @@ class Substring:
         return sorted((ref for ref in refs if ref in self._rows and scope.has(ref)), key=lambda ref: (*ref[1:], ref[0]))
 
 
-def _score(grade: int, own: Row) -> float:
-    return grade + 1 / (1 + own.length) if grade >= INSIDE else float(grade)
-
-
-def _similar_hits(
-    similar: Similar, words: Sequence[str], refs: Sequence[Ref], without: Collection[int]
-) -> list[Scored]:
-    found = similar.find(words)
-    places = sorted((place for place in found if place not in without), key=lambda place: (-found[place][0], place))
-    return [
-        Scored(refs[place], found[place][0], (BY_LETTERS[0]._replace(words=found[place][1], text=SIMILAR),))
-        for place in places
-    ]
-
-
 _SHORTEST, _LONGEST = 3, 40
 """Letters of what was typed that similar names are looked for with."""
-_MOST_TOKENS = 6
 _MOST_SPELLINGS = 6
 _MOST_SIMILAR = 200
 _LEAST_SHARE = 0.3
@@ -339,12 +312,9 @@ class Similar:
         """The places of similar names."""
         tokens = [token for word in words for token in name_parts(word)]
         whole = "".join(tokens)
-        if not _SHORTEST <= len(whole) <= _LONGEST or len(tokens) > _MOST_TOKENS:
+        if not _SHORTEST <= len(whole) <= _LONGEST:
             return {}
-        found = self._misspelled(tokens)
-        for place, score in chain(self._mistyped(whole), self._shortened(whole)):
-            found.setdefault(place, (score, ()))
-        return found
+        return {**self._shortened(whole), **self._mistyped(whole), **self._misspelled(tokens)}
 
     def _misspelled(self, tokens: Sequence[str]) -> dict[int, Likeness]:
         """Names with a part that is like each of the tokens; nothing where all are spelled as in some name."""
@@ -353,39 +323,30 @@ class Similar:
             return {}
         left: dict[int, Likeness] = dict.fromkeys(range(len(self._rows)), (0.0, ()))
         for token in tokens:
-            kept: dict[int, Likeness] = {}
-            for term, likeness in spellings[token]:
-                for place in [place for place in left if _DIVIDER + term in self._rows[place].head]:
-                    kept.setdefault(place, (left[place][0] + likeness, (*left[place][1], term)))
-            left = kept
-        found: dict[int, Likeness] = {}
-        for place, (likeness, terms) in left.items():
-            share = sum(map(len, terms)) / max(sum(map(len, terms)), self._rows[place].length)
-            found[place] = 0.5 + 0.3 * likeness / len(terms) + 0.19 * share, terms
-        return found
+            found: dict[int, Likeness] = {}
+            for part, likeness in spellings[token]:
+                for place in [place for place in left if _DIVIDER + part in self._rows[place].head]:
+                    found.setdefault(place, (left[place][0] + likeness, (*left[place][1], part)))
+            left = found
+        return {place: (self._score(place, *likeness), likeness[1]) for place, likeness in left.items()}
+
+    def _score(self, place: int, likeness: float, parts: Sequence[str]) -> float:
+        letters = sum(map(len, parts))
+        return 0.5 + 0.3 * likeness / len(parts) + 0.19 * letters / max(letters, self._rows[place].length)
 
     def _spellings(self, token: str) -> list[tuple[str, float]]:
         """Parts of names that a token may stand for, the likeliest first: itself, where it begins one."""
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
         at = bisect_left(self._parts, token)
         if at < len(self._parts) and self._parts[at].startswith(token):
             return [(token, 1.0)]
-        off = 0 if len(token) < _SHORTEST else 1 if len(token) < 7 else 2
-        near = process.extract(token, self._parts, scorer=OSA.distance, score_cutoff=off, limit=_MOST_SPELLINGS)
-        return [(term, 1 - distance / len(token)) for term, distance, _ in near] if off else []
+        near = _near(token, self._parts, _MOST_SPELLINGS) if len(token) >= _SHORTEST else []
+        return [(self._parts[place], 1 - distance / len(token)) for place, distance in near]
 
-    def _mistyped(self, whole: str) -> list[tuple[int, float]]:
+    def _mistyped(self, whole: str) -> dict[int, Likeness]:
         """Names that all of it is like, signs left out."""
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
+        return {place: (0.75 - 0.1 * off, ()) for place, off in _near(whole, self._joined, _MOST_SIMILAR)}
 
-        off = 1 if len(whole) < 7 else 2
-        near = process.extract(whole, self._joined, scorer=OSA.distance, score_cutoff=off, limit=_MOST_SIMILAR)
-        return [(place, 0.75 - 0.1 * distance) for _, distance, place in near]
-
-    def _shortened(self, whole: str) -> list[tuple[int, float]]:
+    def _shortened(self, whole: str) -> dict[int, Likeness]:
         """Names that have all its letters, in this order, the first one at the beginning of a part."""
         from rapidfuzz import process
         from rapidfuzz.distance import LCSseq
@@ -396,8 +357,7 @@ class Similar:
             for name, _, place in near
             if len(whole) >= _LEAST_SHARE * len(name) and _DIVIDER + whole[0] in self._rows[place].head
         ]
-        likely.sort(key=lambda one: (-one[0], one[1]))
-        return [(place, 0.5 * share) for share, place in likely[:_MOST_SIMILAR]]
+        return {place: (0.5 * share, ()) for share, place in sorted(likely, reverse=True)[:_MOST_SIMILAR]}
 
     @cached_property
     def _parts(self) -> list[str]:
@@ -406,3 +366,13 @@ class Similar:
     @cached_property
     def _joined(self) -> list[str]:
         return ["".join(own.parts) for own in self._rows]
+
+
+def _near(text: str, choices: Sequence[str], most: int) -> list[tuple[int, float]]:
+    """The places of the choices that are a letter off, two where there are many, and how many they are off."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    off = 1 if len(text) < 7 else 2
+    near = process.extract(text, choices, scorer=OSA.distance, score_cutoff=off, limit=most)
+    return [(place, distance) for _, distance, place in near]

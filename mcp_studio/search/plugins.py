@@ -94,16 +94,12 @@ def made(offer: Offer) -> Method:
     return method
 
 
-def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], bool]) -> Answer:
+def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], object]) -> Answer:
     """An answer as it should be: of known documents in scope, without duplicates, sorted, cut.
 
     Raises:
         MethodFailed: it is none.
     """
-    return guarded(offer, "its answer was read", lambda: _checked(offer, answer, query, known))
-
-
-def _checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], bool]) -> Answer:
     try:
         hits, total, note = answer
         best: dict[Ref, Scored] = {}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_studio.search.method import LONGEST
 from mcp_studio.search.tokens import CHUNK, Segment, chunk_words, grams, is_dense, vocabulary, words
+
+if TYPE_CHECKING:
+    from mcp_studio.search.bm25 import InvertedIndex
 
 STOP = frozenset(vocabulary()["stop"].split())
 LOOKING = frozenset(vocabulary()["looking"].split())
@@ -65,22 +68,6 @@ _LONGEST_SPLIT = 40
 MOST_TERMS = 64
 _MOST_BEGINNINGS = 12
 MOST_SENTENCES = 8
-
-
-class Vocabulary(Protocol):
-    """The words that documents have."""
-
-    def frequency(self, word: str) -> int:
-        """How many documents have it."""
-        ...
-
-    def forms(self, word: str) -> Iterable[str]:
-        """Words of the same stem."""
-        ...
-
-    def beginning(self, prefix: str, most: int) -> Sequence[str]:
-        """Words that begin so, those of the most documents first."""
-        ...
 
 
 class Term(NamedTuple):
@@ -139,7 +126,7 @@ def translations(run: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield match[0], _glossary()[match[0]]
 
 
-def read(text: str, vocabulary: Vocabulary, typing: bool = False, segment: Segment | None = None) -> Question:
+def read(text: str, index: InvertedIndex, typing: bool = False, segment: Segment | None = None) -> Question:
     """What a question and its sentences ask for; only the beginning of a long one is read.
 
     Args:
@@ -148,7 +135,7 @@ def read(text: str, vocabulary: Vocabulary, typing: bool = False, segment: Segme
     """
     own = list(_words(text[:LONGEST], segment))
     telling = [word for word in own if word.word not in STOP]
-    reader = _Reader(vocabulary)
+    reader = _Reader(index)
     if own and text[-1:].isalnum() and len(text) <= LONGEST:
         reader.complete(own[-1].word, typing)
         if typing and own[-1].word in STOP:
@@ -202,8 +189,8 @@ def _dense_words(chunk: str, sentence: int, inside: bool, segment: Segment | Non
 class _Reader:
     """Looks the words of one question up, each once."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, index: InvertedIndex) -> None:
+        self._index = index
         self._alternatives: dict[str, dict[str, float]] = {}
 
     def terms(self, own: list[_Word]) -> list[Term]:
@@ -221,7 +208,7 @@ class _Reader:
                 put(half, min(HALF, one.weight), self._look_up(half), one.source)
         for one, other in pairwise(spaced):
             joined = one.word + other.word
-            if self._vocabulary.frequency(joined):
+            if self._index.frequency(joined):
                 put(joined, JOINED, {joined: 1.0}, joined)
         return list(found.values())[:MOST_TERMS]
 
@@ -229,18 +216,18 @@ class _Reader:
         """Let the last word stand for those that begin with it: while it is typed, and where there is no such word."""
         known = self._look_up(word)
         if word and not is_dense(word[0]) and (typing or not known):
-            for whole in self._vocabulary.beginning(word, _MOST_BEGINNINGS):
+            for whole in self._index.beginning(word, _MOST_BEGINNINGS):
                 known.setdefault(whole, BEGINNING)
 
     def _look_up(self, word: str) -> dict[str, float]:
         """What stands for a word: itself, its forms, its synonyms."""
         known = self._alternatives.get(word)
         if known is None:
-            known = {word: 1.0} if self._vocabulary.frequency(word) else {}
-            for form in self._vocabulary.forms(word):
+            known = {word: 1.0} if self._index.frequency(word) else {}
+            for form in self._index.forms(word):
                 known.setdefault(form, FORM)
             for other in SYNONYMS.get(word, ()):
-                if self._vocabulary.frequency(other):
+                if self._index.frequency(other):
                     known.setdefault(other, SYNONYM)
             self._alternatives[word] = known
         return known
@@ -248,7 +235,7 @@ class _Reader:
     def _stand_for(self, one: _Word) -> dict[str, float]:
         if not one.english:
             if is_dense(one.word[0]):
-                return {one.word: 1.0} if self._vocabulary.frequency(one.word) else {}
+                return {one.word: 1.0} if self._index.frequency(one.word) else {}
             return self._look_up(one.word)
         found: dict[str, float] = {}
         for word in (word for phrase in one.english for word in phrase.split("_") if word not in LOOKING):
@@ -257,7 +244,7 @@ class _Reader:
         return found
 
     def _halves(self, word: str) -> tuple[str, ...]:
-        frequency = self._vocabulary.frequency
+        frequency = self._index.frequency
         if not 6 <= len(word) <= _LONGEST_SPLIT or frequency(word) > _RARE:
             return ()
         most, at = max((min(frequency(word[:at]), frequency(word[at:])), -at) for at in range(2, len(word) - 1))
@@ -282,7 +269,4 @@ def deeds_of(name: str) -> int:
 
 
 def _bits(known: dict[str, int], own: Iterable[str]) -> int:
-    found = 0
-    for word in own:
-        found |= known.get(word, 0)
-    return found
+    return sum({known.get(word, 0) for word in own})

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.patterns import Pattern, PatternError, TooSlow
 from mcp_studio.search.fields import fields
-from mcp_studio.search.method import LONGEST as LONGEST_QUESTION
 from mcp_studio.search.method import Answer, Document, Query, Reason, Scored, SearchProblem, order
-from mcp_studio.search.why import LONGEST_STRETCH, STRETCHED, stretch
+from mcp_studio.search.why import LONGEST_STRETCH, STRETCHED, field_texts, stretch
 
 LONGEST = 200
 """Characters of a pattern."""
@@ -89,10 +88,7 @@ def compiled(text: str) -> Pattern:
         SearchProblem: it is none, or too long; with the place.
     """
     if len(text) > LONGEST:
-        more = " or more" if len(text) == LONGEST_QUESTION else ""  # the rest of it was cut off
-        raise SearchProblem(
-            f"A pattern has at most {LONGEST} characters; this one has {len(text):,}{more}.", at=LONGEST
-        )
+        raise SearchProblem(f"A pattern has at most {LONGEST} characters; this one has {len(text):,}.", at=LONGEST)
     cased = any(char.isupper() for char in _OWN_LETTERS.sub("", text))
     try:
         return Pattern(text, "m" if cased else "im")
@@ -113,11 +109,8 @@ def _in_a_line(pattern: Pattern, text: str, until: float) -> Span | None:
 
 def _row(document: Document) -> _Row:
     texts = fields(document)
-    lines = [("title", texts.title), ("server", texts.server), ("uri", texts.uri)]
-    lines += [("tag", tag) for tag in texts.tags]
-    lines += [("parameter", one.name) for one in texts.parameters[:20]]
-    lines += [("description", texts.description[: 2 * _LONGEST_TEXT])]
-    rest = "\n".join(_SPACE.sub(" ", text).strip() for _, text in lines)
+    lines = [one for one in field_texts(texts) if one[0] != "name" and (one[1] or one[0] == "title")]
+    rest = "\n".join(_SPACE.sub(" ", text[: 2 * _LONGEST_TEXT]).strip() for _, text in lines)
     cut = len(rest) > _LONGEST_TEXT or len(texts.name) > _LONGEST_NAME
     names = tuple(field for field, _ in lines)
     return _Row(document.ref, texts.name[:_LONGEST_NAME], rest[:_LONGEST_TEXT], names, cut)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import math
 import re
+import sqlite3
+import time
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,22 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.search.bm25 import Slots
 from mcp_studio.search.fields import LONGEST_HEAD, LONGEST_NAME, Fields, fields
 from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Document, Query, Scored, SearchProblem, order
-from mcp_studio.search.model import Model, identity
+from mcp_studio.search.model import SIZE, Model, identity
 from mcp_studio.search.question import ASIDE, CIRCUMSTANCE, STOP, deeds_of, deeds_wanted, translations
-from mcp_studio.search.slots import Slots
 from mcp_studio.search.tokens import CHUNK, DENSE, is_dense, parts
-from mcp_studio.search.vectors import Matrix, Packed, Vector, VectorCache, key_of, packed
 
+log = logging.getLogger(__name__)
+Vector = NDArray[np.float32]
 FOREIGN = "the model for meaning was made of English, and knows little of these letters."
 _FAR = 0.15
 """What is less near than this has nothing to do with the question."""
 _TOKENS = 32
 """Tokens of each text of a document that are read."""
 _QUESTION_TOKENS = 128
-_QUESTIONS = 64
-"""Questions whose vectors are remembered."""
 _LOOKED_UP = 64
 """Documents whose vectors are looked up in one step."""
 _PARAMETERS_SHARE = 0.25
@@ -142,6 +146,140 @@ def understood(text: str) -> bool:
     return known >= other
 
 
+class Packed(NamedTuple):
+    """A vector as bytes, and what they are to be multiplied with. The error of a product is below 0.003."""
+
+    numbers: NDArray[np.int8]
+    scale: float
+
+
+def packed(vector: Vector) -> Packed:
+    """Pack a vector."""
+    scale = max(float(np.abs(vector).max()), 1e-9) / 127
+    return Packed(np.rint(vector / scale).astype(np.int8), scale)
+
+
+_BLOCK = 512
+"""Rows that are made floats at a time: they stay in the processor's cache."""
+
+
+class Matrix:
+    """Rows of vectors by number; a row that was not set is as far from everything as can be."""
+
+    def __init__(self) -> None:
+        self._rows = np.zeros((0, SIZE), np.int8)
+        self._scales = np.zeros(0, np.float32)
+        self.known: NDArray[np.bool_] = np.zeros(0, np.bool_)
+
+    def grow(self, size: int) -> None:
+        """Have room for rows below `size`."""
+        if size > len(self._scales):
+            more = size + size // 4 + 64
+            for array in (self._rows, self._scales, self.known):
+                array.resize((more, *array.shape[1:]), refcheck=False)  # what is new is 0
+
+    def put(self, row: int, vector: Packed) -> None:
+        """Set a row."""
+        self._rows[row], self._scales[row], self.known[row] = vector.numbers, vector.scale, True
+
+    def cosines(self, vectors: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+        """The cosine of each of some vectors with each of the first `size` rows; 0 for those that are not known."""
+        out = np.empty((len(vectors), size), np.float32)
+        for start in range(0, size, _BLOCK):
+            end = min(start + _BLOCK, size)
+            floats = self._rows[start:end].astype(np.float32)
+            for place, vector in enumerate(vectors):  # all at once is slower, by far so beside busy processors
+                np.dot(floats, vector, out=out[place, start:end])
+        out *= self._scales[:size]
+        return out
+
+
+FILE = "meanings-1.db"
+"""The number changes with the format."""
+MOST = 200_000
+"""Vectors that are kept, 90 MB; the oldest go."""
+_BUSY = 0.5
+"""Seconds for which another process may write."""
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, used INTEGER, scale REAL, numbers BLOB) WITHOUT ROWID"
+)
+_OLDEST = "DELETE FROM vector WHERE key IN (SELECT key FROM vector ORDER BY used, key LIMIT ?)"
+_DAY = 86_400
+
+
+def key_of(ident: str, text: str) -> bytes:
+    """The key of a text's vector."""
+    return hashlib.sha256(f"{ident}\n{text}".encode(errors="surrogatepass")).digest()[:16]
+
+
+class VectorCache:
+    """Vectors in a file of the cache folder, by a hash of model and text. A fault of it costs time, never an answer.
+
+    Several processes may use the file at once; of one cache one thread at a time.
+
+    Args:
+        folder: None keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None, most: int = MOST) -> None:
+        self._file = folder / FILE if folder is not None else None
+        self._most = most
+        self._db: sqlite3.Connection | None = None
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Packed]:
+        """Those of them that are known."""
+        found: dict[bytes, Packed] = {}
+
+        def look_up(db: sqlite3.Connection) -> None:
+            for key in keys:
+                row = db.execute("SELECT scale, numbers FROM vector WHERE key = ?", (key,)).fetchone()
+                if row and isinstance(row[0], float) and isinstance(row[1], bytes) and len(row[1]) == SIZE:
+                    found[key] = Packed(np.frombuffer(row[1], np.int8), row[0])
+
+        if self._file is not None and self._file.exists():
+            self._use(look_up)
+        return found
+
+    def put(self, key: bytes, vector: Packed) -> None:
+        """Keep a vector."""
+        row = key, int(time.time() // _DAY), vector.scale, vector.numbers.tobytes()
+        self._use(lambda db: db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?)", row))
+
+    def close(self) -> None:
+        """Close the file; a later use opens it again."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _use(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        """Use the file in a transaction, or do without it."""
+        if self._file is None:
+            return
+        try:
+            db = self._db = self._db or _connect(self._file, self._most)
+            with db:
+                work(db)
+        except sqlite3.OperationalError as problem:  # locked, full, read-only: another time perhaps
+            log.info("vectors are not kept this time: %s", problem)
+        except (sqlite3.Error, OSError) as problem:
+            log.info("the file of vectors is thrown away: %s", problem)
+            self.close()
+            with suppress(OSError):
+                self._file.unlink(missing_ok=True)
+
+
+def _connect(file: Path, most: int) -> sqlite3.Connection:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(file, timeout=_BUSY)
+    db.execute("PRAGMA synchronous=OFF")  # what a power failure takes is computed again
+    with db:
+        db.execute(_TABLE)
+        (count,) = db.execute("SELECT count(*) FROM vector").fetchone()
+        if count > most:
+            db.execute(_OLDEST, (count - most * 9 // 10,))
+    return db
+
+
 class Nearness(NamedTuple):
     """How near documents are to a question, 1 at most."""
 
@@ -169,7 +307,6 @@ class Semantic:
         self._unknown: dict[Ref, Document] = {}
         """To be computed."""
         self._chinese: set[Ref] = set()
-        self._questions: dict[tuple[Passage, ...], Vector] = {}
         self._model: Model | None = None
         self._model_wanted = False
         self.problem: SearchProblem | None = None
@@ -208,7 +345,9 @@ class Semantic:
 
     def near(self, query: Query, model: Model, most: int, of: Iterable[Ref] = ()) -> Nearness:
         """How near the nearest documents are to a question, `most` of them, and how near those `of` are."""
-        vectors = np.stack([self._question(passages, model) for passages in questions_of(query.text[:LONGEST])])
+        vectors = np.stack(
+            [_mean(model, passages, _QUESTION_TOKENS) for passages in questions_of(query.text[:LONGEST])]
+        )
         slots, size = self._slots, self._slots.size
         cosines: NDArray[np.float32] = self._matrix.cosines(vectors, size)
         known = self._matrix.known[:size]
@@ -267,19 +406,31 @@ class Semantic:
         self._model_wanted = True
         return self._model
 
+    def look_up(self) -> bool:
+        """Look up some vectors that were computed before; False where there is nothing to look up."""
+        some = [document for document, _ in zip(self._fresh.values(), range(_LOOKED_UP), strict=False)]
+        keys = {document.ref: _key(passages_of(fields(document))) for document in some}
+        known = self._cache.get(list(keys.values()))
+        for document in some:
+            del self._fresh[document.ref]
+            if vector := known.get(keys[document.ref]):
+                self._put(document.ref, vector)
+            else:
+                self._unknown[document.ref] = document
+        return bool(some)
+
     def step(self) -> bool:
         """Look some vectors up, compute one, or load the model; False where there is nothing to do."""
         if self.problem is not None:
             return False
         try:
-            if self._fresh:
-                self._look_up()
+            if self.look_up():
+                pass
             elif self._unknown:
                 self._compute(next(iter(self._unknown.values())))
             elif self._model_wanted and self._model is None:
                 self.model()
             else:
-                self._cache.flush()
                 return False
         except SearchProblem as problem:
             self._fail(problem)
@@ -291,9 +442,10 @@ class Semantic:
         return not self._fresh and not self._unknown
 
     @property
-    def looked_up(self) -> bool:
-        """Whether all that the file has is known."""
-        return not self._fresh
+    def share(self) -> float:
+        """Of what was looked up so far, how much is known."""
+        looked_up = len(self._slots) - len(self._fresh)
+        return 1 - len(self._unknown) / looked_up if looked_up and self.problem is None else 0.0
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -310,20 +462,9 @@ class Semantic:
         return f"The meaning of {missing:,} of {everything:,} entries is not known yet." if missing else ""
 
     def close(self) -> None:
-        """Write vectors that were computed, and let the model go."""
+        """Close the file, and let the model go."""
         self._cache.close()
         self._model = None
-
-    def _look_up(self) -> None:
-        some = [document for document, _ in zip(self._fresh.values(), range(_LOOKED_UP), strict=False)]
-        keys = {document.ref: _key(passages_of(fields(document))) for document in some}
-        known = self._cache.get(list(keys.values()))
-        for document in some:
-            del self._fresh[document.ref]
-            if vector := known.get(keys[document.ref]):
-                self._put(document.ref, vector)
-            else:
-                self._unknown[document.ref] = document
 
     def _compute(self, document: Document) -> None:
         passages = passages_of(fields(document))
@@ -338,13 +479,6 @@ class Semantic:
     def _put(self, ref: Ref, vector: Packed) -> None:
         if (slot := self._slots.at(ref)) is not None:
             self._matrix.put(slot, vector)
-
-    def _question(self, passages: tuple[Passage, ...], model: Model) -> Vector:
-        if passages not in self._questions:
-            while len(self._questions) >= _QUESTIONS:
-                del self._questions[next(iter(self._questions))]
-            self._questions[passages] = _mean(model, passages, _QUESTION_TOKENS)
-        return self._questions[passages]
 
     def _fail(self, problem: SearchProblem) -> None:
         self.problem = problem

@@ -5,7 +5,6 @@ Imports next to nothing: it is there from the first call on, long before anybody
 
 from __future__ import annotations
 
-import asyncio
 import math
 import threading
 import time
@@ -21,7 +20,6 @@ from mcp_studio.paths import write_atomically
 MOST = 1_000
 """Entries in the file; those used last stay."""
 _FORMAT = 1
-_DELAY = 1.0
 _LARGEST = 4 << 20
 """Bytes of a file that is read."""
 _LONGEST = 2_000
@@ -71,7 +69,6 @@ class Usage:
         """What was used and is not written yet."""
         self._read: tuple[tuple[int, int] | None, dict[Ref, Uses]] = None, {}
         """Time and size of the file as it was read, and what it says."""
-        self._timer: asyncio.TimerHandle | None = None
 
     def ran(self, ref: Ref) -> None:
         """A person has run it; cheap."""
@@ -98,17 +95,13 @@ class Usage:
             found = [one for one in uses.items() if all(self._clean(text) == text for text in one[0][1:])]
             found.sort(key=lambda one: (one[1].last, one[0]))
             used: list[Json] = [
-                {"kind": ref.kind, "server": ref.server, "name": ref.name, **one._asdict()} for ref, one in found[-MOST:]
+                {"kind": ref.kind, "server": ref.server, "name": ref.name, **one._asdict()}
+                for ref, one in found[-MOST:]
             ]
             try:
                 write_atomically(self._file, dumps({"version": _FORMAT, "used": used}))
             except OSError:
                 self._new = _joined(new, self._new)
-
-    def close(self) -> None:
-        """Write no more by itself; what is left is for `write`."""
-        if self._timer is not None:
-            self._timer.cancel()
 
     def _add(self, ref: Ref, uses: Uses) -> None:
         if self._file is None or not ref.name or len(ref.name) + len(ref.server) > _LONGEST:
@@ -117,15 +110,6 @@ class Usage:
         self._new[ref] = known.plus(uses)
         if len(self._new) > MOST:
             del self._new[next(iter(self._new))]
-        if self._timer is None:
-            try:
-                self._timer = asyncio.get_running_loop().call_later(_DELAY, self._write_soon)
-            except RuntimeError:
-                return  # without a loop it is written at the end
-
-    def _write_soon(self) -> None:
-        self._timer = None
-        asyncio.get_running_loop().run_in_executor(None, self.write)
 
     def _load(self, file: Path) -> dict[Ref, Uses]:
         """What the file says; one that is no such file, or of a newer format, says nothing."""

@@ -16,25 +16,18 @@ MOST = 3
 _MOST_PIECES = 8
 LONGEST_STRETCH = 120
 """Characters of a stretch, without the marks that say that there is more."""
-_LONGEST_FOLDED = 4_000
 _WEIGHTS = {"name": 4.0, "title": 3.0, "description": 1.0, "uri": 0.95, "server": 0.95, "tag": 0.95, "parameter": 0.9}
 STRETCHED = ("description", "uri", "parameter")
 """Fields of which what stands round a piece is shown."""
 _SPACE = re.compile(r"\s+")
-Span = tuple[int, int]
 
 
-def stretch(text: str, start: int = 0, end: int = 0, most: int = LONGEST_STRETCH) -> str:
-    """What stands round a piece of a text, on one line, cut between words where there are some.
-
-    Args:
-        most: characters, without the `…` on each side that has more.
-    """
-    end = min(max(end, start), start + most)
-    room = most - (end - start)
-    left = max(0, start - room // 3)
-    right = min(len(text), left + most)
-    left = max(0, min(left, right - most))
+def stretch(text: str, start: int, end: int) -> str:
+    """What stands round a piece of a text, on one line, cut between words where there are some."""
+    end = min(end, start + LONGEST_STRETCH)
+    left = max(0, start - (LONGEST_STRETCH - (end - start)) // 3)
+    right = min(len(text), left + LONGEST_STRETCH)
+    left = max(0, min(left, right - LONGEST_STRETCH))
     if left and (space := _SPACE.search(text, left, start)):
         left = space.end()
     if right < len(text) and (at := max(text.rfind(" ", end, right), text.rfind("\n", end, right))) > end:
@@ -43,7 +36,7 @@ def stretch(text: str, start: int = 0, end: int = 0, most: int = LONGEST_STRETCH
     return f"{'…' if left else ''}{middle}{'…' if right < len(text) else ''}"
 
 
-def _texts(texts: Fields) -> Iterator[tuple[str, str]]:
+def field_texts(texts: Fields) -> Iterator[tuple[str, str]]:
     """Every text of a document with its field, in the order in which they count."""
     yield "name", texts.name
     yield "title", texts.title
@@ -51,9 +44,9 @@ def _texts(texts: Fields) -> Iterator[tuple[str, str]]:
     yield "uri", texts.uri
     for tag in texts.tags:
         yield "tag", tag
-    yield "description", texts.description
     for parameter in texts.parameters:
         yield "parameter", parameter.name
+    yield "description", texts.description
     for parameter in texts.parameters:
         yield "parameter", parameter.description
         yield "parameter", ", ".join(parameter.values)
@@ -74,7 +67,7 @@ def reasons(document: Document, sources: Mapping[str, str]) -> tuple[Reason, ...
         sources: the words that make it a hit, each with the question's own text for it.
     """
     best: dict[str, tuple[float, str, list[_Piece]]] = {}
-    for field, text in _texts(fields(document)):
+    for field, text in field_texts(fields(document)):
         pieces = [
             _Piece(one.start, one.end, sources[one.word], _is_synonym(one.word, sources[one.word]))
             for one in matching(text, sources, _MOST_PIECES)
@@ -135,8 +128,7 @@ def _literal(document: Document, texts: Fields, word: str) -> Iterator[tuple[str
             yield "name", "", pieces
         yield "server", server, (server,)
         return
-    rest = [one for one in _texts(texts) if one[0] not in ("name", "description")]
-    for field, text in (*rest, ("description", texts.description)):
+    for field, text in field_texts(texts):
         if place := spot(text, fold(word)):
             yield field, stretch(text, *place) if field in STRETCHED else text, (text[slice(*place)],)
             return
@@ -163,18 +155,8 @@ def in_name(name: str, word: str) -> tuple[str, ...]:
     return tuple(part for part in parts if form != folded and stem(part) == form)
 
 
-def spot(text: str, folded: str) -> Span | None:
-    """Where a folded word stands in a text first: begin and end."""
+def spot(text: str, folded: str) -> tuple[int, int] | None:
+    """Where a folded word stands in a text first: begin and end; None also where folding changes lengths."""
     lowered = text.lower()
-    if len(lowered) == len(text) and (at := lowered.find(folded)) >= 0:
-        return (at, at + len(folded)) if folded else None
-    if text.isascii() or not folded:
-        return None
-    places: list[int] = []
-    letters: list[str] = []
-    for place, char in enumerate(text[:_LONGEST_FOLDED]):  # folding may change lengths
-        plain = fold(char) or " "
-        letters.append(plain)
-        places.extend([place] * len(plain))
-    at = "".join(letters).find(folded)
-    return None if at < 0 else (places[at], places[at + len(folded) - 1] + 1)
+    at = lowered.find(folded) if folded and len(lowered) == len(text) else -1
+    return (at, at + len(folded)) if at >= 0 else None

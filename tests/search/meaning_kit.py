@@ -13,8 +13,7 @@ import pytest
 from mcp_studio.search import semantic
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Answer, Document, Query
-from mcp_studio.search.semantic import Semantic
-from mcp_studio.search.vectors import SIZE, Vector
+from mcp_studio.search.semantic import SIZE, Semantic, Vector
 from tests.search.index_kit import document
 
 DOCUMENTS = [

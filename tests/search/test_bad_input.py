@@ -11,15 +11,14 @@ import pytest
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.search import model, regex
-from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.index import SearchIndex
+from mcp_studio.search.bm25 import Bm25, Okapi
 from mcp_studio.search.method import LONGEST, Answer, Document, Method, Query, Scope, SearchProblem, order
 from mcp_studio.search.names import Substring
-from mcp_studio.search.okapi import Okapi
 from mcp_studio.search.regex import Regexes
 from mcp_studio.search.semantic import Semantic
 from mcp_studio.search.why import reasons
 from tests.search.bad import QUESTIONS, documents
+from tests.search.index_kit import Index
 from tests.search.meaning_kit import Both, learn
 
 METHODS: dict[str, Callable[[], Method]] = {
@@ -136,11 +135,11 @@ def test_meaning_bears_the_same() -> None:
 
 
 def test_the_index_answers_whatever_is_asked() -> None:
-    index = SearchIndex(semantic=False)
+    index = Index(semantic=False)
     try:
         for ref in ALL:
             listed = [one for one in ALL.values() if (one.ref.server, one.ref.kind) == (ref.server, ref.kind)]
-            index.put(ref.server, ref.kind, listed)
+            index.list(ref.server, ref.kind, listed)
         for question in QUESTIONS:
             try:
                 found = index.ask_now(question, limit=500)

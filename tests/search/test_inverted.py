@@ -14,9 +14,8 @@ from rank_bm25 import BM25Okapi
 
 from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.search import bm25
-from mcp_studio.search.bm25 import InvertedIndex, Weighted
+from mcp_studio.search.bm25 import InvertedIndex, Scores, Weighted
 from mcp_studio.search.method import EVERYWHERE, Scope
-from mcp_studio.search.slots import Scores
 
 WORDS = ["a", "ab", "abc", "b", "ba", "read", "reading", "读", "读取"]
 refs = st.builds(Ref, st.sampled_from(KINDS[:2]), st.sampled_from("st"), st.sampled_from("uvwxyz"))
@@ -47,12 +46,12 @@ def tool(name: str, server: str = "s") -> Ref:
 
 def of(index: InvertedIndex, scores: Scores, refs: Sequence[Ref]) -> list[float]:
     """The scores of single documents, 0 for those that have none."""
-    found = dict(index.best(scores.astype(np.float64), 1_000)[0])
+    found = dict(index.slots.best(scores.astype(np.float64), 1_000)[0])
     return [found.get(ref, 0.0) for ref in refs]
 
 
 def names(index: InvertedIndex, *words: str, limit: int = 50, scope: Scope = EVERYWHERE) -> list[str]:
-    found, _ = index.best(index.scores([{word: 1.0} for word in words], scope), limit)
+    found, _ = index.slots.best(index.scores([{word: 1.0} for word in words], scope), limit)
     return [f"{ref.server}.{ref.name}" for ref, _ in found]
 
 
@@ -73,7 +72,7 @@ def test_after_any_coming_and_going_every_number_is_that_of_a_new_index(
             batch = {one.ref: one for one in step}
             lived.add(batch.values())
             there |= batch
-        lived.best(lived.scores(asked, scope) + lived.name_coverage({"a": 1.0}), 3)
+        lived.slots.best(lived.scores(asked, scope) + lived.name_coverage({"a": 1.0}), 3)
     fresh = InvertedIndex()
     fresh.add(sorted(there.values()))
     assert len(lived) == len(fresh) == len(there)
@@ -89,7 +88,7 @@ def test_after_any_coming_and_going_every_number_is_that_of_a_new_index(
         assert of(index, scores, [Ref("prompt", "s", "none")]) == [0.0]
         against = of(index, index.other_deeds(5).astype(np.float64), sorted(there))
         assert against == [float(one.deeds in (2, 8, 10)) for _, one in sorted(there.items())]
-        answers.append((index.best(named, 3), index.best(scores, 50), of(index, scores, sorted(there))))
+        answers.append((index.slots.best(named, 3), index.slots.best(scores, 50), of(index, scores, sorted(there))))
     assert answers[0] == answers[1]
 
 
@@ -141,13 +140,15 @@ def test_of_words_for_one_thing_the_best_counts_and_things_add_up() -> None:
 def test_a_scope_limits_the_answer_and_not_what_words_are_worth() -> None:
     index = InvertedIndex()
     index.add(Weighted(Ref(kind, server, "x"), {"word": 1.0}) for server in "abc" for kind in KINDS)
-    whole = index.best(index.scores([{"word": 1.0}]), 3)
+    whole = index.slots.best(index.scores([{"word": 1.0}]), 3)
     assert whole[1] == 12
-    found, total = index.best(index.scores([{"word": 1.0}], Scope(frozenset("bq"), frozenset(("tool", "prompt")))), 9)
+    found, total = index.slots.best(
+        index.scores([{"word": 1.0}], Scope(frozenset("bq"), frozenset(("tool", "prompt")))), 9
+    )
     assert [ref for ref, _ in found] == [Ref("prompt", "b", "x"), Ref("tool", "b", "x")]
     assert total == 2
     assert found[0][1] == whole[0][0][1]
-    assert index.best(index.scores([{"word": 1.0}], Scope(frozenset())), 9) == ([], 0)
+    assert index.slots.best(index.scores([{"word": 1.0}], Scope(frozenset())), 9) == ([], 0)
 
 
 def test_a_thousand_equal_scores_come_by_server_name_and_kind() -> None:
@@ -182,11 +183,11 @@ def test_how_much_of_a_name_is_covered() -> None:
 def test_an_empty_index_answers() -> None:
     index = InvertedIndex()
     assert index.beginning("a", 5) == []
-    assert index.best(index.scores([{"a": 1.0}]), 5) == ([], 0)
+    assert index.slots.best(index.scores([{"a": 1.0}]), 5) == ([], 0)
     assert len(index.name_coverage({"a": 1.0})) == 0
     index.add([])
     index.remove([tool("none")])
     index.add([Weighted(tool("wordless"), {})])
     assert names(index, "a") == []
     index.remove([tool("wordless")])
-    assert index.best(index.scores([{"a": 1.0}]), 5) == ([], 0)
+    assert index.slots.best(index.scores([{"a": 1.0}]), 5) == ([], 0)

@@ -18,6 +18,14 @@ from tests.search.meaning_kit import DOCUMENTS, learn
 from tests.support import ROOT
 
 
+@pytest.fixture(autouse=True)
+def forgotten() -> Generator[None]:
+    """Whether the model is there is looked up anew in each test."""
+    model.available.cache_clear()
+    yield
+    model.available.cache_clear()
+
+
 @pytest.fixture(scope="module")
 def loaded() -> model.Model:
     """Loading takes long enough to do it once."""
@@ -172,10 +180,10 @@ def test_a_damaged_model_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, 
 def test_a_program_that_ends_while_meanings_are_computed_ends() -> None:
     code = (
         "import time\n"
-        "from mcp_studio.search.index import SearchIndex\n"
+        "from tests.search.index_kit import Index\n"
         "from tests.search.meaning_kit import many\n"
-        "index = SearchIndex()\n"
-        "index.put('many', 'tool', many(500))\n"
+        "index = Index()\n"
+        "index.list('many', 'tool', many(500))\n"
         "index.ask_now('number five', method='auto')\n"
         "while not index.vectors[0]: time.sleep(0.01)\n"
     )

