@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import threading
 import time
@@ -12,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import KINDS
@@ -27,7 +28,6 @@ from mcp_studio.search.usage import Usage
 from mcp_studio.signal import Signal
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 AUTO = MethodInfo(auto.NAME, "names, then words, then meaning")
 _MOST = 1_000
 """Hits that one answer may have."""
@@ -67,13 +67,13 @@ class Worker:
         self._closed = False
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
-    def ask(self, work: Callable[[], T], ready: Callable[[], bool] = lambda: True) -> Future[T]:
+    def ask(self, work: Callable[[], Any], ready: Callable[[], bool] = lambda: True) -> Future[Any]:
         """Have a question answered; cancel the future to give it up. The first one starts the thread.
 
         Args:
             ready: whether it can be answered now; not asked where there is no step left to do. In the thread.
         """
-        future: Future[T] = Future()
+        future: Future[Any] = Future()
         if self._closed:
             future.set_exception(SearchProblem(CLOSED))
             return future
@@ -175,6 +175,7 @@ class SearchIndex:
             self._loop = asyncio.get_running_loop()
         except RuntimeError:
             self._loop = None
+        atexit.register(self.close)  # a thread inside the model, still running at the very end, would abort the program
         self._disconnect = lambda: None
         if catalog is not None:
             self._disconnect = catalog.changed.connect(self._follow)
@@ -280,6 +281,7 @@ class SearchIndex:
 
     def close(self) -> None:
         """End its threads, bounded; it answers nothing any more. May block for a moment."""
+        atexit.unregister(self.close)
         self._disconnect()
         self._closed = True
         workers = [worker for _, worker in (self._own, *self._foreign.values())]
