@@ -145,10 +145,8 @@ def _merged(asked: list[str], words: Served, names: Answer, strength: Callable[[
         for ref, (score, hit) in (scores | of_names).items()
     ]
     hits.sort(key=order)
-    if found.total > len(found.hits) or names.total > len(names.hits):
-        total = max(found.total, names.total)
-    else:
-        total = found.total + len(of_names)
+    more = found.total > len(found.hits) or names.total > len(names.hits)
+    total = max(found.total, names.total) if more else found.total + len(of_names)
     notes = filter(None, (found.note, names.note if of_names and not by_word else ""))
     served = "+".join(name for name, part in (("substring", of_names), (words.method, found.hits)) if part)
     return Served(Answer(hits[:limit], max(total, len(hits)), " ".join(notes)), served or words.method)

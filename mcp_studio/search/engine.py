@@ -198,8 +198,10 @@ class Engine:
         now: dict[Ref, tuple[Document, Entry | None]] = {}
         for one in listed.things:
             if one.ref.name and one.ref not in now:
-                entry = None if isinstance(one, Document) else one
-                now[one.ref] = Document(one.ref, entry.view.raw, listed.tags) if entry else one, entry
+                if isinstance(one, Document):
+                    now[one.ref] = one, None
+                else:
+                    now[one.ref] = Document(one.ref, one.view.raw, listed.tags), one
         changes: dict[Ref, Document | None] = {ref: None for ref in before if ref not in now}
         for ref, (document, _) in now.items():
             if ref not in before or before[ref][0] != document:

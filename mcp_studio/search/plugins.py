@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from itertools import islice
 from math import isfinite
 from typing import Any, NamedTuple, TypeVar
@@ -48,18 +48,16 @@ class MethodFailed(SearchProblem):
         super().__init__(message, hint="Other methods are not concerned.")
 
 
-def entry_points(taken: Iterable[str]) -> dict[str, Offer]:
+def entry_points(taken: Collection[str]) -> dict[str, Offer]:
     """What packages add, by name; slow, it reads the metadata of all packages. Names that are taken stay so."""
     from importlib import metadata
 
     found: dict[str, Offer] = {}
-    known = set(taken)
     for point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
         package = (point.dist and point.dist.name) or point.module
-        if point.name in known or len(found) >= _MOST:
+        if point.name in found or point.name in taken or len(found) >= _MOST:
             log.warning("search method %s of %s is left out: its name is taken, or there are many", point.name, package)
             continue
-        known.add(point.name)
         found[point.name] = Offer(point.name, point.name, lambda point=point: point.load()(), package)
     return found
 
