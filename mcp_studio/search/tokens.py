@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import tomllib
 import unicodedata
 import warnings
 from collections.abc import Callable, Collection
@@ -33,8 +34,6 @@ _LONGEST_JOINED = 24
 @cache
 def vocabulary() -> dict[str, Any]:
     """The word lists of `vocabulary.toml`."""
-    import tomllib
-
     return tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
 
 
